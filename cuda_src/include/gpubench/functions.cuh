@@ -1,0 +1,213 @@
+// The functions of the elementwise operator, one functor each; the operator's table names them.
+//
+// A functor takes its operands and the two scalar parameters p0 and p1, all of the type C in which the work is done, and
+// returns a C. Conversion from and to the dtypes in memory is the kernel's. A functor that has no meaning for a kind of
+// type (the sine of an integer, the maximum of complex numbers) does not compile for it.
+#pragma once
+
+#include "gpubench/arithmetic.cuh"
+#include "gpubench/math.cuh"
+
+namespace gpubench::functions {
+
+// --- one operand -----------------------------------------------------------------------------------------------------
+
+struct copy {
+    template <class C>
+    GPUBENCH_DEVICE C operator()(C a, C, C) const {
+        return a;
+    }
+};
+
+struct neg {
+    template <class C>
+    GPUBENCH_DEVICE C operator()(C a, C, C) const {
+        if constexpr (is_integer<C>) return subtract(C(0), a);
+        else return -a;
+    }
+};
+
+struct abs {
+    template <class C>
+    GPUBENCH_DEVICE C operator()(C a, C, C) const {
+        if constexpr (is_complex<C>) return convert<C>(math::hypot(a.real, a.imag));
+        else if constexpr (is_integer<C>) return a < C(0) ? subtract(C(0), a) : a;
+        else return math::abs(a);
+    }
+};
+
+struct exp {
+    template <Float C>
+    GPUBENCH_DEVICE C operator()(C a, C, C) const {
+        return math::exp(a);
+    }
+};
+
+struct log {
+    template <Float C>
+    GPUBENCH_DEVICE C operator()(C a, C, C) const {
+        return math::log(a);
+    }
+};
+
+struct sqrt {
+    template <Float C>
+    GPUBENCH_DEVICE C operator()(C a, C, C) const {
+        return math::sqrt(a);
+    }
+};
+
+struct rsqrt {
+    template <Float C>
+    GPUBENCH_DEVICE C operator()(C a, C, C) const {
+        return math::rsqrt(a);
+    }
+};
+
+struct sin {
+    template <Float C>
+    GPUBENCH_DEVICE C operator()(C a, C, C) const {
+        return math::sin(a);
+    }
+};
+
+struct tanh {
+    template <Float C>
+    GPUBENCH_DEVICE C operator()(C a, C, C) const {
+        return math::tanh(a);
+    }
+};
+
+struct sigmoid {
+    template <Float C>
+    GPUBENCH_DEVICE C operator()(C a, C, C) const {
+        return C(1) / (C(1) + math::exp(-a));
+    }
+};
+
+struct relu {  // NaN compares false and stays
+    template <class C>
+    GPUBENCH_DEVICE C operator()(C a, C, C) const {
+        return a < C(0) ? C(0) : a;
+    }
+};
+
+// The tanh form, 0.5 a (1 + tanh(z)) with z = sqrt(2 / pi) (a + 0.044715 a^3) (Hendrycks and Gimpel 2016), written as
+// a / (1 + exp(-2 z)): the same number, with nothing cancelled where tanh(z) is near -1.
+struct gelu {
+    template <Float C>
+    GPUBENCH_DEVICE C operator()(C a, C, C) const {
+        const C twice_z = C(1.5957691216057308) * (a + C(0.044715) * a * a * a);
+        return a / (C(1) + math::exp(-twice_z));
+    }
+};
+
+struct silu {
+    template <Float C>
+    GPUBENCH_DEVICE C operator()(C a, C, C) const {
+        return a / (C(1) + math::exp(-a));
+    }
+};
+
+struct clamp {  // low = p0, high = p1; NaN compares false and stays
+    template <class C>
+    GPUBENCH_DEVICE C operator()(C a, C p0, C p1) const {
+        const C raised = a < p0 ? p0 : a;
+        return p1 < raised ? p1 : raised;
+    }
+};
+
+// --- two operands ----------------------------------------------------------------------------------------------------
+
+struct add {
+    template <class C>
+    GPUBENCH_DEVICE C operator()(C a, C b, C, C) const {
+        return gpubench::add(a, b);
+    }
+};
+
+struct sub {
+    template <class C>
+    GPUBENCH_DEVICE C operator()(C a, C b, C, C) const {
+        return subtract(a, b);
+    }
+};
+
+struct mul {
+    template <class C>
+    GPUBENCH_DEVICE C operator()(C a, C b, C, C) const {
+        return multiply(a, b);
+    }
+};
+
+struct div {  // integers: toward zero, 0 for a divisor of 0; the smallest number by -1 wraps
+    template <class C>
+    GPUBENCH_DEVICE C operator()(C a, C b, C, C) const {
+        if constexpr (is_integer<C>) {
+            if (b == C(0)) return C(0);
+            if (a < C(0) && b == C(-1)) return subtract(C(0), a);
+            return static_cast<C>(a / b);
+        } else {
+            return a / b;
+        }
+    }
+};
+
+struct maximum {  // NaN if one of the two is
+    template <class C>
+    GPUBENCH_DEVICE C operator()(C a, C b, C, C) const {
+        return a > b || math::is_nan(a) ? a : b;
+    }
+};
+
+struct minimum {
+    template <class C>
+    GPUBENCH_DEVICE C operator()(C a, C b, C, C) const {
+        return a < b || math::is_nan(a) ? a : b;
+    }
+};
+
+struct pow {  // integers: by squaring, wrapping; a negative exponent gives the truncated quotient
+    template <class C>
+    GPUBENCH_DEVICE C operator()(C a, C b, C, C) const {
+        if constexpr (is_integer<C>) {
+            if (b < C(0)) return a == C(1) ? C(1) : a == C(-1) ? ((b & 1) != 0 ? C(-1) : C(1)) : C(0);
+            C result = C(1);
+            for (C square = a; b != C(0); b = static_cast<C>(b / 2), square = multiply(square, square)) {
+                if ((b & 1) != 0) result = multiply(result, square);
+            }
+            return result;
+        } else {
+            return math::pow(a, b);
+        }
+    }
+};
+
+struct lerp {  // weight = p0; from the nearer end, so that weight 1 gives b exactly
+    template <class C>
+    GPUBENCH_DEVICE C operator()(C a, C b, C p0, C) const {
+        if constexpr (is_complex<C>) {
+            return p0.real < real_t<C>(0.5) ? a + p0 * (b - a) : b - (b - a) * (convert<C>(real_t<C>(1)) - p0);
+        } else {
+            return p0 < C(0.5) ? a + p0 * (b - a) : b - (b - a) * (C(1) - p0);
+        }
+    }
+};
+
+// --- three operands --------------------------------------------------------------------------------------------------
+
+struct addcmul {  // a + value b c, value = p0
+    template <class C>
+    GPUBENCH_DEVICE C operator()(C a, C b, C c, C p0, C) const {
+        return gpubench::add(a, multiply(multiply(p0, b), c));
+    }
+};
+
+struct where {  // b where a is not zero, c elsewhere
+    template <class C>
+    GPUBENCH_DEVICE C operator()(C a, C b, C c, C, C) const {
+        return a == C{} ? c : b;
+    }
+};
+
+}  // namespace gpubench::functions

@@ -1,0 +1,77 @@
+// The platform: the one place that knows what the kernels run on.
+//
+// Kernels and all other headers are written against the names below. `target/cuda.cuh` gives them meaning on a GPU
+// (compiled by NVRTC), `target/host.hpp` on the host simulator (compiled by a C++ compiler). The `#if` at the end is
+// the only one in the tree.
+//
+// MACROS
+//   GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(threads[, blocks per SM]) name(...)     a kernel
+//   GPUBENCH_DEVICE                    before every function that kernels call (member functions too); it is inline
+//   GPUBENCH_SHARED(T, name, count)    `count` (a constant) elements of shared memory of a block, not initialised.
+//                                      Stands where a variable would, in a kernel or a device function; T has no comma
+//                                      in it and no constructor. `name` is an array or a pointer: never take its sizeof.
+//   GPUBENCH_DYNAMIC_SHARED(T, name)   T* name: the dynamic shared memory of the launch, 16-byte aligned. All such
+//                                      names of one kernel mean the same memory.
+//   GPUBENCH_UNROLL                    before a loop of a constant number of turns: unroll it
+//   GPUBENCH_NO_UNROLL                 before a loop: leave it
+//   __restrict__, alignas, static_assert, if constexpr, concepts: plain C++20 that every compiler here knows.
+//
+// PLACE (all int; x is the fastest)
+//   thread_index_x/y/z()  block_index_x/y/z()  block_size_x/y/z() in threads  grid_size_x/y/z() in blocks
+//   lane_index()          place in the warp, 0..31; threads of a block are numbered x first, and 32 in a row are a warp
+//   warp_size = 32        full_mask = 0xffffffff
+//
+// BARRIERS (all threads of the block, or all lanes named by the mask, must arrive)
+//   block_barrier()       block_barrier_count(bool) -> int   block_barrier_or(bool) -> bool   block_barrier_and(bool)
+//   warp_barrier(mask = full_mask)
+//
+// WARP COLLECTIVES (mask: the lanes that take part, all of which must call with the same mask)
+//   shuffle(mask, value, lane, width = 32)         value of `lane` in the caller's segment of `width` lanes
+//   shuffle_up / shuffle_down(mask, value, delta, width = 32)   own value where there is no such lane in the segment
+//   shuffle_xor(mask, value, bits, width = 32)     T: trivially copyable, 1 to 16 bytes
+//   ballot(mask, bool) -> uint32   any(mask, bool)   all(mask, bool)   match_any(mask, uint32 or uint64) -> uint32
+//
+// ATOMICS (relaxed, device-wide, global or shared memory)
+//   atomic_add(T*, T)              int8 uint8 int16 int32 uint32 int64 uint64 float double. Nothing is returned.
+//                                  (float on a GPU: subnormal operands and results in global memory count as 0)
+//   atomic_add_half(uint16*, uint16 bits)   atomic_add_bfloat16(uint16*, uint16 bits)   one rounding to the dtype each;
+//   atomic_add_half_pair(uint32*, uint32 bits)   atomic_add_bfloat16_pair(...)   two neighbours, the lower address in the
+//     low bits, each rounded by itself. These four: global memory only.
+//     (`atomics.cuh` adds atomic_add for half, bfloat16 and complex.) Sums of integers wrap.
+//   fetch_add(T*, T) -> old         int32 uint32 int64 uint64
+//   atomic_exchange(T*, T) -> old   atomic_max / atomic_min(T*, T) -> old     uint32 uint64
+//   compare_exchange(T*, expected, desired) -> old                            uint16 uint32 uint64
+//
+// ORDERED ACCESS (T: uint32, uint64 or Word128, naturally aligned, each one indivisible access; scope: the device)
+//   load_relaxed(const T*)  load_acquire(const T*)  store_relaxed(T*, T)  store_release(T*, T)
+//   memory_fence()          orders this thread's accesses for the whole device (sequentially consistent)
+//   block_memory_fence()    the same, for the threads of the block
+//
+// PLAIN ACCESS WITH A CACHE HINT
+//   load_word<Cache>(const W*) -> W     store_word<Cache>(W*, W)   W: uint8 uint16 uint32 uint64 Word128, aligned.
+//     Cache::normal       what a plain access does
+//     Cache::read_only    memory that nobody writes while the kernel runs (loads only)
+//     Cache::streaming    used once: first to be evicted
+//     Cache::no_allocate  used once: takes no line of L1
+//   A load with a hint may move across this thread's own stores: only for memory that the kernel does not write, or
+//   whose loaded value each store depends on. `vector.cuh` builds typed and vector accesses on these.
+//
+// BITS AND NUMBERS
+//   count_leading_zeros(uint32/uint64)  count_trailing_zeros(...) -> int; the width for 0.   population_count(...)
+//   multiply_high(a, b)    upper half of the product, uint32 or uint64
+//   half_to_float(uint16)  float_to_half(float) -> uint16  double_to_half(double) -> uint16   and the same for bfloat16;
+//                          one rounding to nearest even
+//   reciprocal_sqrt(float/double)   the C functions of <math.h> in the global namespace (::expf, ::exp, ...): `math.cuh`
+//
+// TIME
+//   back_off(nanoseconds)  let others go first, for about that long   global_timer() -> uint64 ns   sm_clock() -> int64 ticks
+//   trap()                 stop the kernel with an error
+//
+// Portable, from `core.cuh`: int8 .. uint64, Word128, Cache, bit_cast<To>(from), and the traits in `traits.cuh`.
+#pragma once
+
+#if defined(__CUDACC_RTC__) || defined(__CUDACC__)
+#include "gpubench/target/cuda.cuh"
+#else
+#include "gpubench/target/host.hpp"
+#endif

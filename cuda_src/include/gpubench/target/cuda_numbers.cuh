@@ -1,0 +1,48 @@
+// Bits and 16-bit conversions on a GPU. Part of target/cuda.cuh.
+#pragma once
+
+namespace gpubench {
+
+GPUBENCH_DEVICE int count_leading_zeros(uint32 value) { return __clz(static_cast<int>(value)); }
+GPUBENCH_DEVICE int count_leading_zeros(uint64 value) { return __clzll(static_cast<int64>(value)); }
+GPUBENCH_DEVICE int count_trailing_zeros(uint32 value) { return __clz(static_cast<int>(__brev(value))); }
+GPUBENCH_DEVICE int count_trailing_zeros(uint64 value) { return __clzll(static_cast<int64>(__brevll(value))); }
+GPUBENCH_DEVICE int population_count(uint32 value) { return __popc(value); }
+GPUBENCH_DEVICE int population_count(uint64 value) { return __popcll(value); }
+GPUBENCH_DEVICE uint32 multiply_high(uint32 a, uint32 b) { return __umulhi(a, b); }
+GPUBENCH_DEVICE uint64 multiply_high(uint64 a, uint64 b) { return __umul64hi(a, b); }
+
+GPUBENCH_DEVICE float reciprocal_sqrt(float value) { return ::rsqrtf(value); }
+GPUBENCH_DEVICE double reciprocal_sqrt(double value) { return ::rsqrt(value); }
+
+GPUBENCH_DEVICE float half_to_float(uint16 bits) {
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+}
+GPUBENCH_DEVICE uint16 float_to_half(float value) {
+    uint16 bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+}
+GPUBENCH_DEVICE uint16 double_to_half(double value) {
+    uint16 bits;
+    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(value));
+    return bits;
+}
+
+GPUBENCH_DEVICE float bfloat16_to_float(uint16 bits) { return bits16::bfloat16_to_float(bits); }
+GPUBENCH_DEVICE uint16 float_to_bfloat16(float value) {
+    if constexpr (architecture >= 800) {  // sm_75 has no such conversion
+        uint16 bits;
+        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+        return bits;
+    } else {
+        return bits16::float_to_bfloat16(value);
+    }
+}
+GPUBENCH_DEVICE uint16 double_to_bfloat16(double value) {
+    return float_to_bfloat16(bits16::double_to_float_odd(value));
+}
+
+}  // namespace gpubench

@@ -1,0 +1,97 @@
+// The platform on the host simulator, compiled by g++ or clang++. What each name promises stands in platform.cuh.
+// A name that can go wrong takes the place of its call as a last, defaulted argument, for the message.
+#pragma once
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "gpubench/target/host/runtime.hpp"
+
+// For functions of the platform that read the simulator's own memory, which a checked kernel may not.
+#define GPUBENCH_HOST_OWN __attribute__((no_sanitize("thread"))) inline
+
+#define GPUBENCH_KERNEL
+#define GPUBENCH_LAUNCH_BOUNDS(...)
+#define GPUBENCH_DEVICE inline
+// A static variable of a lambda gives every declaration, and every instance of a template, an address of its own.
+#define GPUBENCH_SHARED(T, name, count)                                                              \
+    auto& name = *static_cast<T(*)[count]>(::gpubench::host::shared_array(                           \
+        [] { static char key; return static_cast<const void*>(&key); }(), sizeof(T) * (count), alignof(T), \
+        ::gpubench::host::Where{__FILE__, __LINE__}))
+#define GPUBENCH_DYNAMIC_SHARED(T, name) T* const name = reinterpret_cast<T*>(::gpubench::dynamic_shared())
+#define GPUBENCH_UNROLL
+#define GPUBENCH_NO_UNROLL
+
+#include "gpubench/core.cuh"
+#include "gpubench/bits16.cuh"
+
+namespace gpubench {
+
+// As on a GPU of compute capability 9.0, without that architecture's instructions.
+constexpr int architecture = 900;
+
+GPUBENCH_HOST_OWN char* dynamic_shared() { return host::current->dynamic_shared; }
+GPUBENCH_HOST_OWN int thread_index_x() { return static_cast<int>(host::current->thread_index.x); }
+GPUBENCH_HOST_OWN int thread_index_y() { return static_cast<int>(host::current->thread_index.y); }
+GPUBENCH_HOST_OWN int thread_index_z() { return static_cast<int>(host::current->thread_index.z); }
+GPUBENCH_HOST_OWN int block_index_x() { return static_cast<int>(host::current->block_index.x); }
+GPUBENCH_HOST_OWN int block_index_y() { return static_cast<int>(host::current->block_index.y); }
+GPUBENCH_HOST_OWN int block_index_z() { return static_cast<int>(host::current->block_index.z); }
+GPUBENCH_HOST_OWN int block_size_x() { return static_cast<int>(host::current->block_size.x); }
+GPUBENCH_HOST_OWN int block_size_y() { return static_cast<int>(host::current->block_size.y); }
+GPUBENCH_HOST_OWN int block_size_z() { return static_cast<int>(host::current->block_size.z); }
+GPUBENCH_HOST_OWN int grid_size_x() { return static_cast<int>(host::current->grid_size.x); }
+GPUBENCH_HOST_OWN int grid_size_y() { return static_cast<int>(host::current->grid_size.y); }
+GPUBENCH_HOST_OWN int grid_size_z() { return static_cast<int>(host::current->grid_size.z); }
+GPUBENCH_HOST_OWN int lane_index() { return static_cast<int>(host::current->rank % warp_size); }
+
+inline void block_barrier(host::Where where = host::Where::here()) { host::barrier(0, where); }
+inline int block_barrier_count(bool predicate, host::Where where = host::Where::here()) {
+    return host::barrier(predicate, where);
+}
+inline bool block_barrier_or(bool predicate, host::Where where = host::Where::here()) {
+    return host::barrier(predicate, where) != 0;
+}
+inline bool block_barrier_and(bool predicate, host::Where where = host::Where::here()) {
+    return host::barrier(!predicate, where) == 0;
+}
+
+}  // namespace gpubench
+
+#include "gpubench/target/host/warp.hpp"
+#include "gpubench/target/host/memory.hpp"
+
+namespace gpubench {
+
+inline int count_leading_zeros(uint32 value) { return value == 0 ? 32 : __builtin_clz(value); }
+inline int count_leading_zeros(uint64 value) { return value == 0 ? 64 : __builtin_clzll(value); }
+inline int count_trailing_zeros(uint32 value) { return value == 0 ? 32 : __builtin_ctz(value); }
+inline int count_trailing_zeros(uint64 value) { return value == 0 ? 64 : __builtin_ctzll(value); }
+inline int population_count(uint32 value) { return __builtin_popcount(value); }
+inline int population_count(uint64 value) { return __builtin_popcountll(value); }
+inline uint32 multiply_high(uint32 a, uint32 b) { return static_cast<uint32>(uint64{a} * b >> 32); }
+inline uint64 multiply_high(uint64 a, uint64 b) {
+    return static_cast<uint64>(static_cast<unsigned __int128>(a) * b >> 64);
+}
+
+inline float reciprocal_sqrt(float value) { return 1.0f / ::sqrtf(value); }
+inline double reciprocal_sqrt(double value) { return 1.0 / ::sqrt(value); }
+
+inline float half_to_float(uint16 bits) { return bits16::half_to_float(bits); }
+inline uint16 float_to_half(float value) { return bits16::float_to_half(value); }
+inline uint16 double_to_half(double value) { return bits16::float_to_half(bits16::double_to_float_odd(value)); }
+inline float bfloat16_to_float(uint16 bits) { return bits16::bfloat16_to_float(bits); }
+inline uint16 float_to_bfloat16(float value) { return bits16::float_to_bfloat16(value); }
+inline uint16 double_to_bfloat16(double value) { return bits16::float_to_bfloat16(bits16::double_to_float_odd(value)); }
+
+inline void back_off(uint32, host::Where where = host::Where::here()) { host::yield(where); }
+inline uint64 global_timer() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64>(now.tv_sec) * 1'000'000'000u + static_cast<uint64>(now.tv_nsec);
+}
+inline int64 sm_clock() { return static_cast<int64>(global_timer()); }
+inline void trap(host::Where where = host::Where::here()) { host::fail(where, "the kernel called trap()"); }
+
+}  // namespace gpubench

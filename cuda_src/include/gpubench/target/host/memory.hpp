@@ -1,0 +1,155 @@
+// Plain, atomic and ordered access to memory on the host. Part of target/host.hpp.
+#pragma once
+
+namespace gpubench {
+
+namespace detail {
+
+// AddressSanitizer does not see the runtime's accesses: let it see one byte of each here.
+inline void touch(const void* address) {
+#if defined(__SANITIZE_ADDRESS__)
+    (void)*static_cast<const volatile char*>(address);
+#else
+    (void)address;
+#endif
+}
+
+inline void check_alignment(const void* address, unsigned bytes, host::Where where) {
+    if (reinterpret_cast<uint64>(address) % bytes != 0) [[unlikely]] host::fail_misaligned(where, address, bytes);
+}
+
+template <class T>
+uint64 update(host::Atomic kind, T* address, T value, host::Where where) {
+    touch(address);
+    return host::atomic_update(kind, address, sizeof(T), static_cast<uint64>(value), where);
+}
+
+// Change a number by compare-and-swap on a word of its size. `bits` seen as a number is the caller's business.
+template <class W, class Change>
+void change(W* address, const Change& next, host::Where where) {
+    touch(address);
+    uint64 seen = host::atomic_update(host::Atomic::add, address, sizeof(W), 0, where);
+    for (;;) {
+        const uint64 found = host::atomic_compare_exchange(address, sizeof(W), seen, next(static_cast<W>(seen)), where);
+        if (found == seen) return;
+        seen = found;
+    }
+}
+
+}  // namespace detail
+
+template <Cache C = Cache::normal, class W>
+W load_word(const W* address, host::Where where = host::Where::here()) {
+    detail::check_alignment(address, sizeof(W), where);
+    return *address;
+}
+template <Cache C = Cache::normal, class W>
+void store_word(W* address, W word, host::Where where = host::Where::here()) {
+    detail::check_alignment(address, sizeof(W), where);
+    *address = word;
+}
+
+// --- Atomics: integers wrap, so that signed ones go through unsigned ones ------------------------------------------------
+
+#define GPUBENCH_INTEGER_ADD(T)                                                                   \
+    inline void atomic_add(T* address, T value, host::Where where = host::Where::here()) {       \
+        detail::update(host::Atomic::add, address, value, where);                                 \
+    }
+GPUBENCH_INTEGER_ADD(int8)
+GPUBENCH_INTEGER_ADD(uint8)
+GPUBENCH_INTEGER_ADD(int16)
+GPUBENCH_INTEGER_ADD(uint16)
+GPUBENCH_INTEGER_ADD(int32)
+GPUBENCH_INTEGER_ADD(uint32)
+GPUBENCH_INTEGER_ADD(int64)
+GPUBENCH_INTEGER_ADD(uint64)
+#undef GPUBENCH_INTEGER_ADD
+
+#define GPUBENCH_FLOAT_ADD(T, W)                                                                                   \
+    inline void atomic_add(T* address, T value, host::Where where = host::Where::here()) {                        \
+        detail::change(reinterpret_cast<W*>(address), [=](W old) { return bit_cast<W>(bit_cast<T>(old) + value); }, where); \
+    }
+GPUBENCH_FLOAT_ADD(float, uint32)
+GPUBENCH_FLOAT_ADD(double, uint64)
+#undef GPUBENCH_FLOAT_ADD
+
+namespace detail {
+inline uint16 add_half(uint16 a, uint16 b) { return bits16::float_to_half(bits16::half_to_float(a) + bits16::half_to_float(b)); }
+inline uint16 add_bfloat16(uint16 a, uint16 b) {
+    return bits16::float_to_bfloat16(bits16::bfloat16_to_float(a) + bits16::bfloat16_to_float(b));
+}
+template <class Add>
+uint32 add_pair(uint32 a, uint32 b, const Add& add) {
+    const uint32 low = add(static_cast<uint16>(a), static_cast<uint16>(b));
+    const uint32 high = add(static_cast<uint16>(a >> 16), static_cast<uint16>(b >> 16));
+    return high << 16 | low;
+}
+}  // namespace detail
+
+inline void atomic_add_half(uint16* address, uint16 bits, host::Where where = host::Where::here()) {
+    detail::change(address, [=](uint16 old) { return detail::add_half(old, bits); }, where);
+}
+inline void atomic_add_bfloat16(uint16* address, uint16 bits, host::Where where = host::Where::here()) {
+    detail::change(address, [=](uint16 old) { return detail::add_bfloat16(old, bits); }, where);
+}
+inline void atomic_add_half_pair(uint32* address, uint32 bits, host::Where where = host::Where::here()) {
+    detail::change(address, [=](uint32 old) { return detail::add_pair(old, bits, detail::add_half); }, where);
+}
+inline void atomic_add_bfloat16_pair(uint32* address, uint32 bits, host::Where where = host::Where::here()) {
+    detail::change(address, [=](uint32 old) { return detail::add_pair(old, bits, detail::add_bfloat16); }, where);
+}
+
+#define GPUBENCH_UPDATE(name, kind, T)                                                      \
+    inline T name(T* address, T value, host::Where where = host::Where::here()) {          \
+        return static_cast<T>(detail::update(host::Atomic::kind, address, value, where));   \
+    }
+GPUBENCH_UPDATE(fetch_add, add, int32)
+GPUBENCH_UPDATE(fetch_add, add, uint32)
+GPUBENCH_UPDATE(fetch_add, add, int64)
+GPUBENCH_UPDATE(fetch_add, add, uint64)
+GPUBENCH_UPDATE(atomic_exchange, exchange, uint32)
+GPUBENCH_UPDATE(atomic_exchange, exchange, uint64)
+GPUBENCH_UPDATE(atomic_max, larger, uint32)
+GPUBENCH_UPDATE(atomic_max, larger, uint64)
+GPUBENCH_UPDATE(atomic_min, smaller, uint32)
+GPUBENCH_UPDATE(atomic_min, smaller, uint64)
+#undef GPUBENCH_UPDATE
+
+#define GPUBENCH_COMPARE(T)                                                                                         \
+    inline T compare_exchange(T* address, T expected, T desired, host::Where where = host::Where::here()) {        \
+        detail::touch(address);                                                                                     \
+        return static_cast<T>(host::atomic_compare_exchange(address, sizeof(T), expected, desired, where));         \
+    }
+GPUBENCH_COMPARE(uint16)
+GPUBENCH_COMPARE(uint32)
+GPUBENCH_COMPARE(uint64)
+#undef GPUBENCH_COMPARE
+
+// --- Ordered access: every one is sequentially consistent here -----------------------------------------------------------
+
+#define GPUBENCH_ORDERED(T)                                                                            \
+    inline T load_acquire(const T* address, host::Where where = host::Where::here()) {                \
+        detail::touch(address);                                                                        \
+        T word;                                                                                        \
+        host::ordered_load(address, sizeof(T), &word, where);                                          \
+        return word;                                                                                   \
+    }                                                                                                  \
+    inline T load_relaxed(const T* address, host::Where where = host::Where::here()) {                \
+        return load_acquire(address, where);                                                           \
+    }                                                                                                  \
+    inline void store_release(T* address, T word, host::Where where = host::Where::here()) {          \
+        detail::touch(address);                                                                        \
+        host::ordered_store(address, sizeof(T), &word, where);                                         \
+    }                                                                                                  \
+    inline void store_relaxed(T* address, T word, host::Where where = host::Where::here()) {          \
+        store_release(address, word, where);                                                           \
+    }
+GPUBENCH_ORDERED(uint32)
+GPUBENCH_ORDERED(uint64)
+GPUBENCH_ORDERED(Word128)
+#undef GPUBENCH_ORDERED
+
+inline void memory_fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void block_memory_fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+}  // namespace gpubench

@@ -1,0 +1,198 @@
+"""The command line: one file a command. `main` is the only place where an error becomes an exit code.
+
+A command takes its click context from the lazy group below, returns None or an `ExitCode`, and raises `GpubenchError`
+for everything that a user can meet.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import click
+
+from gpubench import __version__
+from gpubench.cli import output
+from gpubench.errors import ExitCode, GpubenchError, SuiteError
+
+BROKEN_PIPE = 141
+"""What a shell reports for a program that the reader of its output left (128 + SIGPIPE); no word is said."""
+
+EXIT_CODES = """\b
+Exit codes:
+  0    fine
+  1    a regression (compare, ab)
+  2    bad usage or input
+  3    nothing compared, not enough data, or results that must not be compared
+  4    a kernel's answer is wrong
+  5    some case crashed, hung or ran out of memory; an unexpected error
+  130  interrupted
+"""
+
+
+class Entry(NamedTuple):
+    """Where a command lives (`module:attribute`), and its line in `gpubench --help`, read without importing it."""
+
+    target: str
+    summary: str
+
+
+COMMANDS: dict[str, Entry] = {
+    "run": Entry("gpubench.cli.run:command", "Run suites on a device, check the answers and record every sample."),
+    "list": Entry("gpubench.cli.list_:command", "Show the cases of suites with the bytes and memory they need."),
+    "compile": Entry("gpubench.cli.compile:command", "Compile every kernel, without a GPU, and show its resources."),
+    "schema": Entry("gpubench.cli.schema:command", "Print the JSON Schema of suites, for editors."),
+    "devices": Entry("gpubench.cli.devices:command", "List the devices with their figures."),
+    "show": Entry("gpubench.cli.show:command", "Print the table of a result file again."),
+    "compare": Entry("gpubench.cli.compare:command", "Compare results: faster, slower, same or undecided."),
+    "baseline": Entry("gpubench.cli.baseline:command", "Save and list named results to compare with."),
+    "calibrate": Entry("gpubench.cli.calibrate:command", "Measure the noise floor of each case by repeated runs."),
+    "ab": Entry("gpubench.cli.ab:command", "Run two contenders interleaved and tell which is faster."),
+    "plot": Entry("gpubench.cli.plot:command", "Draw charts of results."),
+    "report": Entry("gpubench.cli.report:command", "Write one self-contained HTML report of a result."),
+    "check": Entry("gpubench.cli.check:command", "Check the kernels' answers without timing them."),
+    "doctor": Entry("gpubench.cli.doctor:command", "Say what this machine can do, and what is missing."),
+}
+
+
+def _exists(entry: Entry) -> bool:
+    return importlib.util.find_spec(entry.target.partition(":")[0]) is not None
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module only when that command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        del ctx
+        return [name for name, entry in COMMANDS.items() if _exists(entry)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return the command, None when there is none of that name."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module, _, attribute = COMMANDS[cmd_name].target.partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{COMMANDS[cmd_name].target} is not a click command")
+        if command.epilog is None:
+            command.epilog = EXIT_CODES
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; a name that does not exist is answered with the nearest ones."""
+        name = args[0]
+        if not name.startswith("-") and name not in self.list_commands(ctx) and not ctx.resilient_parsing:
+            near = difflib.get_close_matches(name, self.list_commands(ctx), n=3)
+            hint = f" Did you mean {' or '.join(near)}?" if near else ""
+            raise click.UsageError(f"There is no command {name!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands from the table alone."""
+        rows = [(name, COMMANDS[name].summary) for name in self.list_commands(ctx)]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+
+@click.group(
+    cls=LazyGroup,
+    epilog=EXIT_CODES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="gpubench", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, envvar="GPUBENCH_DEBUG", help="Show the traceback of an error.")
+def root(debug: bool) -> None:
+    """Time memory-bound GPU kernels, check their answers, record, compare and plot."""
+    del debug  # read by `main`
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line on `arguments` (those of the process) and return the exit code. Never raises."""
+    debug = False
+    try:
+        output.prepare()
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        debug = bool(os.environ.get("GPUBENCH_DEBUG")) or "--debug" in given[:1]
+        code = _invoke(given)
+        sys.stdout.flush()
+    except BaseException as error:  # the one exit point: whatever it is becomes a code and a sentence
+        if debug and not isinstance(error, click.exceptions.Exit | SystemExit | BrokenPipeError):
+            traceback.print_exc()
+        return _explain(error)
+    return code
+
+
+def _invoke(arguments: list[str]) -> int:
+    if "_GPUBENCH_COMPLETE" in os.environ:
+        root.main(arguments, prog_name="gpubench")  # click answers the shell and exits by itself
+    with root.make_context("gpubench", arguments) as context:
+        value = root.invoke(context)
+    return int(value) if isinstance(value, int) else int(ExitCode.FINE)
+
+
+def _explain(error: BaseException) -> int:
+    """Say what happened on standard error and return the exit code."""
+    match error:
+        case click.exceptions.Exit():
+            return _finish(error.exit_code)
+        case SystemExit():
+            return _finish(error.code if isinstance(error.code, int) else int(ExitCode.FINE))
+        case click.exceptions.NoArgsIsHelpError():
+            output.report(error.format_message())
+            return ExitCode.USAGE
+        case BrokenPipeError() if output.reader_is_gone():
+            output.discard_output()
+            return BROKEN_PIPE
+        case OSError() if error.filename is None:
+            output.discard_output()  # standard output itself may be what failed, a full disk for example
+    message, code = _describe(error)
+    output.report(f"gpubench: {message}")
+    return int(code)
+
+
+def _describe(error: BaseException) -> tuple[str, ExitCode]:
+    match error:
+        case click.Abort() | KeyboardInterrupt() | EOFError():
+            return "interrupted", ExitCode.INTERRUPTED
+        case click.ClickException():
+            return _usage_message(error), ExitCode.USAGE
+        case SuiteError():
+            count = len(error.problems)
+            return f"{count} mistake{'s' * (count != 1)} in the suite:\n{error}", error.exit_code
+        case GpubenchError():
+            return str(error), error.exit_code
+        case OSError() if error.filename is not None:
+            name = error.filename if isinstance(error.filename, int) else os.fsdecode(error.filename)
+            return f"cannot use {name}: {error.strerror}", ExitCode.USAGE
+        case OSError():
+            return f"cannot write the output or reach the system: {error.strerror or error}", ExitCode.FAILED_CASE
+        case MemoryError():
+            return "out of memory on the host. Use smaller cases, or run fewer at once.", ExitCode.FAILED_CASE
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    hint = "This is a defect of gpubench: `gpubench --debug ...` shows where it happened."
+    return f"unexpected error: {what}\n{hint}", ExitCode.FAILED_CASE
+
+
+def _finish(code: int) -> int:
+    """Flush what a command printed before it asked to exit; a failure to print wins over its code."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        return _explain(error)
+    return code
+
+
+def _usage_message(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    hint = f"\nTry '{context.command_path} --help'." if isinstance(context, click.Context) else ""
+    return error.format_message() + hint

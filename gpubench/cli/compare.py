@@ -1,0 +1,121 @@
+"""`gpubench compare`: is the new result faster, slower or the same?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gpubench.cli.comparing import CODES, Outputs, emit, output_options, rule_options
+from gpubench.cli.options import Filters, filter_options
+from gpubench.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from gpubench.analysis.compare import Options
+    from gpubench.model import Case, ResultSet
+
+
+@click.command(epilog=CODES)
+@click.argument("baseline", metavar="BASELINE")
+@click.argument("new", metavar="NEW...", nargs=-1, type=click.Path(path_type=Path))
+@rule_options(threshold="1%")
+@filter_options
+@click.option("--a", "a", metavar="CONTENDER", help="With --b: compare this contender of BASELINE ...")
+@click.option("--b", "b", metavar="CONTENDER", help="... with this one of NEW (of BASELINE, when there is no NEW).")
+@click.option("--calibration", type=click.Path(path_type=Path), help="Take noise floors from this result as well.")
+@click.option("--judge-same-code", is_flag=True, help="Judge identical machine code by its times, like any other.")
+@click.option("--allow-different-device", is_flag=True, help="Compare what should not be compared, and say so.")
+@output_options
+def command(
+    baseline: str,
+    new: tuple[Path, ...],
+    threshold: float,
+    alpha: float,
+    filters: Filters,
+    a: str | None,
+    b: str | None,
+    calibration: Path | None,
+    judge_same_code: bool,
+    allow_different_device: bool,
+    outputs: Outputs,
+) -> ExitCode:
+    """Compare one or more results with BASELINE: a result file, a folder, or the name of a saved baseline.
+
+    From a folder the newest result of the same suite and device is taken. Several NEW results are each compared with
+    BASELINE. Pairs have the same case and contender; --a and --b pair two contenders by case.
+
+    Verdicts: SLOWER, FASTER: the 95 % interval of the ratio lies wholly beyond the threshold and the change is
+    significant after correction for the number of pairs. SAME: wholly within. UNDECIDED: neither. BROKEN, FIXED: it
+    failed in one of the two. ADDED, REMOVED: it is in one only.
+    """
+    from gpubench.analysis.compare import Options, compare
+    from gpubench.analysis.pairing import Selection
+    from gpubench.analysis.rule import Rule
+    from gpubench.results.read import read
+
+    if (a is None) != (b is None):
+        raise UsageError("--a and --b belong together: name both contenders.")
+    if not new and a is None:
+        raise UsageError("Name at least one result to compare with the baseline (or two contenders: --a, --b).")
+    options = Options(
+        rule=Rule(threshold, alpha, not judge_same_code),
+        selection=Selection(a=a, b=b),
+        allow_different=allow_different_device,
+        floors=() if calibration is None else (read(calibration),),
+    )
+    comparisons = []
+    for old_name, old, new_name, one in _results(baseline, new):
+        named = replace(options, old=_label(old_name, a), new=_label(new_name, b))
+        comparisons.append(compare(old, one, _filtered(named, (old, one), filters)))
+    return emit(comparisons, outputs)
+
+
+def _results(baseline: str, new: Sequence[Path]) -> list[tuple[str, ResultSet, str, ResultSet]]:
+    """Return name and content of both sides of each comparison."""
+    from gpubench.results.baselines import find
+    from gpubench.results.read import read
+
+    if not new:
+        only = read(baseline)
+        return [(baseline, only, baseline, only)]
+    found = []
+    for path in new:
+        one = read(path)
+        place = find(baseline, one, Path(), besides=path)
+        found.append((str(place), read(place), str(path), one))
+    return found
+
+
+def _label(name: str, contender: str | None) -> str:
+    return name if contender is None else f"{name} {contender}"
+
+
+def _filtered(options: Options, results: Sequence[ResultSet], filters: Filters) -> Options:
+    """Return the options with what the filters keep. UsageError, with the nearest names, when that is nothing."""
+    if filters.is_empty:
+        return options
+    return replace(options, selection=replace(options.selection, keep=_keep(results, filters)))
+
+
+def _keep(results: Sequence[ResultSet], filters: Filters) -> Callable[[Case, str], bool]:
+    from gpubench.suite.filters import select
+
+    contenders: dict[str, dict[str, None]] = {}
+    cases = {}
+    for result in results:
+        for record in result.records:
+            cases[record.case.id] = record.case
+            contenders.setdefault(record.case.id, {})[record.contender] = None
+    all_cases = [replace(case, contenders=tuple(contenders[name])) for name, case in cases.items()]
+    kept = select(
+        all_cases,
+        expression=filters.expression,
+        operators=filters.operators,
+        dtypes=filters.dtypes,
+        contenders=filters.contenders,
+    )
+    wanted = {(case.id, contender) for case in kept for contender in case.contenders}
+    return lambda case, contender: (case.id, contender) in wanted

@@ -1,0 +1,108 @@
+"""`gpubench list`: the expanded cases of suites, or the variants of every operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from gpubench.cli import output
+from gpubench.cli.options import Filters, filter_options, json_flag
+from gpubench.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpubench.model import Json
+    from gpubench.suite.listing import Listing
+
+Row = tuple[str, ...]
+
+
+@click.command()
+@click.argument("suites", metavar="[SUITE]...", nargs=-1, type=str)
+@click.option("--variants", is_flag=True, help="List every operator's kernels in place of cases.")
+@filter_options
+@json_flag
+def command(suites: tuple[str, ...], variants: bool, filters: Filters, as_json: bool) -> None:
+    """Show the cases of suites: bytes moved, device memory needed, contenders.
+
+    SUITE is a file, or the name of a suite that comes with gpubench, such as smoke. "Bytes" is the fewest that any
+    implementation must read and write; "memory" what the operands take on the device.
+    """
+    if variants:
+        _list_variants(suites, filters, as_json)
+    elif suites:
+        _list_cases(suites, filters, as_json)
+    else:
+        from gpubench.suite.locate import shipped_suites
+
+        names = ", ".join(shipped_suites()) or "none"
+        raise UsageError(f"Name a suite file or a shipped suite ({names}), or use --variants.")
+
+
+def _list_cases(suites: Sequence[str], filters: Filters, as_json: bool) -> None:
+    from gpubench.suite.expand import load_suites
+    from gpubench.suite.filters import select
+    from gpubench.suite.listing import describe
+
+    cases = select(
+        [case for suite in load_suites(suites) for case in suite.cases],
+        expression=filters.expression,
+        operators=filters.operators,
+        dtypes=filters.dtypes,
+        contenders=filters.contenders,
+    )
+    rows = [describe(case) for case in cases]
+    if as_json:
+        output.write_json([row.to_json() for row in rows])
+        return
+    from gpubench.views.text import printable, size
+
+    def line(row: Listing) -> Row:
+        if row.bytes is None or row.memory_bytes is None:
+            return (row.case.id, row.case.dtype, "unsupported", "-", printable(row.unsupported or ""))
+        return (row.case.id, row.case.dtype, size(row.bytes), size(row.memory_bytes), " ".join(row.case.contenders))
+
+    _print(("case", "dtype", "bytes", "memory", "contenders"), [line(row) for row in rows], right=(2, 3))
+    if output.is_terminal():
+        largest = max((row.memory_bytes or 0 for row in rows), default=0)
+        output.write(f"{len(rows)} cases; the largest takes {size(largest)} on the device")
+
+
+def _list_variants(suites: Sequence[str], filters: Filters, as_json: bool) -> None:
+    from gpubench.suite.listing import variants
+
+    if suites:
+        raise UsageError("--variants lists the kernels of every operator; it takes no suite.")
+    if filters.expression is not None or filters.dtypes:
+        raise UsageError("--variants goes with --operator and --contender only.")
+    rows: list[dict[str, Json]] = variants(filters.operators, filters.contenders)
+    if as_json:
+        output.write_json(rows)
+        return
+    keys = ("operator", "contender", "summary", "origin")
+    _print(keys, [tuple(str(row[key]) for key in keys) for row in rows])
+
+
+def _print(heading: Row, rows: Sequence[Row], right: Sequence[int] = ()) -> None:
+    """Print a rich table on a terminal; into a pipe one line a row, columns two spaces apart, nothing cut."""
+    if not output.is_terminal():
+        table = [heading, *rows]
+        widths = [max(len(row[column]) for row in table) for column in range(len(heading))]
+        for row in table:
+            cells = [
+                cell.rjust(width) if column in right else cell.ljust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            output.write("  ".join(cells).rstrip())
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    view = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column, name in enumerate(heading):
+        view.add_column(name, justify="right" if column in right else "left", no_wrap=column in right)
+    for row in rows:
+        view.add_row(*(Text(cell) for cell in row))
+    output.console().print(view)

@@ -1,0 +1,140 @@
+"""Options that several commands share, each defined once so that they mean the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What the filter options of a command line select. Empty means everything; several values of one kind are `or`,
+    several kinds are `and`.
+    """
+
+    expression: str | None = None
+    operators: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ()
+    contenders: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """True when nothing was asked for."""
+        return self == Filters()
+
+
+def split_commas(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Let `--dtype float32,float16` mean the same as giving the option twice."""
+    del context, parameter
+    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+
+
+def filter_options(function: F) -> F:
+    """Add `-k`, `--operator`, `--dtype` and `--contender`; the command gets them as one `filters: Filters`."""
+
+    def collect(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        """Put each option's value into the context's Filters; click calls this once an option."""
+        given = split_commas(context, parameter, value) if isinstance(value, tuple) else value
+        parts: dict[str, Any] = context.meta.setdefault("gpubench.filters", {})
+        parts[str(parameter.name)] = given
+        context.params["filters"] = Filters(**parts)
+        return given
+
+    for decorate in reversed(
+        (
+            click.option(
+                "-k",
+                "expression",
+                metavar="EXPR",
+                callback=collect,
+                expose_value=False,
+                help="Only cases whose id matches: words joined by and, or, not and parentheses.",
+            ),
+            click.option(
+                "--operator",
+                "operators",
+                multiple=True,
+                metavar="NAME",
+                callback=collect,
+                expose_value=False,
+                help="Only this operator (repeat, or separate by commas).",
+            ),
+            click.option(
+                "--dtype",
+                "dtypes",
+                multiple=True,
+                metavar="NAME",
+                callback=collect,
+                expose_value=False,
+                help="Only this dtype (repeat, or separate by commas).",
+            ),
+            click.option(
+                "--contender",
+                "contenders",
+                multiple=True,
+                metavar="NAME",
+                callback=collect,
+                expose_value=False,
+                help="Only this contender (repeat, or separate by commas).",
+            ),
+        )
+    ):
+        function = decorate(function)
+    return function
+
+
+def suites_argument(function: F) -> F:
+    """Add the argument SUITE... : files, or names of the suites that come with gpubench. The command gets `suites`."""
+    return click.argument("suites", metavar="SUITE...", nargs=-1, required=True, type=str)(function)
+
+
+def result_argument(function: F) -> F:
+    """Add the argument RESULT, a result file. The command gets `result: Path`."""
+    return click.argument("result", metavar="RESULT", type=click.Path(path_type=Path))(function)
+
+
+def results_argument(function: F) -> F:
+    """Add the argument RESULT..., one or more result files. The command gets `results: tuple[Path, ...]`."""
+    return click.argument("results", metavar="RESULT...", nargs=-1, required=True, type=click.Path(path_type=Path))(
+        function
+    )
+
+
+def device_option(function: F) -> F:
+    """Add `--device`. The command gets `device: str`."""
+    return click.option(
+        "--device",
+        default="auto",
+        show_default=True,
+        metavar="DEVICE",
+        help="auto (the GPU if there is one, else the host), cuda:0 ..., or host.",
+    )(function)
+
+
+def quiet_option(function: F) -> F:
+    """Add `-q/--quiet`. The command gets `quiet: bool`."""
+    return click.option("-q", "--quiet", is_flag=True, help="Print no progress and no table; errors are still told.")(
+        function
+    )
+
+
+def json_flag(function: F) -> F:
+    """Add `--json` as a flag: JSON on standard output in place of the table. The command gets `as_json: bool`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the table.")(function)
+
+
+def json_file_option(function: F) -> F:
+    """Add `--json FILE` (`-` is standard output). The command gets `json_file: Path | None`."""
+    return click.option(
+        "--json",
+        "json_file",
+        metavar="FILE",
+        type=click.Path(path_type=Path, allow_dash=True),
+        help="Write JSON to this file; - is standard output (and then no table).",
+    )(function)

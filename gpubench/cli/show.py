@@ -1,0 +1,72 @@
+"""`gpubench show`: print the table of a result file again, or give it in another form."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gpubench.cli import output
+from gpubench.cli.options import result_argument, split_commas
+from gpubench.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpubench.model import ResultSet
+
+
+@click.command()
+@result_argument
+@click.option(
+    "--sort",
+    metavar="ORDER",
+    help="The order of rows: case, contender, median, gbps, ceiling, speedup or status; without it, the file's.",
+)
+@click.option(
+    "--columns",
+    multiple=True,
+    callback=split_commas,
+    metavar="NAMES",
+    help="Which columns, separated by commas: case, contender, median, interval, gbps, ceiling, speedup, check, status "
+    "(these are shown without the option), bytes, min, p95, samples, variant, registers.",
+)
+@click.option("--markdown", "form", flag_value="markdown", help="Print Markdown for a pull request (60 KB at most).")
+@click.option("--json", "form", flag_value="json", help="Print the whole result as JSON.")
+@click.option("--jsonl", "form", flag_value="jsonl", help="Print JSON lines, one record each.")
+@click.option("--csv", "form", flag_value="csv", help="Print comma-separated values, one record a line.")
+def command(result: Path, sort: str | None, columns: tuple[str, ...], form: str | None) -> None:
+    """Print the table of the result file RESULT.
+
+    On a terminal the rows stand in groups, a case each, and columns that do not fit are left out; piped, every row is
+    one plain line with nothing left out. "Of ceiling" is against the rate that the device reached in the same run.
+    """
+    from gpubench.results.read import read
+    from gpubench.views.tables import COLUMNS, DEFAULT_COLUMNS, SORTS
+
+    _require_known("column", columns, COLUMNS)
+    _require_known("order", () if sort is None else (sort,), SORTS)
+    output.write(_render(read(result), form, columns or DEFAULT_COLUMNS, sort))
+
+
+def _render(content: ResultSet, form: str | None, columns: Sequence[str], sort: str | None) -> str:
+    """Return the result in the form that was asked for; None is the table."""
+    from gpubench.results import export, write
+    from gpubench.views import tables
+
+    match form:
+        case "json":
+            return write.dumps(content)
+        case "jsonl":
+            return "".join(export.json_lines(content))
+        case "csv":
+            return export.csv_text(content)
+        case "markdown":
+            return tables.results_markdown(content, columns, sort)
+    return tables.results_table(content, output.look(), columns, sort)
+
+
+def _require_known(kind: str, given: Collection[str], allowed: Collection[str]) -> None:
+    for name in given:
+        if name not in allowed:
+            raise UsageError(f"There is no {kind} {name!r}; there are {', '.join(allowed)}.")

@@ -1,0 +1,259 @@
+"""The host device: this machine's processor runs the kernels' own sources against a simulator of a GPU's threads.
+
+Its times say nothing about a GPU (`simulated`); its answers and its diagnostics do. docs/host-device.md tells more.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from gpubench.devices import Listed
+from gpubench.devices.base import Buffer, Executable
+from gpubench.devices.host_compiler import Build, find_compiler
+from gpubench.devices.host_info import available_bytes, host_info
+from gpubench.devices.host_library import ORDERS, BoundLaunch, KernelLibrary, Runtime, Schedule, runtime
+from gpubench.devices.host_memory import HostBuffer, measure_ceiling
+from gpubench.errors import DeviceError, UsageError
+from gpubench.kernels.sources import default_tree
+from gpubench.model import (
+    Ceiling,
+    DeviceInfo,
+    Json,
+    KernelResources,
+    Launch,
+    Memset,
+    Method,
+    Plan,
+    Pointer,
+    Sample,
+    Value,
+    Workspace,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How kernels are built and run. `build`: fast, checked (every access of the kernel is examined) or sanitize
+    (AddressSanitizer, which must be loaded into the process when it starts). `workers`: OS threads that share the blocks
+    of a launch, where they do not wait for each other."""
+
+    schedule: Schedule = Schedule()
+    build: Build = "fast"
+    workers: int = 1
+
+    def __str__(self) -> str:
+        """Render as the part of a device spec after `host:`."""
+        return f"schedule={self.schedule},build={self.build},workers={self.workers}"
+
+
+def parse_schedule(text: str) -> Schedule:
+    """Read `forward`, `reverse` or `random:SEED`. UsageError for anything else."""
+    order, _, seed = text.partition(":")
+    if order not in ORDERS or (seed and order != "random") or (seed and not seed.isdecimal()):
+        raise UsageError(f"There is no schedule {text!r}: write forward, reverse or random:SEED.")
+    return Schedule(order, int(seed or 0))
+
+
+def parse_options(argument: str) -> Options:
+    """Read `schedule=...,build=...,workers=N`, each of which may be left out. UsageError for anything else."""
+    found: dict[str, Any] = {"workers": os.cpu_count() or 1}
+    for part in filter(None, argument.split(",")):
+        name, _, value = part.partition("=")
+        if name == "schedule":
+            found[name] = parse_schedule(value)
+        elif name == "build" and value in get_args(Build):
+            found[name] = value
+        elif name == "workers" and value.isdecimal() and int(value) > 0:
+            found[name] = int(value)
+        else:
+            raise UsageError(
+                f"host:{argument}: {part!r} is no option of the host device. There are schedule=forward|reverse|"
+                f"random:SEED, build={'|'.join(get_args(Build))} and workers=N."
+            )
+    return Options(**found)
+
+
+class HostExecutable:
+    """A plan bound to buffers. `run` returns when all steps are done."""
+
+    def __init__(self, steps: Sequence[Callable[[], None]], resources: tuple[KernelResources, ...]) -> None:
+        """Take the steps in order."""
+        self._steps = steps
+        self.resources = resources
+
+    def run(self) -> None:
+        """Run every step."""
+        for step in self._steps:
+            step()
+
+
+class HostDevice:
+    """The simulator as a device. `sources`: further folders in which kernel sources may lie, for tests."""
+
+    def __init__(self, options: Options | None = None, sources: Sequence[Path] = ()) -> None:
+        """Compile and load the simulator's runtime. NoDeviceError, with the package to install, without a compiler."""
+        self.options = options or Options()
+        self.info: DeviceInfo = host_info(find_compiler(), str(self.options))
+        self._runtime: Runtime = runtime()
+        self._sources = tuple(sources)
+        self._libraries: dict[tuple[str, str], KernelLibrary] = {}
+
+    # --- Memory ---
+
+    def allocate(self, nbytes: int) -> HostBuffer:
+        """Return new memory of exactly `nbytes`, so that an access beyond it can be told. OutOfMemoryError."""
+        return HostBuffer(self._runtime, nbytes)
+
+    def upload(self, array: Array, buffer: Buffer) -> None:
+        """Copy a contiguous host array to the start of the buffer."""
+        _check_fits(array, buffer)
+        ctypes.memmove(buffer.address, array.ctypes.data, array.nbytes)
+
+    def download(self, buffer: Buffer, array: Array) -> None:
+        """Copy the start of the buffer into a contiguous host array."""
+        _check_fits(array, buffer)
+        ctypes.memmove(array.ctypes.data, buffer.address, array.nbytes)
+
+    def copy(self, source: Buffer, target: Buffer) -> None:
+        """Copy the whole source."""
+        if source.nbytes != target.nbytes:
+            raise DeviceError(f"A buffer of {source.nbytes} bytes cannot be copied to one of {target.nbytes} bytes.")
+        ctypes.memmove(target.address, source.address, source.nbytes)
+
+    def fill(self, buffer: Buffer, byte: int) -> None:
+        """Set every byte of the buffer."""
+        ctypes.memset(buffer.address, byte, buffer.nbytes)
+
+    def free_bytes(self) -> int:
+        """Return how much memory the system says is available."""
+        return available_bytes()
+
+    # --- Kernels ---
+
+    def compile(self, launches: Sequence[Launch]) -> None:
+        """Compile what the launches need, sources side by side. CompileError when one does not compile."""
+        missing: dict[str, dict[str, None]] = {}
+        for launch in launches:
+            if (launch.source, launch.kernel) not in self._libraries:
+                missing.setdefault(launch.source, {})[launch.kernel] = None
+        with ThreadPoolExecutor(max_workers=max(1, min(len(missing), os.cpu_count() or 1))) as pool:
+            made = pool.map(
+                lambda item: KernelLibrary(self._path(item[0]), tuple(item[1]), self.options.build), missing.items()
+            )
+            for source, library in zip(missing, made, strict=True):
+                self._libraries.update({(source, kernel): library for kernel in library.kernels})
+
+    def _path(self, source: str) -> Path:
+        for folder in self._sources:
+            path = (folder / source).resolve()
+            if path.is_relative_to(folder.resolve()) and path.is_file():
+                return path
+        return default_tree().path(source)
+
+    def bind(self, plan: Plan, addresses: Mapping[str, int], workspace: Buffer) -> Executable:
+        """Load the kernels of a plan and lay out their arguments."""
+        self.compile(plan.launches)
+        names = {HostBuffer.start_of(address): name for name, address in addresses.items()}
+        names[workspace.address] = "workspace"
+        steps: list[Callable[[], None]] = []
+        resources: list[KernelResources] = []
+
+        def address_of(target: Pointer | Workspace) -> int:
+            start = workspace.address if isinstance(target, Workspace) else addresses[target.operand]
+            return start + target.byte_offset
+
+        for step in plan.steps:
+            if isinstance(step, Memset):
+                start, value, size = address_of(step.target), step.value, step.size
+                steps.append(lambda start=start, value=value, size=size: _set(start, value, size))
+                continue
+            self._check_launch(step)
+            library = self._libraries[step.source, step.kernel]
+            packed = [
+                argument.data if isinstance(argument, Value) else address_of(argument).to_bytes(8, "little")
+                for argument in step.arguments
+            ]
+            bound = BoundLaunch(step, library, packed)
+            steps.append(lambda bound=bound: bound.run(self.options.schedule, self.options.workers, names))
+            resources.append(KernelResources(step.kernel, library.sha256, 0, 0, step.shared_bytes))
+        return HostExecutable(steps, tuple(resources))
+
+    def _check_launch(self, launch: Launch) -> None:
+        """Refuse what a GPU would refuse."""
+        threads = launch.block[0] * launch.block[1] * launch.block[2]
+        largest = (2**31 - 1, 65535, 65535)
+        if not 1 <= threads <= 1024 or launch.block[2] > 64:
+            raise DeviceError(
+                f"{launch.kernel}: a block of {launch.block} threads; a GPU takes at most 1024 (64 along z)."
+            )
+        if any(not 1 <= n <= limit for n, limit in zip(launch.grid, largest, strict=True)):
+            raise DeviceError(f"{launch.kernel}: a grid of {launch.grid} blocks; a GPU takes 1 to {largest}.")
+        if launch.shared_bytes > self.info.max_shared_bytes:
+            raise DeviceError(
+                f"{launch.kernel}: {launch.shared_bytes} bytes of dynamic shared memory a block; "
+                f"{self.info.max_shared_bytes} are the most."
+            )
+
+    # --- Measuring ---
+
+    def sample(
+        self, method: Method, restore: Callable[[], None], run: Callable[[], None], batch: int = 1
+    ) -> Sequence[Sample]:
+        """Time `batch` runs by the wall clock. What is timed is the simulator, not a GPU; all methods are alike."""
+        samples = []
+        for _ in range(batch):
+            if method == "cold":
+                restore()
+            began = time.perf_counter()
+            run()
+            samples.append(Sample(us=(time.perf_counter() - began) * 1e6))
+        return samples
+
+    def synchronize(self) -> None:
+        """Nothing is ever under way."""
+
+    def ceiling(self) -> Ceiling:
+        """Measure the rates of this machine's own memory, by numpy on all cores: what numpy's times are held against."""
+        return measure_ceiling()
+
+    def telemetry(self) -> dict[str, Json]:
+        """Return nothing: the host has no figures of a GPU."""
+        return {}
+
+    def close(self) -> None:
+        """Forget the kernels; libraries stay loaded until the process ends."""
+        self._libraries.clear()
+
+
+def _set(start: int, value: int, size: int) -> None:
+    ctypes.memset(start, value, size)
+
+
+def _check_fits(array: Array, buffer: Buffer) -> None:
+    if not array.flags.c_contiguous or array.nbytes > buffer.nbytes:
+        raise DeviceError(
+            f"A host array of {array.nbytes} bytes (contiguous: {array.flags.c_contiguous}) does not fit a buffer "
+            f"of {buffer.nbytes} bytes."
+        )
+
+
+def open_device(argument: str) -> HostDevice:
+    """Open the host device; `argument` is what follows `host:`, see `parse_options`."""
+    return HostDevice(parse_options(argument))
+
+
+def list_devices() -> list[Listed]:
+    """Return the one host device. NoDeviceError when there is no compiler for it."""
+    return [Listed("host", host_info(find_compiler(), ""))]

@@ -1,0 +1,222 @@
+"""The system's C++ compiler: kernels and the simulator's runtime become shared libraries, cached by content."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gpubench.errors import CompileError, NoDeviceError
+from gpubench.kernels import cache
+from gpubench.kernels.sources import default_tree
+
+Build = Literal["fast", "checked", "sanitize"]
+
+_UNDEFINED = (
+    "-fsanitize=signed-integer-overflow,shift,bounds,alignment,null,integer-divide-by-zero,unreachable,return,bool,enum,"
+    "pointer-overflow"
+)
+_COMMON = (
+    "-std=c++20", "-fPIC", "-g1", "-w", "-fvisibility=hidden", "-fno-strict-aliasing", "-fno-exceptions", "-fasynchronous-unwind-tables",
+)
+FLAGS: dict[Build, tuple[str, ...]] = {
+    "fast": ("-O2", "-fwrapv", "-ffp-contract=off"),
+    # The hooks of the thread sanitizer, answered by our own runtime: see target/host/access.hpp.
+    "checked": ("-O1", "-ffp-contract=off", "-fsanitize=thread", _UNDEFINED),
+    "sanitize": ("-O1", "-ffp-contract=off", "-fno-omit-frame-pointer", "-fsanitize=address", _UNDEFINED),
+}
+_RUNTIME = ("-std=c++20", "-O2", "-g1", "-fPIC", "-w", "-shared", "-pthread")
+_SHOWN_ERRORS = 5
+_REPORTING = {  # few errors, each at the line that the author wrote, not at the macro's
+    "g++": (f"-fmax-errors={_SHOWN_ERRORS}", "-ftrack-macro-expansion=0"),
+    "clang": (f"-ferror-limit={_SHOWN_ERRORS}",),
+}
+_OLDEST = {"g++": 12, "clang": 14}
+_LONGEST_MESSAGE = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A C++20 compiler: the words that call it, what it is, and the first line that it says about itself."""
+
+    command: tuple[str, ...]
+    family: Literal["g++", "clang"]
+    version: str
+
+
+@functools.cache
+def find_compiler() -> Compiler:
+    """Return the compiler of the environment variable CXX, else g++, else clang++. NoDeviceError when none will do."""
+    named = os.environ.get("CXX")
+    reasons: list[str] = []
+    for words in [shlex.split(named)] if named else [["g++"], ["clang++"]]:
+        found = _try(words)
+        if isinstance(found, Compiler):
+            return found
+        reasons.append(found)
+    raise NoDeviceError(
+        "The host device compiles the kernels with a C++20 compiler, and there is none: "
+        + "; ".join(reasons)
+        + ". Install the package g++ (12 or later; Debian and Ubuntu: apt install g++, Fedora: dnf install gcc-c++) "
+        "or clang (14 or later), or name one in the environment variable CXX."
+    )
+
+
+def _try(words: Sequence[str]) -> Compiler | str:
+    """Return the compiler that these words call, or why it will not do."""
+    if not words or shutil.which(words[0]) is None:
+        return f"{' '.join(words) or 'CXX'} was not found"
+    try:
+        said = subprocess.run([*words, "--version"], capture_output=True, text=True, timeout=30, check=True).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"{words[0]} --version failed ({error})"
+    first = said.splitlines()[0] if said else ""
+    family: Literal["g++", "clang"] = "clang" if "clang" in first else "g++"
+    number = re.search(r"(\d+)\.\d+", first.rpartition(")")[2] or first) or re.search(r"(\d+)\.\d+", first)
+    if number is None or int(number[1]) < _OLDEST[family]:
+        return f"{words[0]} is {first!r}, and {family} {_OLDEST[family]} is the oldest that will do"
+    return Compiler(tuple(words), family, first)
+
+
+# --- Libraries ---------------------------------------------------------------------------------------------------------
+
+
+def cuda_src() -> Path:
+    """Return the folder of the kernel sources."""
+    return default_tree().root
+
+
+@functools.cache
+def _private_folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="gpubench-host-")
+
+
+def cache_folder() -> Path:
+    """Return the folder of compiled libraries; one that goes with this process where the user's cannot be written."""
+    place = cache.folder()
+    if place is not None:
+        with contextlib.suppress(OSError):
+            folder = place / "host"
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if os.access(folder, os.W_OK | os.X_OK):
+                return folder
+    return Path(_private_folder().name)
+
+
+def runtime_library(ucontext: bool = False) -> Path:
+    """Compile the simulator's runtime and return its library. `ucontext` takes the portable, slow switch of fibers."""
+    source = cuda_src() / "include/gpubench/target/host/runtime.cpp"
+    flags = (*_RUNTIME, "-D_FORTIFY_SOURCE=0", *(("-DGPUBENCH_HOST_UCONTEXT=1",) if ucontext else ()))
+    files = sorted(source.parent.iterdir())
+    return _library("runtime", [*flags, str(source), "-ldl"], files, link=None)
+
+
+def kernel_library(source: Path, kernels: Sequence[str], build: Build) -> Path:
+    """Compile one source for the kernel name expressions given, and return the library.
+
+    It exports `gpubench_kernel_N` and `gpubench_sizes_N` for the Nth of them. CompileError with the first errors.
+    """
+    text = [f'#include "{source}"', '#include "gpubench/target/host/entry_point.hpp"']
+    text += [f"GPUBENCH_ENTRY_POINT({number}, {kernel})" for number, kernel in enumerate(kernels)]
+    include = cuda_src() / "include"
+    flags = [
+        *_COMMON,
+        *FLAGS[build],
+        *_REPORTING[find_compiler().family],
+        "-I",
+        str(include),
+        "-I",
+        str(cuda_src()),
+        "-x",
+        "c++",
+        "-c",
+        "-",
+    ]
+    link = ["-shared", *(["-fsanitize=address"] if build == "sanitize" else [])]
+    return _library(source.stem, flags, _closure(source, include), link=link, text="\n".join(text) + "\n")
+
+
+def _closure(source: Path, include: Path) -> list[Path]:
+    """Return the source and every file of ours that it includes, directly or not."""
+    found: dict[Path, None] = {}
+    waiting = [source, include / "gpubench/target/host/entry_point.hpp"]
+    while waiting:
+        path = waiting.pop().resolve()
+        if path in found or not path.is_file():
+            continue
+        found[path] = None
+        names = re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text(), re.MULTILINE)
+        for name in names:
+            waiting += [path.parent / name, include / name, include.parent / name]
+    return sorted(found)
+
+
+def _library(name: str, flags: list[str], files: Iterable[Path], link: list[str] | None, text: str = "") -> Path:
+    """Return the library for these inputs, compiled unless the cache has it. Safe beside other processes."""
+    compiler = find_compiler()
+    key = hashlib.sha256()
+    for part in (compiler.version, platform.machine(), *compiler.command, *flags, *(link or []), text):
+        key.update(part.encode() + b"\0")
+    for path in files:
+        key.update(path.read_bytes() + b"\0")
+    target = cache_folder() / f"{name}-{key.hexdigest()[:24]}.so"
+    if target.exists():
+        return target
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix="compiling-") as folder:
+        made = Path(folder) / "library.so"
+        if link is None:
+            _call([*compiler.command, *flags, "-o", str(made)], text)
+        else:
+            half_way = Path(folder) / "library.o"
+            _call([*compiler.command, *flags, "-o", str(half_way)], text)
+            _call([*compiler.command, *link, str(half_way), "-o", str(made)], "")
+        made.replace(target)
+    return target
+
+
+def _call(command: list[str], text: str) -> None:
+    """Call the compiler. CompileError with its first errors, paths shortened to those inside cuda_src."""
+    try:
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=300, check=False)
+    except subprocess.TimeoutExpired:
+        raise CompileError("The C++ compiler did not end within 300 s.") from None
+    if done.returncode:
+        raise CompileError(_first_errors(done.stderr) or f"{command[0]} ended with code {done.returncode}.")
+
+
+def _first_errors(said: str) -> str:
+    lines = said.replace(f"{cuda_src()}{os.sep}", "").splitlines()
+    errors = [line for line in lines if re.search(r"\berror:", line)]
+    return "\n".join((errors or lines)[:_SHOWN_ERRORS])[:_LONGEST_MESSAGE]
+
+
+# --- Places in a library -----------------------------------------------------------------------------------------------
+
+
+def source_lines(library: Path, offsets: Sequence[int]) -> list[str]:
+    """Return the source lines (`file:line`, innermost first) of the calls before these offsets; empty when not known."""
+    if not offsets or shutil.which("addr2line") is None:
+        return []
+    asked = ["addr2line", "-i", "-e", str(library), *(hex(offset - 1) for offset in offsets)]
+    try:
+        said = subprocess.run(asked, capture_output=True, text=True, timeout=30, check=False).stdout
+    except (OSError, subprocess.SubprocessError):
+        return []
+    lines = [shorten(re.sub(r" \(.*\)$", "", line)) for line in said.splitlines()]
+    return [line for line in lines if "?" not in line and "<stdin>" not in line]
+
+
+def shorten(path: str) -> str:
+    """Return a path as a reader knows it: relative to the folder of the kernel sources, if it lies there."""
+    return os.path.normpath(path).removeprefix(f"{cuda_src()}{os.sep}")

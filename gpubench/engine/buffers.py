@@ -1,0 +1,106 @@
+"""The operands of one contender in device memory: made anew each round, poisoned, restored, read back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from gpubench.dtypes import dtype
+from gpubench.engine.memory import storage_bytes
+from gpubench.model import Operand, Problem
+from gpubench.peers.base import DeviceOperand
+
+if TYPE_CHECKING:
+    from gpubench.devices.base import Buffer, Device
+    from gpubench.operators.base import Array
+
+POISON_FLOAT = 0xFF
+"""All bits set is a NaN in every float format."""
+POISON_INTEGER = 0xA5
+"""No small number in any width: -91, -23131, -1515870811 ..."""
+
+
+class Pristine:
+    """The inputs of a case, uploaded once. `keep_inputs` false: only in-place operands stay on the device."""
+
+    def __init__(self, device: Device, problem: Problem[Any], inputs: Mapping[str, Array], keep_inputs: bool) -> None:
+        self._device = device
+        self._inputs = inputs
+        self._buffers: dict[str, Buffer] = {}
+        for operand in problem.operands:
+            if operand.role == "inout" or (keep_inputs and operand.role == "in"):
+                buffer = device.allocate(storage_bytes(operand))
+                device.upload(inputs[operand.name], buffer)
+                self._buffers[operand.name] = buffer
+
+    def put(self, operand: Operand, target: Buffer) -> None:
+        """Fill a buffer with the operand's input."""
+        source = self._buffers.get(operand.name)
+        if source is not None:
+            self._device.copy(source, target)
+        else:
+            self._device.upload(self._inputs[operand.name], target)
+
+
+class Operands:
+    """One set of buffers for the operands of a problem, and the workspace beside them."""
+
+    def __init__(self, device: Device, problem: Problem[Any], pristine: Pristine, workspace_bytes: int) -> None:
+        """Allocate and fill. OutOfMemoryError when the device refuses."""
+        self._device = device
+        self._problem = problem
+        self._pristine = pristine
+        self._buffers = {one.name: device.allocate(storage_bytes(one)) for one in problem.operands}
+        self.workspace = device.allocate(workspace_bytes)
+        for operand in problem.operands:
+            if operand.role == "in":
+                pristine.put(operand, self._buffers[operand.name])
+        self.poison()
+        self.restore()
+
+    @property
+    def addresses(self) -> dict[str, int]:
+        """The address of each operand's first element."""
+        return {one.name: self._address(one) for one in self._problem.operands}
+
+    @property
+    def operands(self) -> dict[str, DeviceOperand]:
+        """The operands as peers take them."""
+        return {
+            one.name: DeviceOperand(one.name, one.role, one.dtype, one.view, self._address(one))
+            for one in self._problem.operands
+        }
+
+    def _address(self, operand: Operand) -> int:
+        return self._buffers[operand.name].address + operand.view.offset * dtype(operand.dtype).itemsize
+
+    def poison(self) -> None:
+        """Fill the outputs with what no right answer holds, so that an output nobody writes is seen."""
+        for operand in self._problem.operands:
+            if operand.role == "out":
+                whole = dtype(operand.dtype).kind == "integer"
+                self._device.fill(self._buffers[operand.name], POISON_INTEGER if whole else POISON_FLOAT)
+
+    def restore(self) -> None:
+        """Enqueue setting the in-place operands back to their input."""
+        for operand in self._problem.operands:
+            if operand.role == "inout":
+                self._pristine.put(operand, self._buffers[operand.name])
+
+    def drop_inputs(self) -> None:
+        """Give everything but the outputs back. Nothing may be bound to these buffers any more."""
+        kept = {one.name for one in self._problem.operands if one.role != "in"}
+        self._buffers = {name: buffer for name, buffer in self._buffers.items() if name in kept}
+        del self.workspace
+
+    def output(self) -> Array:
+        """Return the logical array of the output, downloaded after all enqueued work."""
+        import numpy
+
+        operand = next(one for one in self._problem.operands if one.role != "in")
+        storage = numpy.empty(operand.view.storage, dtype(operand.dtype).numpy)
+        if storage.size:
+            self._device.download(self._buffers[operand.name], storage)
+        else:
+            self._device.synchronize()
+        return operand.view.of(storage)

@@ -1,0 +1,161 @@
+"""From the name of a contender to something that can be bound to buffers and run."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gpubench.engine.buffers import Operands
+from gpubench.errors import MissingExtraError, UnsupportedError
+from gpubench.model import Accuracy, Json, KernelResources, Plan, Problem
+from gpubench.operators.base import Operator, Variant
+from gpubench.results.format import plain
+
+if TYPE_CHECKING:
+    from gpubench.devices.base import Device
+    from gpubench.peers.base import Peer
+
+OURS = "gpubench:"
+AUTO = "gpubench:auto"
+NUMPY = "numpy"
+
+
+class Runner(Protocol):
+    """A contender that takes the case: compiled, and ready to be bound to buffers as often as wanted."""
+
+    name: str
+    accuracy: Accuracy
+    workspace_bytes: int
+
+    def compile(self) -> None:
+        """Do what can be done without buffers. CompileError."""
+        ...
+
+    def bind(self, operands: Operands) -> Callable[[], None]:
+        """Return what enqueues the work once on these buffers."""
+        ...
+
+    def kernel(self) -> dict[str, Json] | None:
+        """Return the record's `kernel` block; complete once `bind` was called."""
+        ...
+
+
+def resolve(name: str, operator: Operator[Any], problem: Problem[Any], device: Device) -> Runner:
+    """Return the runner of a contender. UnsupportedError with the reason when it does not take the problem."""
+    if name.startswith(OURS):
+        variant = operator.choose(problem, device.info) if name == AUTO else _variant(name, operator)
+        reason = variant.refuses(problem, device.info)
+        if reason is not None:
+            raise UnsupportedError(reason)
+        return OwnKernels(name, variant.plan(problem, device.info), device)
+    return PeerLibrary(name, operator, problem, device)
+
+
+def _variant(name: str, operator: Operator[Any]) -> Variant:
+    wanted = name.removeprefix(OURS)
+    for variant in operator.variants:
+        if variant.name == wanted:
+            return variant
+    names = [variant.name for variant in operator.variants]
+    near = difflib.get_close_matches(wanted, names, n=1)
+    hint = f" Did you mean {OURS}{near[0]}?" if near else ""
+    raise UnsupportedError(f"{operator.name} has no variant {wanted!r}; it has {', '.join(names)}.{hint}")
+
+
+class OwnKernels:
+    """One of our variants, with its plan for the problem."""
+
+    def __init__(self, name: str, plan: Plan, device: Device) -> None:
+        self.name = name
+        self.accuracy = plan.accuracy
+        self.workspace_bytes = plan.workspace_bytes
+        self._plan = plan
+        self._device = device
+        self._resources: tuple[KernelResources, ...] = ()
+
+    def compile(self) -> None:
+        """Compile every launch of the plan."""
+        self._device.compile(self._plan.launches)
+
+    def bind(self, operands: Operands) -> Callable[[], None]:
+        """Load the kernels and lay out their arguments."""
+        executable = self._device.bind(self._plan, operands.addresses, operands.workspace)
+        self._resources = executable.resources
+        return executable.run
+
+    def kernel(self) -> dict[str, Json]:
+        """Return variant, launches and what the compiler said of them."""
+        return kernel_block(self._plan, self._resources)
+
+
+def kernel_block(plan: Plan, resources: tuple[KernelResources, ...]) -> dict[str, Json]:
+    """Return the record's `kernel` block: at the top the figures of the worst launch and one hash for all."""
+    launches: list[dict[str, Json]] = []
+    for index, launch in enumerate(plan.launches):
+        one: dict[str, Json] = {
+            "source": launch.source,
+            "kernel": launch.kernel,
+            "grid": list(launch.grid),
+            "block": list(launch.block),
+            "dynamic_shared_bytes": launch.shared_bytes,
+        }
+        if index < len(resources):
+            one |= {key: value for key, value in asdict(resources[index]).items() if key != "kernel"}
+        launches.append(plain(one))
+    occupancies = [one.occupancy for one in resources if one.occupancy is not None]
+    return {
+        "variant": plan.variant,
+        "launches": launches,
+        "cubin_sha256": _joined_hash(resources),
+        "registers": max((one.registers for one in resources), default=None),
+        "spill_bytes": max((one.spill_bytes for one in resources), default=None),
+        "shared_bytes": max((one.shared_bytes for one in resources), default=None),
+        "occupancy": min(occupancies, default=None),
+        "workspace_bytes": plan.workspace_bytes,
+        "notes": plain(plan.notes),
+    }
+
+
+def _joined_hash(resources: tuple[KernelResources, ...]) -> str | None:
+    hashes = [one.cubin_sha256 for one in resources]
+    if len(set(hashes)) <= 1:
+        return hashes[0] if hashes else None
+    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+
+
+class PeerLibrary:
+    """Another library's way to do the work."""
+
+    workspace_bytes = 0  # it brings its own
+
+    def __init__(self, name: str, operator: Operator[Any], problem: Problem[Any], device: Device) -> None:
+        """Load the peer and ask it. UnsupportedError when it is missing or does not take the problem."""
+        from gpubench.peers import load
+
+        if device.info.kind != "cuda":
+            raise UnsupportedError(f"{name} needs a CUDA device; this one is {device.info.kind}")
+        self.name = name
+        self.accuracy = operator.accuracy(problem)
+        self._problem = problem
+        self._stream: int | None = getattr(device, "stream", None)
+        try:
+            self._peer: Peer = load(name)
+            reason = self._peer.offers(problem)
+        except MissingExtraError as error:
+            raise UnsupportedError(str(error)) from error
+        if reason is not None:
+            raise UnsupportedError(reason)
+
+    def compile(self) -> None:
+        """Do nothing: a peer compiles when it meets its operands."""
+
+    def bind(self, operands: Operands) -> Callable[[], None]:
+        """Let the peer prepare itself."""
+        return self._peer.prepare(self._problem, operands.operands, self._stream)
+
+    def kernel(self) -> dict[str, Json] | None:
+        """Return nothing: its kernels are its own business."""
+        return None

@@ -1,0 +1,70 @@
+"""The environment block of a result: the device, the versions of what made the code, and the machine."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from gpubench.model import DeviceInfo, Json
+from gpubench.results.format import plain
+
+_CUPY = ("cupy-cuda13x", "cupy-cuda12x", "cupy")
+_NVRTC = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
+
+
+def environment(info: DeviceInfo) -> dict[str, Json]:
+    """Return the environment as the result format writes it. What is not known is null."""
+    properties = info.properties
+    major, minor = info.compute_capability
+    device = {
+        "kind": info.kind,
+        "name": info.name,
+        "uuid": None,
+        "compute_capability": f"{major}.{minor}",
+        "sm_count": info.sm_count,
+        "l2_bytes": info.l2_bytes,
+        "memory_bytes": info.memory_bytes,
+        "theoretical_GBps": info.theoretical_GBps,
+        "driver": None,
+        "power_limit_w": None,
+        "ecc": None,
+        "mig": None,
+        "simulated": info.simulated,
+        **properties,
+    }
+    block: dict[str, Json] = {
+        "device": plain(device),
+        "cuda": plain(properties.get("cuda_runtime")),
+        "nvrtc": plain(properties.get("nvrtc")) or _version(*_NVRTC),
+        "cupy": _version(*_CUPY),
+        "numpy": _version("numpy"),
+        "python": platform.python_version(),
+        "os": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "cpu": cpu_name(),
+    }
+    return block
+
+
+def _version(*packages: str) -> str | None:
+    for package in packages:
+        try:
+            return metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return None
+
+
+def cpu_name() -> str | None:
+    """Return the processor's name as the system gives it, None where it does not."""
+    if sys.platform == "linux":
+        try:
+            lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            lines = []
+        for line in lines:
+            key, _, value = line.partition(":")
+            if key.strip() == "model name":
+                return value.strip()
+    return platform.processor() or None

@@ -1,0 +1,171 @@
+"""The journal of a run: one JSON line a record, on disk before the run goes on. What a run that was killed leaves.
+
+The first line names what the run was about (suite, kernel source, plan of cases, device), so that a resumed run can
+tell whether it would continue the same thing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from gpubench.errors import ResultFileError
+from gpubench.model import Json, Record
+from gpubench.results.format import SCHEMA_VERSION, record_to_json
+from gpubench.results.records import record_from_json
+from gpubench.results.strict import Node, parse
+from gpubench.results.write import sync_folder
+
+MAX_LINE = 8 * 2**20
+SAME = {
+    "suite_sha256": "the suite",
+    "kernels_sha256": "the kernel source",
+    "plan_sha256": "the selection of cases, or an option of the measurement",
+    "device": "the device",
+}
+"""What must be equal for a run to be continued, with what to call it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A journal read back. `length` is how many bytes of the file are good; `torn` how many follow them."""
+
+    header: dict[str, Json]
+    records: tuple[Record, ...]
+    length: int
+    torn: int
+
+
+def load(path: Path) -> Loaded:
+    """Read a journal. A last line that was cut short is left out; ResultFileError for any other damage."""
+    header: dict[str, Json] | None = None
+    records: dict[tuple[str, str], Record] = {}
+    length = torn = 0
+    try:
+        with path.open("rb") as file:
+            while line := file.readline(MAX_LINE + 1):
+                if not line.endswith(b"\n"):
+                    torn = len(line)
+                    if len(line) > MAX_LINE:
+                        raise ResultFileError(f"{path}: line {len(records) + 2} is too long for a journal")
+                    break
+                node = parse(line, f"{path}: line {len(records) + 1 + (header is not None)}")
+                if header is None:
+                    header = _header(node)
+                else:
+                    _add(records, record_from_json(node), node)
+                length += len(line)
+    except OSError as error:
+        raise ResultFileError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if header is None:
+        raise ResultFileError(f"{path}: is not the journal of a run: it has no complete first line")
+    return Loaded(header, tuple(records.values()), length, torn)
+
+
+def _header(node: Node) -> dict[str, Json]:
+    version = node.get("journal_version")
+    if version.integer(1) > SCHEMA_VERSION:
+        version.fail(f"this journal has version {version.value}, this gpubench reads up to {SCHEMA_VERSION}")
+    for key in SAME:
+        node.get(key).text()
+    node.get("environment").object()
+    return node.object()
+
+
+def _add(records: dict[tuple[str, str], Record], record: Record, node: Node) -> None:
+    key = (record.case.id, record.contender)
+    if key in records:
+        node.fail("repeats a record that stands further up")
+    records[key] = record
+
+
+def refuse_changes(path: Path, old: Mapping[str, Json], new: Mapping[str, Json]) -> None:
+    """Raise ResultFileError when a journal's header does not belong to the run that would continue it."""
+    for key, name in SAME.items():
+        if old.get(key) != new.get(key):
+            raise ResultFileError(
+                f"{path}: {name} has changed since this run began, so its records and new ones must not be mixed. "
+                "Run the same command with the same files again, or start a new run without --resume."
+            )
+
+
+class Journal:
+    """An open journal. Every `append` is on disk when it returns; ResultFileError (a full disk) leaves no half line."""
+
+    def __init__(self, path: Path, descriptor: int, length: int) -> None:
+        self.path = path
+        self._descriptor = descriptor
+        self._length = length
+
+    @classmethod
+    def create(cls, path: Path, header: Mapping[str, Json]) -> Journal:
+        """Begin a new journal; ResultFileError when one is there already or cannot be written."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        except FileExistsError as error:
+            raise ResultFileError(
+                f"{path}: is the journal of a run that did not finish. Continue it with --resume, or remove it."
+            ) from error
+        except OSError as error:
+            raise ResultFileError(f"{path}: cannot be written: {error.strerror or error}") from error
+        journal = cls(path, descriptor, 0)
+        try:
+            journal._write({"journal_version": SCHEMA_VERSION, **header})
+        except ResultFileError:
+            journal.remove()
+            raise
+        sync_folder(path.parent)
+        return journal
+
+    @classmethod
+    def reopen(cls, path: Path, loaded: Loaded) -> Journal:
+        """Continue a journal that was read with `load`; a torn last line is cut off."""
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+            os.ftruncate(descriptor, loaded.length)
+        except OSError as error:
+            raise ResultFileError(f"{path}: cannot be written: {error.strerror or error}") from error
+        return cls(path, descriptor, loaded.length)
+
+    def append(self, record: Record) -> None:
+        """Add a record and flush it to the disk."""
+        self._write(record_to_json(record))
+
+    def _write(self, value: Mapping[str, Json]) -> None:
+        data = json.dumps(value, allow_nan=False, ensure_ascii=True).encode("ascii") + b"\n"
+        try:
+            done = 0
+            while done < len(data):
+                done += os.pwrite(self._descriptor, data[done:], self._length + done)
+            os.fsync(self._descriptor)
+        except OSError as error:
+            os.ftruncate(self._descriptor, self._length)
+            raise ResultFileError(
+                f"{self.path}: cannot be written: {error.strerror or error}. "
+                "The records before are safe; make room and go on with --resume."
+            ) from error
+        self._length += len(data)
+
+    def remove(self) -> None:
+        """Close the journal and delete it: its result is written."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close the file. May be called twice."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

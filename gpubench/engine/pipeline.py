@@ -1,0 +1,285 @@
+"""One case on one device, from the problem to the records: the only place where the stages meet.
+
+problem -> plans -> does it fit? -> compile -> inputs, reference -> time -> check -> records
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gpubench.engine.buffers import Pristine
+from gpubench.engine.contenders import NUMPY, Runner, resolve
+from gpubench.engine.host_time import time_host
+from gpubench.engine.memory import device_parts, free_host_bytes, host_parts, shortage
+from gpubench.engine.reference import KeptReference
+from gpubench.engine.timed import Timed
+from gpubench.errors import (
+    CompileError,
+    DeviceError,
+    FatalDeviceError,
+    GpubenchError,
+    OutOfMemoryError,
+    UnsupportedError,
+    UsageError,
+)
+from gpubench.measure.check import check
+from gpubench.measure.clock_watch import ClockWatch
+from gpubench.measure.summary import summarise
+from gpubench.measure.timing import time_contestants
+from gpubench.model import Case, Ceiling, Check, Problem, Record, Status, Timing
+from gpubench.operators import operator as find_operator
+from gpubench.results.format import with_sample_clocks
+
+if TYPE_CHECKING:
+    from gpubench.devices.base import Device
+    from gpubench.operators.base import Array
+
+Begin = Callable[[str, str], None]
+"""Called with contender and stage before the work turns there."""
+
+_STATUS: tuple[tuple[type[BaseException], Status], ...] = (
+    (UnsupportedError, "unsupported"),
+    (CompileError, "compile_error"),
+    (OutOfMemoryError, "out_of_memory"),
+    (MemoryError, "out_of_memory"),
+    (DeviceError, "device_error"),
+    (UsageError, "unsupported"),
+)
+"""What becomes of a contender that raised; the first row that fits."""
+
+
+def status_of(error: BaseException) -> Status:
+    """Return the status that an error gives to a contender; `crashed` for one that nobody foresaw."""
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), "crashed")
+
+
+def describe(error: BaseException) -> str:
+    """Say what happened: the message of our own errors, type and place of others."""
+    if isinstance(error, DeviceError):
+        return str(error) if error.code is None else f"{error} (code {error.code})"
+    if isinstance(error, GpubenchError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"the host has too little memory: {error or 'an allocation was refused'}"
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{place}"
+
+
+class Pipeline:
+    """Runs cases on a device; keeps from case to case only what the clocks have shown."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._watch = ClockWatch()
+
+    def run(
+        self,
+        case: Case,
+        contenders: Sequence[str],
+        ceiling: Ceiling,
+        seed: int,
+        begin: Begin,
+        finished: Callable[[Record], None],
+    ) -> dict[str, float]:
+        """Run the contenders of a case, calling `finished` once for each. Returns the seconds spent by stage.
+
+        FatalDeviceError when the device is lost: the contender begun last is at fault, and the others that have no
+        record yet may be run again in a new process.
+        """
+        work = _Work(self._device, self._watch, case, contenders, ceiling, begin, finished)
+        try:
+            work.run(seed)
+        except FatalDeviceError:
+            raise
+        except Exception as error:  # a stage that serves all contenders failed: each of them gets the reason
+            work.fail_rest(error)
+        return work.seconds
+
+
+class _Work:
+    """The state of one case at work. `_waiting` are the contenders that have no record yet."""
+
+    def __init__(
+        self,
+        device: Device,
+        watch: ClockWatch,
+        case: Case,
+        contenders: Sequence[str],
+        ceiling: Ceiling,
+        begin: Begin,
+        finished: Callable[[Record], None],
+    ) -> None:
+        self.seconds: dict[str, float] = {}
+        self._device = device
+        self._watch = watch
+        self._case = case
+        self._waiting = list(dict.fromkeys(contenders))
+        self._ceiling = ceiling
+        self._begin = begin
+        self._finished = finished
+        self._bytes: int | None = None
+
+    def run(self, seed: int) -> None:
+        """Take the case through all stages."""
+        operator = find_operator(self._case.operator)
+        self._begin("", "problem")
+        problem = operator.problem(self._case)
+        self._bytes = problem.bytes
+        runners: dict[str, Runner] = {}
+        with self._stage("plan"):
+            for name in self._each("plan", [one for one in self._waiting if one != NUMPY]):
+                with self._blaming(name):
+                    runners[name] = resolve(name, operator, problem, self._device)
+        with self._stage("compile"):
+            for name in self._each("compile", runners):
+                with self._blaming(name):
+                    runners[name].compile()
+        keep_inputs = self._fits(problem, [runners[name] for name in self._waiting if name in runners])
+        if not self._waiting:
+            return
+        with self._stage("inputs"):
+            self._begin("", "inputs")
+            inputs = operator.inputs(problem)
+        if NUMPY in self._waiting:
+            with self._stage("numpy"), self._blaming(NUMPY):
+                self._begin(NUMPY, "time")
+                self._record_host(time_host(operator.numpy(problem, inputs), self._case.timing))
+        if self._waiting:
+            self._on_device(operator, problem, inputs, [runners[name] for name in self._waiting], keep_inputs, seed)
+
+    def fail_rest(self, error: BaseException) -> None:
+        """Give every contender without a record the status of an error that concerns them all."""
+        for name in list(self._waiting):
+            self._give(Record(self._case, name, status_of(error), describe(error), self._bytes))
+
+    # --- stages ------------------------------------------------------------------------------------------------------
+
+    def _fits(self, problem: Problem[Any], runners: Sequence[Runner]) -> bool:
+        """Skip what does not fit into memory; return whether the inputs may stay on the device beside the operands."""
+        self._begin("", "memory")
+        lack = shortage(host_parts(problem), free_host_bytes(), "host")
+        if lack is not None:
+            self._skip(self._waiting, lack)
+            return False
+        if not runners:
+            return False
+        workspaces = [runner.workspace_bytes for runner in runners]
+        free, l2_bytes = self._device.free_bytes(), self._device.info.l2_bytes
+        if shortage(device_parts(problem, workspaces, l2_bytes, True), free, "device") is None:
+            return True
+        lack = shortage(device_parts(problem, workspaces, l2_bytes, False), free, "device")
+        if lack is not None:
+            self._skip([runner.name for runner in runners], lack)
+        return False
+
+    def _on_device(
+        self,
+        operator: Any,
+        problem: Problem[Any],
+        inputs: Mapping[str, Array],
+        runners: Sequence[Runner],
+        keep_inputs: bool,
+        seed: int,
+    ) -> None:
+        """Time the contenders together and check what they wrote."""
+        with self._stage("reference"):
+            self._begin("", "reference")
+            try:
+                inner = operator.reference(problem, inputs)
+            except ValueError as error:
+                raise UnsupportedError(f"these inputs have no right answer: {error}") from error
+            reference = KeptReference(inner, (free_host_bytes() or 0) // 4)
+        with self._stage("time"):
+            self._begin("", "upload")
+            pristine = Pristine(self._device, problem, inputs, keep_inputs)
+            timed = [Timed(runner, self._device, problem, pristine, self._announce) for runner in runners]
+            outcomes = time_contestants(timed, self._case.timing, seed, watch=self._watch)
+        with self._stage("check"):
+            for one in timed:
+                self._begin(one.name, "check")
+                with self._blaming(one.name):
+                    outcome = outcomes[one.name]
+                    if not isinstance(outcome, Timing):
+                        raise outcome
+                    verdict = check(problem, reference, one.runner.accuracy, one.output())
+                    self._record_device(one, outcome, verdict)
+                one.forget()
+
+    # --- records -----------------------------------------------------------------------------------------------------
+
+    def _record_device(self, one: Timed, timing: Timing, verdict: Check) -> None:
+        simulated = self._device.info.simulated
+        status: Status = "ok"
+        message = timing.message
+        if not verdict.ok:
+            status, message = "wrong", "the output differs from the reference"
+        elif timing.throttled:
+            status = "throttled"
+        elif timing.noisy:
+            status = "noisy"
+        self._give(
+            Record(
+                self._case,
+                one.name,
+                status,
+                message,
+                self._bytes,
+                simulated,
+                timing,
+                summarise(timing, self._bytes or 0, self._ceiling, simulated),
+                verdict,
+                one.runner.kernel(),
+                dict(one.telemetry),
+            )
+        )
+
+    def _record_host(self, timing: Timing) -> None:
+        summary = summarise(timing, self._bytes or 0, Ceiling(), False)
+        self._give(Record(self._case, NUMPY, "ok", timing.message, self._bytes, False, timing, summary))
+
+    def _skip(self, names: Sequence[str], reason: str) -> None:
+        for name in list(names):
+            self._give(Record(self._case, name, "skipped", reason, self._bytes))
+
+    def _give(self, record: Record) -> None:
+        self._waiting.remove(record.contender)
+        self._finished(with_sample_clocks(replace(record, case=self._case)))
+
+    # --- bookkeeping -------------------------------------------------------------------------------------------------
+
+    def _announce(self, name: str) -> None:
+        self._begin(name, "time")
+
+    def _each(self, stage: str, names: Sequence[str] | Mapping[str, object]) -> Iterator[str]:
+        """Yield the names that still wait for a record, each announced."""
+        for name in list(names):
+            if name in self._waiting:
+                self._begin(name, stage)
+                yield name
+
+    @contextmanager
+    def _blaming(self, name: str) -> Iterator[None]:
+        """Turn an error into the record of this contender; only a lost device ends the case."""
+        try:
+            yield
+        except FatalDeviceError:
+            raise
+        except Exception as error:  # whatever it is, it is this contender's outcome and no other's
+            if name not in self._waiting:
+                raise
+            self._give(Record(self._case, name, status_of(error), describe(error), self._bytes))
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        """Add the wall time of a stage to `seconds`."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - began

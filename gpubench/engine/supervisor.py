@@ -1,0 +1,278 @@
+"""The supervisor: hands cases to a worker, keeps its records, and goes on whatever happens to the worker.
+
+It never imports a GPU library and trusts nothing that a worker says before it is checked. Every contender of every case
+ends with exactly one record.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from types import TracebackType
+from typing import get_args
+
+from gpubench.engine.events import ContenderStarted, Event, Note, RecordFinished, RunStopped, WorkerRestarted
+from gpubench.engine.messages import Begin, Fault, Finished, FromWorker, Job, JobDone, ProtocolError
+from gpubench.engine.process import WorkerEndedError, WorkerProcess
+from gpubench.engine.workers import InterruptError, StopRunError, WorkerOptions, Workers
+from gpubench.errors import DeviceError, GpubenchError, ResultFileError
+from gpubench.model import Case, Ceiling, Json, Record, Status
+from gpubench.results.format import case_to_json
+from gpubench.results.records import ceiling_from_json, record_from_json
+from gpubench.results.strict import Node
+
+NOT_FAULTS = ("ok", "noisy", "throttled", "unsupported", "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a run goes about its work.
+
+    retries: how often a contender that killed its worker is tried again. stop_after: how many cases in a row may cost
+    a worker before the run stops (0: never stops).
+    """
+
+    worker: WorkerOptions = field(default_factory=WorkerOptions)
+    seed: int = 0
+    retries: int = 0
+    stop_after: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run gave. `stopped` says why it ended early, None when it did not. `seconds`: wall time by stage.
+
+    `error` is what kept records from being stored, to be raised once everything else is saved.
+    """
+
+    records: tuple[Record, ...]
+    stopped: str | None
+    interrupted: bool
+    error: GpubenchError | None
+    workers: int
+    seconds: dict[str, float]
+
+
+@dataclass(slots=True)
+class _State:
+    """The case at work: which contenders are still to come, how often each was tried, and what happened before."""
+
+    case: Case
+    remaining: list[str]
+    tries: Counter[str] = field(default_factory=Counter)
+    before: dict[str, str] = field(default_factory=dict)
+    faults: int = 0
+
+
+def _ignore(_: object) -> None:
+    """Do nothing with an event or a record."""
+
+
+class Supervisor:
+    """Runs cases on one device. Use as a context manager: leaving it ends the worker."""
+
+    def __init__(
+        self,
+        options: RunOptions,
+        on_event: Callable[[Event], None] = _ignore,
+        spawn: Callable[[], WorkerProcess] = WorkerProcess,
+    ) -> None:
+        self._options = options
+        self._on_event = on_event
+        self._workers = Workers(options.worker, spawn)
+        self._number = 0
+        self._ceiling = Ceiling()
+        self._seconds: dict[str, float] = {}
+        self._records: dict[tuple[str, str], Record] = {}
+        self._store: Callable[[Record], None] = _ignore
+
+    # --- for the caller ----------------------------------------------------------------------------------------------
+
+    def open(self, ceiling: Ceiling | None = None) -> tuple[dict[str, Json], Ceiling]:
+        """Start a worker and return the environment and the ceiling (measured, unless one is given).
+
+        NoDeviceError when there is no such device; DeviceError when the worker does not come up.
+        """
+        began = time.monotonic()
+        try:
+            ready = self._workers.start(measure_ceiling=ceiling is None)
+            self._ceiling = ceiling or ceiling_from_json(Node(ready.ceiling or {}, "worker", "ceiling"))
+        except InterruptError:
+            raise KeyboardInterrupt from None
+        except StopRunError as error:
+            raise DeviceError(str(error)) from error
+        self._spend({"start": time.monotonic() - began})
+        return ready.environment, self._ceiling
+
+    def run(
+        self, cases: Sequence[Case], store: Callable[[Record], None] = _ignore, done: Iterable[Record] = ()
+    ) -> Outcome:
+        """Run every (case, contender) that is not in `done` and return all records, in the order of the cases.
+
+        `store` is called with each new record before anything else happens to it. A record of a contender that was
+        not reached (interrupted, stopped) has the status `skipped` and is not stored, so that a resumed run does it.
+        """
+        self._store = store
+        self._records = {(record.case.id, record.contender): record for record in done}
+        stopped: str | None = None
+        error: GpubenchError | None = None
+        try:
+            self._run_all(cases)
+        except ResultFileError as caught:
+            stopped, error = str(caught), caught
+        except StopRunError as caught:
+            stopped = str(caught)
+        if stopped is not None:
+            self._on_event(RunStopped(stopped))
+        return Outcome(
+            tuple(self._result(case, name, stopped) for case in cases for name in dict.fromkeys(case.contenders)),
+            stopped,
+            self._workers.interrupted,
+            error,
+            self._workers.started,
+            {stage: round(seconds, 6) for stage, seconds in self._seconds.items()},
+        )
+
+    def interrupt(self) -> None:
+        """End the run soon, keeping what is there. Safe in a signal handler."""
+        self._workers.interrupted = True
+
+    def kill(self) -> None:
+        """Kill the worker at once. Safe in a signal handler."""
+        self._workers.kill_now()
+
+    def __enter__(self) -> Supervisor:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is None and not self._workers.interrupted:
+            self._workers.stop()
+        else:
+            self._workers.drop()
+
+    # --- cases -------------------------------------------------------------------------------------------------------
+
+    def _run_all(self, cases: Sequence[Case]) -> None:
+        in_a_row = 0
+        for case in cases:
+            remaining = [name for name in dict.fromkeys(case.contenders) if (case.id, name) not in self._records]
+            if not remaining:
+                continue
+            state = _State(case, remaining)
+            self._run_case(state)
+            in_a_row = in_a_row + 1 if state.faults else 0
+            if in_a_row >= self._options.stop_after > 0:
+                raise StopRunError(
+                    f"{in_a_row} cases in a row each cost a worker, the last one {case.id}; the device or the machine "
+                    "seems to be in trouble (see the messages of those cases)"
+                )
+
+    def _run_case(self, state: _State) -> None:
+        while state.remaining:
+            fault = self._attempt(state)
+            if fault is None:
+                continue
+            state.faults += 1
+            self._workers.drop()
+            named = [fault.contender] if fault.contender in state.remaining else list(state.remaining)
+            for contender in named:
+                self._blame(state, contender, fault)
+            self._on_event(WorkerRestarted(fault.message))
+
+    def _blame(self, state: _State, contender: str, fault: Fault) -> None:
+        """Give a contender the status of its fault, or another try."""
+        state.before[contender] = f"{fault.status}: {fault.message}"
+        if state.tries[contender] < self._options.retries:
+            state.tries[contender] += 1
+            self._on_event(Note(f"{state.case.id} {contender}: {fault.message}; trying again"))
+            return
+        tried = f" (tried {state.tries[contender] + 1} times)" if state.tries[contender] else ""
+        self._keep(state, Record(state.case, contender, _status(fault.status), fault.message + tried, None))
+
+    def _keep(self, state: _State, record: Record) -> None:
+        """Store a record; from here on it is part of the result."""
+        state.remaining.remove(record.contender)
+        self._records[state.case.id, record.contender] = record
+        self._store(record)
+        self._on_event(RecordFinished(record))
+
+    def _result(self, case: Case, contender: str, stopped: str | None) -> Record:
+        found = self._records.get((case.id, contender))
+        return found or Record(case, contender, "skipped", f"not reached: {stopped or 'the run ended'}", None)
+
+    def _spend(self, seconds: dict[str, float]) -> None:
+        for stage, more in seconds.items():
+            self._seconds[stage] = self._seconds.get(stage, 0.0) + more
+
+    # --- one attempt -------------------------------------------------------------------------------------------------
+
+    def _attempt(self, state: _State) -> Fault | None:
+        """Give the remaining contenders to a worker once. None: it did its work; else what went wrong, and by whom."""
+        began = time.monotonic()
+        worker = self._workers.current()
+        self._spend({"start": time.monotonic() - began})
+        self._number += 1
+        job = Job(
+            self._number, case_to_json(state.case), list(state.remaining), asdict(self._ceiling), self._options.seed
+        )
+        worker.send(job)
+        current = Begin(self._number, "", "")
+        deadline = time.monotonic() + state.case.timing.timeout_s
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                message = self._workers.receive(left)
+                match message:
+                    case None:
+                        continue
+                    case Begin(self._number):
+                        current = message
+                        self._on_event(ContenderStarted(state.case.id, message.contender, message.stage))
+                    case Fault(self._number):
+                        return message
+                    case JobDone(self._number):
+                        return self._job_done(state, message)
+                    case _:
+                        self._keep(state, self._accept(state, message))
+            except WorkerEndedError as error:
+                return _fault(current, "crashed", str(error))
+            except ProtocolError as error:
+                return _fault(current, "crashed", f"the worker wrote what is no message: {error}")
+        return _fault(current, "timeout", f"the case was not done within {state.case.timing.timeout_s:g} s: killed")
+
+    def _job_done(self, state: _State, message: JobDone) -> Fault | None:
+        self._spend(message.seconds)
+        if not state.remaining:
+            return None
+        missing = ", ".join(state.remaining)
+        return Fault(message.job, "", "crashed", f"the worker gave no record of {missing}")
+
+    def _accept(self, state: _State, message: FromWorker) -> Record:
+        """Return the record that a worker sent, if it is one that was asked for. ProtocolError otherwise."""
+        if not isinstance(message, Finished) or message.job != self._number:
+            raise ProtocolError(f"unexpected {type(message).__name__}")
+        try:
+            record = record_from_json(Node(message.record, "record", ""))
+        except ResultFileError as error:
+            raise ProtocolError(str(error)) from error
+        if record.case.id != state.case.id or record.contender not in state.remaining:
+            raise ProtocolError(f"a record of {record.case.id} {record.contender}, which was not asked for")
+        before = state.before.get(record.contender)
+        if before is not None:
+            again = f"try {state.tries[record.contender] + 1}; before that {before}"
+            record = replace(record, message=f"{record.message}; {again}" if record.message else again)
+        return replace(record, case=state.case)
+
+
+def _fault(current: Begin, status: Status, message: str) -> Fault:
+    where = f"{current.stage}: " if current.stage else ""
+    return Fault(current.job, current.contender, status, where + message)
+
+
+def _status(name: str) -> Status:
+    """Return a fault's status; a worker may not claim that a fault is fine."""
+    known: tuple[Status, ...] = get_args(Status)
+    return next((status for status in known if status == name and status not in NOT_FAULTS), "crashed")

@@ -1,0 +1,123 @@
+"""A contender as the timing sees it: fresh buffers each round, warm, poisoned, the last outputs kept for the check."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpubench.engine.buffers import Operands, Pristine
+from gpubench.engine.contenders import Runner
+from gpubench.errors import DeviceError, GpubenchError
+from gpubench.measure.timing import warm_up
+from gpubench.model import Json, Method, Problem, Sample
+
+if TYPE_CHECKING:
+    from gpubench.devices.base import Device
+    from gpubench.operators.base import Array
+
+
+class Timed:
+    """A contestant of `measure.timing`. `announce` is called with its name before it touches the device."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        device: Device,
+        problem: Problem[Any],
+        pristine: Pristine,
+        announce: Callable[[str], None],
+    ) -> None:
+        self.name = runner.name
+        self.runner = runner
+        self.device = device
+        self.method: Method = problem.case.timing.method
+        self.announce = announce
+        self.telemetry: dict[str, Json] = {}
+        self._problem = problem
+        self._pristine = pristine
+        self._last: tuple[Operands, Callable[[], None] | None] | None = None
+
+    @property
+    def repeats_in_place(self) -> bool:
+        """True when timed runs pile up on an in-place operand, because the method restores it only before the first."""
+        return self.method != "cold" and any(one.role == "inout" for one in self._problem.operands)
+
+    def prepare(self) -> _Round:
+        """Allocate, fill, bind and warm up; then poison again, so that what is checked was written by timed runs."""
+        self.announce(self.name)
+        operands = Operands(self.device, self._problem, self._pristine, self.runner.workspace_bytes)
+        run = self.runner.bind(operands)
+        warm_up(operands.restore, run, self.device.synchronize)
+        operands.poison()
+        operands.restore()
+        self.device.synchronize()
+        return _Round(self, operands, run)
+
+    def keep(self, operands: Operands, run: Callable[[], None]) -> None:
+        """Keep the outputs of a round in place of those of the round before; inputs only where `output` needs them."""
+        if self.repeats_in_place:
+            self._last = (operands, run)
+        else:
+            operands.drop_inputs()
+            self._last = (operands, None)
+
+    def output(self) -> Array:
+        """Return the logical output of the last timed run.
+
+        Where timed runs pile up in place, of one more run on the same buffers, restored.
+        """
+        if self._last is None:
+            raise DeviceError(f"{self.name} was never run")
+        operands, run = self._last
+        if run is not None:
+            operands.restore()
+            run()
+        return operands.output()
+
+    def forget(self) -> None:
+        """Give the outputs back."""
+        self._last = None
+
+
+class _Round:
+    """One round's buffers with the work bound to them."""
+
+    def __init__(self, timed: Timed, operands: Operands, run: Callable[[], None]) -> None:
+        self._timed = timed
+        self._operands = operands
+        self._run = run
+
+    def sample(self, batch: int) -> Sequence[Sample]:
+        """Take samples. DeviceError for a time that cannot be."""
+        timed = self._timed
+        samples = timed.device.sample(timed.method, self._operands.restore, self._run, batch)
+        for sample in samples:
+            if not (math.isfinite(sample.us) and sample.us > 0):
+                raise DeviceError(f"the device reported a time of {sample.us} us")
+        return samples
+
+    def close(self) -> None:
+        """Keep the outputs and note the device's state. Must not raise: an error may be on its way already."""
+        timed = self._timed
+        timed.keep(self._operands, self._run)
+        try:
+            merge_telemetry(timed.telemetry, timed.device.telemetry())
+        except GpubenchError as error:
+            timed.telemetry["error"] = str(error)
+
+
+def merge_telemetry(so_far: dict[str, Json], now: dict[str, Json]) -> None:
+    """Add a reading: the highest temperature and power, every throttle reason met, the last of everything else.
+
+    The driver's own SM clock goes under `driver_sm_mhz`: `sm_mhz` holds the clocks of the samples.
+    """
+    for key, value in now.items():
+        name = "driver_sm_mhz" if key == "sm_mhz" else key
+        before = so_far.get(name)
+        if name in ("temperature_c", "power_w") and before is not None and value is not None:
+            so_far[name] = max(before, value)
+        elif name == "throttle":
+            so_far[name] = list(dict.fromkeys([*(before or []), *(value or [])]))
+        else:
+            so_far[name] = value

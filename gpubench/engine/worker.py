@@ -1,0 +1,171 @@
+"""The worker: owns one device, runs the jobs it is given, and dies with its parent.
+
+Started as `python -m gpubench.engine.worker COMMANDS MESSAGES PARENT`: the descriptors of the two pipes and the process
+id of the parent. What it or a library prints goes elsewhere and can never be taken for a message.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from gpubench.engine.messages import (
+    TO_WORKER,
+    Begin,
+    Fault,
+    Finished,
+    FromWorker,
+    Job,
+    JobDone,
+    Lines,
+    Ready,
+    Start,
+    StartFailed,
+    Stop,
+    ToWorker,
+    decode,
+    encode,
+)
+from gpubench.errors import FatalDeviceError, GpubenchError, UsageError
+from gpubench.results.format import plain, record_to_json
+from gpubench.results.records import case_from_json, ceiling_from_json
+from gpubench.results.strict import Node
+
+if TYPE_CHECKING:
+    from gpubench.devices.base import Device
+    from gpubench.engine.pipeline import Pipeline
+
+_PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when its parent ends; end now if the parent is gone already."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def limit_memory(limit: int | None) -> None:
+    """Cap the address space, so that a case that asks for too much gets a MemoryError and not the machine."""
+    if limit is not None and sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+class Line:
+    """Both directions of the talk with the supervisor."""
+
+    def __init__(self, commands: int, messages: int) -> None:
+        for descriptor in (commands, messages):
+            os.set_inheritable(descriptor, False)  # a compiler started from here must not hold the pipes open
+        self._messages = messages
+        self._commands = commands
+        self._inbox: queue.SimpleQueue[ToWorker] = queue.SimpleQueue()
+        threading.Thread(target=self._read, daemon=True, name="commands").start()
+
+    def _read(self) -> None:
+        """Read commands until the supervisor closes the pipe: without it there is nothing left to work for."""
+        lines = Lines()
+        stopping = False
+        while data := os.read(self._commands, 65536):
+            for line in lines.feed(data):
+                message = decode(line, TO_WORKER)
+                stopping = stopping or isinstance(message, Stop)
+                self._inbox.put(message)
+        if not stopping:
+            with contextlib.suppress(OSError):
+                os.killpg(0, signal.SIGKILL)
+            os._exit(1)
+
+    def receive(self) -> ToWorker:
+        """Wait for the next command."""
+        return self._inbox.get()
+
+    def say(self, message: FromWorker) -> None:
+        """Send a message. It is in the pipe when this returns, whatever happens next."""
+        data = encode(message)
+        while data:
+            data = data[os.write(self._messages, data) :]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Open the device, run jobs until told to stop."""
+    commands, messages, parent = (int(argument) for argument in arguments[:3])
+    die_with_parent(parent)
+    line = Line(commands, messages)
+    start = line.receive()
+    if not isinstance(start, Start):
+        return 1
+    device = _open(start, line)
+    if device is None:
+        return 1
+    from gpubench.engine.pipeline import Pipeline
+
+    pipeline = Pipeline(device)
+    while isinstance(job := line.receive(), Job):
+        if not _run(pipeline, job, line):
+            os._exit(1)  # a lost context can hang in its own clean-up
+    with contextlib.suppress(GpubenchError):
+        device.close()
+    return 0
+
+
+def _open(start: Start, line: Line) -> Device | None:
+    """Open the device and tell the supervisor of it; None when that failed, with the reason told."""
+    from gpubench.devices import open_device
+    from gpubench.engine.environment import environment
+
+    try:
+        limit_memory(start.memory_limit)
+        device = open_device(start.device)
+        ceiling = asdict(device.ceiling()) if start.measure_ceiling else None
+        line.say(Ready(environment(device.info), plain(ceiling)))
+    except GpubenchError as error:
+        line.say(StartFailed(str(error), isinstance(error, UsageError)))
+        return None
+    except (MemoryError, OSError, ValueError) as error:
+        line.say(StartFailed(f"the device cannot be opened: {type(error).__name__}: {error}", False))
+        return None
+    return device
+
+
+def _run(pipeline: Pipeline, job: Job, line: Line) -> bool:
+    """Run one job; False when the device is lost."""
+    from gpubench.engine.pipeline import describe
+
+    current = ""
+
+    def begin(contender: str, stage: str) -> None:
+        nonlocal current
+        current = contender
+        line.say(Begin(job.number, contender, stage))
+
+    try:
+        seconds = pipeline.run(
+            case_from_json(Node(job.case, "job", "case")),
+            job.contenders,
+            ceiling_from_json(Node(job.ceiling, "job", "ceiling")),
+            job.seed,
+            begin,
+            lambda record: line.say(Finished(job.number, record_to_json(record))),
+        )
+    except FatalDeviceError as error:
+        line.say(Fault(job.number, current, "device_error", describe(error)))
+        return False
+    line.say(JobDone(job.number, seconds))
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,115 @@
+"""The line of workers of one run: one at a time, each started fresh after the one before it was lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpubench.engine.messages import FromWorker, ProtocolError, Ready, Start, StartFailed
+from gpubench.engine.process import WorkerEndedError, WorkerProcess
+from gpubench.errors import GpubenchError, NoDeviceError
+
+START_TRIES = 3
+SLICE_S = 0.1
+"""How soon an interruption is noticed."""
+
+
+class StopRunError(Exception):
+    """The run ends here, for the reason given."""
+
+
+class InterruptError(StopRunError):
+    """The user ended the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerOptions:
+    """What a worker is started with. `start_timeout_s` bounds the opening of the device, ceilings included."""
+
+    device: str = "auto"
+    start_timeout_s: float = 180.0
+    memory_limit: int | None = None
+
+
+class Workers:
+    """Gives the worker of the moment, starting one when there is none."""
+
+    def __init__(self, options: WorkerOptions, spawn: Callable[[], WorkerProcess]) -> None:
+        self.started = 0
+        self.interrupted = False
+        self._options = options
+        self._spawn = spawn
+        self._worker: WorkerProcess | None = None
+
+    def current(self) -> WorkerProcess:
+        """Return a worker with its device open. StopRunError when none can be started."""
+        for left in reversed(range(START_TRIES)):
+            if self._worker is not None:
+                break
+            try:
+                self.start(measure_ceiling=False)
+            except InterruptError:
+                raise
+            except (StopRunError, GpubenchError) as error:
+                if not left:
+                    raise StopRunError(f"a new worker could not be started: {error}") from error
+        assert self._worker is not None
+        return self._worker
+
+    def receive(self, timeout: float = SLICE_S) -> FromWorker | None:
+        """Return the current worker's next message, None when none came in time. InterruptError after `interrupted`."""
+        if self.interrupted:
+            raise InterruptError("interrupted")
+        assert self._worker is not None
+        return self._worker.receive(min(timeout, SLICE_S))
+
+    def start(self, measure_ceiling: bool) -> Ready:
+        """Start a worker and wait until its device is open. NoDeviceError, or StopRunError for what went wrong."""
+        try:
+            self._worker = self._spawn()
+        except OSError as error:
+            raise StopRunError(f"no process can be started: {error.strerror or error}") from error
+        self.started += 1
+        try:
+            self._worker.send(Start(self._options.device, measure_ceiling, self._options.memory_limit))
+            return self._wait_until_ready()
+        except (WorkerEndedError, ProtocolError) as error:
+            self.drop()
+            raise StopRunError(str(error)) from error
+        except BaseException:
+            self.drop()
+            raise
+
+    def _wait_until_ready(self) -> Ready:
+        deadline = time.monotonic() + self._options.start_timeout_s
+        while time.monotonic() < deadline:
+            match self.receive():
+                case Ready() as ready:
+                    return ready
+                case StartFailed(message, True):
+                    raise NoDeviceError(message)
+                case StartFailed(message, False):
+                    raise StopRunError(message)
+                case None:
+                    pass
+                case other:
+                    raise ProtocolError(f"unexpected {type(other).__name__}")
+        raise StopRunError(f"the device was not open after {self._options.start_timeout_s:g} s")
+
+    def drop(self) -> None:
+        """Kill the worker with all that it started; the next one will be fresh."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.kill()
+
+    def kill_now(self) -> None:
+        """Kill the worker at once. Safe in a signal handler."""
+        if self._worker is not None:
+            self._worker.kill_now()
+
+    def stop(self) -> None:
+        """End the worker in good order."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.stop()

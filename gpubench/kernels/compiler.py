@@ -1,0 +1,193 @@
+"""From name expressions to machine code: one instance for a launch, or a whole matrix in parallel processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import re
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gpubench.errors import CompileError, UsageError
+from gpubench.kernels import cache, nvrtc, resources
+from gpubench.kernels.elf import code_sha256
+from gpubench.kernels.sources import Program, SourceTree, default_tree
+from gpubench.model import KernelResources
+
+BATCH = 24
+"""Instances compiled as one program by `compile_many`. Reading the headers costs as much as two or three instances, so
+a larger batch saves little; a smaller one spreads better over processes."""
+
+_KERNEL = re.compile(r"[A-Za-z_][\w:]*(?:<[\w:<>, ]*>)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One kernel instance for one architecture. `source` is a path under cuda_src, `kernel` a name expression."""
+
+    source: str
+    kernel: str
+    arch: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledKernel:
+    """Machine code of one instance. `cubin` may hold further kernels; `lowered_name` is this one's symbol in it.
+
+    `resources.cubin_sha256` is the hash of this kernel's instructions, constants and shared memory.
+    `cached`: it came from the cache on disk.
+    """
+
+    source: str
+    kernel: str
+    arch: str
+    cubin: bytes
+    lowered_name: str
+    resources: KernelResources
+    cached: bool
+
+
+def compile_instance(source: str, kernel: str, arch: str, tree: SourceTree | None = None) -> CompiledKernel:
+    """Return the machine code of one instance for an architecture such as `sm_90`, from the cache when it is there.
+
+    CompileError when it does not compile; UsageError for a source outside the tree or an unknown architecture;
+    MissingExtraError when NVRTC is not installed.
+    """
+    program = (tree or default_tree()).program(source)
+    return _compile(program, (kernel,), arch)[0]
+
+
+def compile_many(
+    requests: Sequence[Request], processes: int = 1, tree: SourceTree | None = None
+) -> list[CompiledKernel | CompileError]:
+    """Compile all requests, several of one source together, and return one outcome each, in order.
+
+    processes: how many work at the same time, each with its own NVRTC; 1 works in this process. UsageError and
+    MissingExtraError are raised before anything is compiled.
+    """
+    tree = tree or default_tree()
+    for arch in {request.arch for request in requests}:
+        nvrtc.check_architecture(arch)
+    jobs = _jobs(requests, tree)
+    outcomes: dict[Request, CompiledKernel | CompileError] = {}
+    if processes <= 1 or len(jobs) <= 1:
+        results: Iterable[list[CompiledKernel | CompileError]] = map(_run, jobs)
+        _collect(jobs, results, outcomes)
+    else:
+        context = multiprocessing.get_context("spawn")  # a forked copy of a process that uses a GPU could not go on
+        with ProcessPoolExecutor(min(processes, len(jobs)), mp_context=context) as pool:
+            _collect(jobs, pool.map(_run, jobs), outcomes)
+    return [outcomes[request] for request in requests]
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """Some instances of one source for one architecture; `program` is None when its text was refused."""
+
+    requests: tuple[Request, ...]
+    program: Program | None
+    refusal: str = ""
+
+
+def _jobs(requests: Sequence[Request], tree: SourceTree) -> list[_Job]:
+    groups: dict[tuple[str, str], dict[Request, None]] = {}
+    for request in requests:
+        groups.setdefault((request.source, request.arch), {})[request] = None
+    programs: dict[str, Program | CompileError] = {}
+    jobs = []
+    for (source, _), members in groups.items():
+        if source not in programs:
+            programs[source] = _program(tree, source)
+        program = programs[source]
+        ordered = sorted(members, key=lambda request: request.kernel)
+        for start in range(0, len(ordered), BATCH):
+            part = tuple(ordered[start : start + BATCH])
+            if isinstance(program, CompileError):
+                jobs.append(_Job(part, None, str(program)))
+            else:
+                jobs.append(_Job(part, program))
+    return sorted(jobs, key=lambda job: -len(job.requests))
+
+
+def _program(tree: SourceTree, source: str) -> Program | CompileError:
+    try:
+        return tree.program(source)
+    except CompileError as error:
+        return error
+
+
+def _collect(
+    jobs: Sequence[_Job],
+    results: Iterable[list[CompiledKernel | CompileError]],
+    outcomes: dict[Request, CompiledKernel | CompileError],
+) -> None:
+    for job, result in zip(jobs, results, strict=True):
+        outcomes.update(zip(job.requests, result, strict=True))
+
+
+def _run(job: _Job) -> list[CompiledKernel | CompileError]:
+    """Compile a job; runs in a process of its own."""
+    if job.program is None:
+        return [CompileError(job.refusal) for _ in job.requests]
+    return _compile_or_split(job.program, tuple(request.kernel for request in job.requests), job.requests[0].arch)
+
+
+def _compile_or_split(program: Program, kernels: tuple[str, ...], arch: str) -> list[CompiledKernel | CompileError]:
+    """Compile instances together; when that fails, halve until those at fault are alone."""
+    try:
+        return list(_compile(program, kernels, arch))
+    except CompileError as error:
+        if len(kernels) == 1:
+            return [error]
+    middle = len(kernels) // 2
+    return _compile_or_split(program, kernels[:middle], arch) + _compile_or_split(program, kernels[middle:], arch)
+
+
+def _compile(program: Program, kernels: tuple[str, ...], arch: str) -> list[CompiledKernel]:
+    """Compile the instances of one program, or take them from the cache."""
+    for kernel in kernels:
+        if _KERNEL.fullmatch(kernel) is None:
+            raise UsageError(f"{kernel!r} is not the name of a kernel instance.")
+    entry = cache.key(program, kernels, arch, nvrtc.OPTIONS, nvrtc.version())
+    found = cache.load(entry)
+    if found is not None:
+        try:
+            return [_restored(program, kernel, arch, found) for kernel in kernels]
+        except (KeyError, TypeError, ValueError):
+            pass  # written by another version with the same format number: compile anew and replace it
+    nvrtc.check_architecture(arch)
+    output = nvrtc.compile_program(program, kernels, arch)
+    usages = resources.parse(output.log)
+    compiled = [_described(program, kernel, arch, output, usages) for kernel in kernels]
+    cache.store(entry, {one.kernel: _description(one) for one in compiled}, output.cubin)
+    return compiled
+
+
+def _described(
+    program: Program, kernel: str, arch: str, output: nvrtc.Output, usages: dict[str, resources.Usage]
+) -> CompiledKernel:
+    lowered = output.lowered_names[kernel]
+    usage = usages.get(lowered)
+    if usage is None or usage.registers == 0:
+        raise CompileError(f"{kernel} of {program.name}: the compiler's report of its registers was not understood.")
+    figures = KernelResources(
+        kernel=kernel,
+        cubin_sha256=code_sha256(output.cubin, lowered),
+        registers=usage.registers,
+        spill_bytes=usage.spill_bytes,
+        shared_bytes=usage.shared_bytes,
+        stack_bytes=usage.stack_bytes,
+    )
+    return CompiledKernel(program.name, kernel, arch, output.cubin, lowered, figures, cached=False)
+
+
+def _description(compiled: CompiledKernel) -> dict[str, Any]:
+    return {"lowered_name": compiled.lowered_name, "resources": asdict(compiled.resources)}
+
+
+def _restored(program: Program, kernel: str, arch: str, found: tuple[dict[str, Any], bytes]) -> CompiledKernel:
+    description, cubin = found
+    one = description[kernel]
+    figures = KernelResources(**one["resources"])
+    return CompiledKernel(program.name, kernel, arch, cubin, str(one["lowered_name"]), figures, cached=True)

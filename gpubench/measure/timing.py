@@ -1,0 +1,257 @@
+"""Time several contestants fairly: rounds in random order, sampled until the median is known well enough.
+
+Pure logic: what a sample is, and how buffers are made, is the contestants' business.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from gpubench.errors import FatalDeviceError, GpubenchError
+from gpubench.measure.clock_watch import ClockWatch
+from gpubench.measure.interval import half_width
+from gpubench.model import Sample, Timing, TimingOptions
+
+WARM_UP = 3
+RESOLUTION_US = 0.032
+"""The step of a GPU's event times. A median that is known to one step cannot become better known by more samples,
+so for short kernels this is the noise allowed, where `max_noise` of the median is less."""
+
+BATCH_SECONDS = 0.05
+"""A batch of samples is at most about this long, so that the stopping rule is asked often enough."""
+
+MAX_BATCH = 16
+MOSTLY_SLOW = 0.5
+"""Throttled: more than this part of all samples was discarded."""
+
+FIRST_PAUSE = 0.01
+LONGEST_PAUSE = 0.5
+"""Seconds to back off after a slow sample: doubled each time, up to the longest."""
+
+
+class Prepared(Protocol):
+    """A contestant with its buffers made, its kernels loaded and warm (`warm_up`)."""
+
+    def sample(self, batch: int) -> Sequence[Sample]:
+        """Take so many samples."""
+        ...
+
+    def close(self) -> None:
+        """Give the buffers back (and keep the last outputs for the check, if wanted, before that)."""
+        ...
+
+
+class Contestant(Protocol):
+    """Something that can be timed."""
+
+    @property
+    def name(self) -> str:
+        """Names it in the outcome."""
+        ...
+
+    def prepare(self) -> Prepared:
+        """Make fresh buffers. Called once a round: samples within one allocation are not independent."""
+        ...
+
+
+class LostContestantError(FatalDeviceError):
+    """The device was lost while `contestant` was timed; `timings` holds what the others had until then."""
+
+    def __init__(self, contestant: str, error: FatalDeviceError, timings: dict[str, Timing | GpubenchError]) -> None:
+        """Keep the message and the code of the cause."""
+        self.contestant = contestant
+        self.timings = timings
+        super().__init__(str(error), error.code)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a progress display needs: after each batch."""
+
+    contestant: str
+    round: int
+    samples: int
+    discarded: int
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The samples of one contestant, by round, and the time it has used."""
+
+    contestant: Contestant
+    rounds: list[list[Sample]] = field(default_factory=list)
+    seconds: float = 0.0
+    pause: float = FIRST_PAUSE
+    error: GpubenchError | None = None
+
+    def kept(self, watch: ClockWatch) -> list[float]:
+        """Return the times of the samples of all rounds that were not slow, judged by what the watch knows now."""
+        return [sample.us for one in self.rounds for sample in one if not watch.is_slow(sample)]
+
+    @property
+    def taken(self) -> int:
+        """All samples, slow ones too."""
+        return sum(len(one) for one in self.rounds)
+
+
+def warm_up(restore: Callable[[], None], run: Callable[[], None], synchronize: Callable[[], None]) -> None:
+    """Run three times the plain way, so that lazy loading is over before anything is timed (or held by a gate)."""
+    for _ in range(WARM_UP):
+        restore()
+        run()
+    synchronize()
+
+
+def time_contestants(
+    contestants: Sequence[Contestant],
+    options: TimingOptions,
+    seed: int,
+    on_progress: Callable[[Progress], None] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    watch: ClockWatch | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> dict[str, Timing | GpubenchError]:
+    """Time each contestant in every round, in a random order that the seed decides.
+
+    A round goes on until the 95 % interval of the median of all kept samples is within `max_noise` (never before the
+    round's share of `min_samples`), or the round's share of `time_limit_s` or `max_samples` is used up. Slow samples
+    (`ClockWatch`) do not count; after one the GPU is left alone for a moment. An error of one contestant ends that
+    contestant alone and stands in its place; a FatalDeviceError ends all, as LostContestantError.
+    """
+    watch = watch or ClockWatch()
+    order = random.Random(seed)
+    tallies = [_Tally(contestant) for contestant in contestants]
+    for number in range(options.rounds):
+        for tally in order.sample(tallies, len(tallies)):
+            if tally.error is not None:
+                continue
+            try:
+                _one_round(tally, number, options, watch, on_progress, clock, sleep)
+            except FatalDeviceError as error:
+                tally.error = error
+                raise LostContestantError(tally.contestant.name, error, _outcomes(tallies, options, watch)) from error
+            except GpubenchError as error:
+                tally.error = error
+    return _outcomes(tallies, options, watch)
+
+
+@contextlib.contextmanager
+def _prepared(contestant: Contestant) -> Iterator[Prepared]:
+    prepared = contestant.prepare()
+    try:
+        yield prepared
+    finally:
+        prepared.close()
+
+
+def _one_round(
+    tally: _Tally,
+    number: int,
+    options: TimingOptions,
+    watch: ClockWatch,
+    on_progress: Callable[[Progress], None] | None,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> None:
+    """Sample one contestant in one round until it may stop."""
+    with _prepared(tally.contestant) as prepared:
+        samples: list[Sample] = []
+        tally.rounds.append(samples)
+        batch = 1
+        while not _may_stop(tally, number, options, watch):
+            started = clock()
+            new = prepared.sample(batch)
+            samples.extend(new)
+            watch.see(new)
+            if any(watch.is_slow(sample) for sample in new):
+                sleep(tally.pause)
+                tally.pause = min(2 * tally.pause, LONGEST_PAUSE)
+            else:
+                tally.pause = FIRST_PAUSE
+            used = clock() - started
+            tally.seconds += used
+            batch = _next_batch(used / max(len(new), 1), tally, number, options)
+            if on_progress is not None:
+                kept = len(tally.kept(watch))
+                on_progress(Progress(tally.contestant.name, number, kept, tally.taken - kept))
+
+
+def _share(total: int, number: int, rounds: int) -> int:
+    """Return the part of `total` that is due by the end of round `number`, rounded up."""
+    return -(-total * (number + 1) // rounds)
+
+
+def _may_stop(tally: _Tally, number: int, options: TimingOptions, watch: ClockWatch) -> bool:
+    """Tell whether the round `number` has seen enough."""
+    current = tally.rounds[number]
+    if not current:
+        return False  # every round gives at least one sample, whatever the limits
+    limit = options.time_limit_s * (number + 1) / options.rounds
+    if tally.seconds >= limit or tally.taken >= _share(options.max_samples, number, options.rounds):
+        return True
+    in_round = sum(not watch.is_slow(sample) for sample in current)
+    due = -(-options.min_samples // options.rounds)
+    return in_round >= due and _is_quiet(tally.kept(watch), options.max_noise)
+
+
+def _is_quiet(times: Sequence[float], max_noise: float) -> bool:
+    """Tell whether the 95 % interval of the median is narrow enough."""
+    width = half_width(times)
+    return width is not None and width <= max(max_noise * statistics.median(times), RESOLUTION_US)
+
+
+def _next_batch(seconds_each: float, tally: _Tally, number: int, options: TimingOptions) -> int:
+    """Choose how many samples to take at once: short ones many, long ones one, never beyond what the round may take."""
+    fitting = int(BATCH_SECONDS / seconds_each) if seconds_each > 0 else MAX_BATCH
+    left = _share(options.max_samples, number, options.rounds) - tally.taken
+    return max(1, min(fitting, MAX_BATCH, left))
+
+
+def _outcomes(
+    tallies: Sequence[_Tally], options: TimingOptions, watch: ClockWatch
+) -> dict[str, Timing | GpubenchError]:
+    return {
+        tally.contestant.name: _timing(tally, options, watch) if tally.error is None else tally.error
+        for tally in tallies
+    }
+
+
+def _timing(tally: _Tally, options: TimingOptions, watch: ClockWatch) -> Timing:
+    """Part the samples into kept and discarded by all that the watch has seen, and judge them."""
+    rounds = tuple(tuple(s for s in one if not watch.is_slow(s)) for one in tally.rounds)
+    discarded = tuple((number, s) for number, one in enumerate(tally.rounds) for s in one if watch.is_slow(s))
+    kept = [sample.us for one in rounds for sample in one]
+    throttled = bool(discarded) and len(discarded) > MOSTLY_SLOW * tally.taken
+    noisy = not throttled and (len(kept) < options.min_samples or not _is_quiet(kept, options.max_noise))
+    return Timing(rounds, discarded, noisy, throttled, _explain(kept, len(discarded), throttled, noisy, options, watch))
+
+
+def _explain(
+    kept: Sequence[float],
+    discarded: int,
+    throttled: bool,
+    noisy: bool,
+    options: TimingOptions,
+    watch: ClockWatch,
+) -> str | None:
+    """Say why the timing is not plainly ok, None when it is."""
+    if throttled:
+        return (
+            f"{discarded} of {discarded + len(kept)} samples were taken while the SM clock was under 75 % of the "
+            f"{watch.highest:.0f} MHz that this run has seen: the GPU is throttled."
+        )
+    if not noisy:
+        return None
+    width = half_width(kept)
+    if len(kept) < options.min_samples or width is None:
+        return f"Only {len(kept)} of {options.min_samples} samples were taken within {options.time_limit_s:g} s."
+    return (
+        f"The median, {statistics.median(kept):.4g} us, is known to {width:.3g} us after {len(kept)} samples; "
+        f"{100 * options.max_noise:g} % was wanted."
+    )

@@ -1,0 +1,97 @@
+"""What an operator and a variant are. Each operator is a package beside this file; `OPERATORS` lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from gpubench.model import Accuracy, Case, DeviceInfo, Json, Plan, Problem
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+P = TypeVar("P")
+
+
+class Variant(Protocol):
+    """One implementation of an operator: one source in cuda_src and the host-side rule that launches it."""
+
+    name: str
+    summary: str
+    """One line for `gpubench list --variants`."""
+    origin: str
+    """Where the design comes from, and its limits, in one line."""
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Return why this variant does not take the problem, or None when it does."""
+        ...
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """Return the steps. Called only when `refuses` gave None. Must be a pure function of its arguments."""
+        ...
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """Return (source, name expression) of every kernel instance that exists for a case's dtype; may be empty."""
+        ...
+
+
+class Reference(Protocol):
+    """The right answer, worked out in higher precision, block by block so that huge outputs need little memory."""
+
+    def blocks(self) -> Iterator[tuple[slice, Array, Array | None]]:
+        """Yield (slice of the flattened output in row-major order, value, magnitude).
+
+        value: float64 or complex128, or int64 for integers (then exact, wrapped to the output dtype). magnitude: the
+        sum of |terms| behind each output (S of the tolerance formula), None for exact outputs.
+        """
+        ...
+
+
+class Operator(Protocol[P]):
+    """The mathematics of one operator, with no device in it."""
+
+    name: str
+    params: type[P]
+    """A frozen dataclass; its annotated fields are the keys that a suite may write for this operator."""
+    dtypes: tuple[str, ...]
+    """The values of a case's `dtype` that the operator takes; all others are `unsupported`."""
+    variants: tuple[Variant, ...]
+    """From naive to best. `auto` is not one of them: it is `choose`."""
+
+    def normalise(self, params: P, dtype: str) -> P:
+        """Count dims from 0, fill in defaults that depend on others. errors.ParameterError names the field at fault."""
+        ...
+
+    def label(self, params: P, dtype: str) -> str:
+        """Return the case id of normalised params, without distribution and seed: `cumsum/4096x4096/dim=1/float32`."""
+        ...
+
+    def parse(self, params: Mapping[str, Json]) -> P:
+        """Turn the plain JSON of `Case.params` into the dataclass (the inverse of `to_json`)."""
+        ...
+
+    def problem(self, case: Case) -> Problem[P]:
+        """Work out operands and fewest bytes. UnsupportedError for a dtype or combination that has no meaning."""
+        ...
+
+    def inputs(self, problem: Problem[P]) -> dict[str, Array]:
+        """Make the one-dimensional storage arrays of all `in` and `inout` operands: the same on every machine."""
+        ...
+
+    def reference(self, problem: Problem[P], inputs: Mapping[str, Array]) -> Reference:
+        """Prepare the right answer for these inputs. ValueError for inputs that are an error (index out of range)."""
+        ...
+
+    def numpy(self, problem: Problem[P], inputs: Mapping[str, Array]) -> Callable[[], Array]:
+        """Return numpy's ordinary way to do the work, for its wall time; each call returns the logical output."""
+        ...
+
+    def choose(self, problem: Problem[P], device: DeviceInfo) -> Variant:
+        """Return the variant that `gpubench:auto` stands for."""
+        ...
+
+    def accuracy(self, problem: Problem[P]) -> Accuracy:
+        """Return the bound for a contender that states none of its own (numpy, a peer): sums one after the other."""
+        ...

@@ -1,0 +1,1 @@
+"""cumsum: the inclusive running sum along one dim."""

@@ -1,0 +1,69 @@
+"""The host rule of cumsum/naive.cu: one thread walks one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import Accuracy, DeviceInfo, Launch, Plan, Pointer, Problem
+from gpubench.operators.launch import BLOCK_THREADS, grid_stride, too_many_dims, walk
+from gpubench.operators.packing import int64
+from gpubench.operators.results import sum_dtype
+
+SOURCE = "cumsum/naive.cu"
+
+
+class Naive:
+    """Takes every shape, dtype and layout; the first step of the ladder."""
+
+    name: str = "naive"
+    summary: str = "one thread walks one line"
+    origin: str = "textbook; no parallelism inside a line"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Refuse what has more dims than the kernel's strided walk holds."""
+        del device
+        dim = problem.params.dim
+        x, y = problem.operand("x").view, problem.operand("y").view
+        return too_many_dims(*((_without(view.shape, dim), _without(view.strides, dim)) for view in (x, y)))
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch; none for an empty tensor."""
+        x, y = problem.operand("x"), problem.operand("y")
+        dim = problem.params.dim
+        length = x.view.shape[dim] if x.view.shape else 1
+        accuracy = Accuracy(max(length, 1), dtypes.dtype(y.dtype).accumulator)
+        if x.view.size == 0:
+            return Plan(self.name, (), accuracy)
+        lines = x.view.size // length
+        launch = Launch(
+            SOURCE,
+            kernel(x.dtype, y.dtype),
+            grid_stride(lines, device),
+            (BLOCK_THREADS, 1, 1),
+            (
+                Pointer("x"),
+                Pointer("y"),
+                walk(_without(x.view.shape, dim), _without(x.view.strides, dim)),
+                walk(_without(y.view.shape, dim), _without(y.view.strides, dim)),
+                int64(lines),
+                int64(length),
+                int64(x.view.strides[dim] if x.view.shape else 0),
+                int64(y.view.strides[dim] if y.view.shape else 0),
+            ),
+        )
+        return Plan(self.name, (launch,), accuracy)
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One instance a dtype: integers add up to int64."""
+        return ((SOURCE, kernel(dtype, sum_dtype(dtype))),)
+
+
+def kernel(x: str, y: str) -> str:
+    """Return the name expression for these dtypes."""
+    return f"gpubench::cumsum::naive<{dtypes.dtype(x).cpp}, {dtypes.dtype(y).cpp}>"
+
+
+def _without(values: tuple[int, ...], dim: int) -> tuple[int, ...]:
+    return values[:dim] + values[dim + 1 :]

@@ -1,0 +1,8 @@
+"""The variants of `cumsum`, from naive to best: one row each."""
+
+from __future__ import annotations
+
+from gpubench.operators.base import Variant
+from gpubench.operators.cumsum.naive import Naive
+
+VARIANTS: tuple[Variant, ...] = (Naive(),)

@@ -1,0 +1,1 @@
+"""elementwise: functions of one to three broadcast operands."""

@@ -1,0 +1,64 @@
+"""What a suite may write for `elementwise`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gpubench.layout import Layout
+from gpubench.operators.parameters import DTypeName
+
+FunctionName = Literal[
+    "copy",
+    "neg",
+    "abs",
+    "exp",
+    "log",
+    "sqrt",
+    "rsqrt",
+    "sin",
+    "tanh",
+    "sigmoid",
+    "relu",
+    "gelu",
+    "silu",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "maximum",
+    "minimum",
+    "pow",
+    "addcmul",
+    "where",
+    "lerp",
+    "clamp",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class OperandSpec:
+    """One input. dtype None: the case's own dtype (the mask of `where` is always uint8)."""
+
+    shape: tuple[int, ...]
+    dtype: DTypeName | None = None
+    layout: Layout = field(default_factory=Layout)
+
+
+@dataclass(frozen=True, slots=True)
+class ElementwiseParams:
+    """y = function(inputs), shapes broadcast as numpy does; y is contiguous.
+
+    Write either `inputs`, one entry an operand, or `shape` (and `layout`), meaning the same for every operand.
+    Normalised params always hold `inputs`, with shape None and the default layout. out_dtype: the result is cast to it
+    (float to integer cuts off towards zero); None: the dtype that the inputs promote to. scalars: constants of
+    the function by name (addcmul: value; lerp: weight; clamp: low, high), those left out have their default.
+    """
+
+    function: FunctionName
+    shape: tuple[int, ...] | None = None
+    layout: Layout = field(default_factory=Layout)
+    inputs: tuple[OperandSpec, ...] = ()
+    out_dtype: DTypeName | None = None
+    scalars: Mapping[str, float] = field(default_factory=dict)

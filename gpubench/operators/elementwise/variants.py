@@ -1,0 +1,8 @@
+"""The variants of `elementwise`, from naive to best: one row each."""
+
+from __future__ import annotations
+
+from gpubench.operators.base import Variant
+from gpubench.operators.elementwise.naive import Naive
+
+VARIANTS: tuple[Variant, ...] = (Naive(),)

@@ -1,0 +1,84 @@
+"""The host rule of index_add/naive.cu: one thread adds one element of the source, atomically."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.layout import View
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem
+from gpubench.operators.index_add.accuracy import atomic_accuracy
+from gpubench.operators.launch import BLOCK_THREADS, grid_stride, too_many_dims, walk
+from gpubench.operators.packing import float64, int64
+
+SOURCE = "index_add/naive.cu"
+
+
+class Naive:
+    """Takes every shape, dtype and layout; the first step of the ladder."""
+
+    name: str = "naive"
+    summary: str = "one thread adds one element, atomically"
+    origin: str = "textbook; every addition is an atomic, in the dtype"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Refuse what has more dims than the kernel's strided walk holds."""
+        del device
+        dim = problem.params.dim
+        return too_many_dims(*(_slice(problem.operand(name).view, dim) for name in ("destination", "source")))
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch; none when there is nothing to add."""
+        destination, index, source = problem.operands
+        dim = problem.params.dim
+        bound = atomic_accuracy(problem)
+        count = index.view.size
+        place, from_place = _slice(destination.view, dim), _slice(source.view, dim)
+        width = math.prod(place[0])
+        if count * width == 0:
+            return Plan(self.name, (), bound)
+        launch = Launch(
+            SOURCE,
+            kernel(destination.dtype, index.dtype),
+            grid_stride(count * width, device),
+            (BLOCK_THREADS, 1, 1),
+            (
+                Pointer("destination"),
+                Pointer("source"),
+                Pointer("index"),
+                walk(*place),
+                walk(*from_place),
+                int64(count),
+                int64(width),
+                int64(_step(destination.view, dim)),
+                int64(_step(source.view, dim)),
+                int64(index.view.strides[0]),
+                int64(_size(destination.view, dim)),
+                float64(problem.params.alpha),
+            ),
+        )
+        return Plan(self.name, (launch,), bound)
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One instance an index dtype."""
+        return tuple((SOURCE, kernel(dtype, index)) for index in ("int64", "int32"))
+
+
+def kernel(dtype: str, index: str) -> str:
+    """Return the name expression for these dtypes."""
+    return f"gpubench::index_add::naive<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}>"
+
+
+def _slice(view: View, dim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return (sizes, strides) without the indexed dim."""
+    return view.shape[:dim] + view.shape[dim + 1 :], view.strides[:dim] + view.strides[dim + 1 :]
+
+
+def _step(view: View, dim: int) -> int:
+    return view.strides[dim] if view.shape else 0
+
+
+def _size(view: View, dim: int) -> int:
+    return view.shape[dim] if view.shape else 1

@@ -1,0 +1,50 @@
+"""What a suite may write for `index_add`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gpubench.layout import Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """Indices drawn evenly from the first `below` places: heavy contention when it is small."""
+
+    below: int
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicates:
+    """Every place that occurs does so exactly `duplicates` times (the last one perhaps fewer), in random order."""
+
+    duplicates: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfRange:
+    """Even draws, of which `out_of_range` lie outside the dim: an error of the case, to show that it is caught."""
+
+    out_of_range: int
+
+
+Pattern = Literal["uniform", "zipf", "sorted", "same"] | Below | Duplicates | OutOfRange
+
+
+@dataclass(frozen=True, slots=True)
+class IndexAddParams:
+    """destination[..., index[i], ...] += alpha * source[..., i, ...] for every i, in place; duplicates add up.
+
+    shape: sizes of the destination. indices: number of indices, the size of the source's dim. pattern: how the indices
+    are drawn; "zipf" gives rank r a chance of about 1 / r, "same" names one place only. layout is the destination's.
+    """
+
+    shape: tuple[int, ...]
+    indices: int
+    dim: int = 0
+    pattern: Pattern = "uniform"
+    index_dtype: Literal["int64", "int32"] = "int64"
+    alpha: float = 1.0
+    layout: Layout = field(default_factory=Layout)
+    source_layout: Layout = field(default_factory=Layout)

@@ -1,0 +1,1 @@
+"""sum: the sum over any set of dims."""

@@ -1,0 +1,145 @@
+"""The result format: how a `ResultSet` and its records are written as JSON. `records.py` is the way back.
+
+Beyond what the keys say by themselves:
+
+- `records[].rounds_us`: the kept samples, one list a round, in the order taken. `discarded_us`: the others.
+- `records[].telemetry.sm_mhz`: the SM clock during each kept sample, in the order of `rounds_us` laid end to end, null
+  where unknown; `telemetry.discarded_sm_mhz` the same for `discarded_us`. Both are absent when no clock is known.
+- `records[].timing`: `noisy`, `throttled`, `message` and `discarded_rounds`, the round (from 0) of each discarded
+  sample; null when nothing was timed.
+- `records[].case` has, beside `id`, `operator`, `dtype` and `params`: `distribution`, `seed`, `contenders`, `timing`
+  (the options), so that a record alone can be run again.
+- `records[].kernel.notes`: what the variant says of its choices. `kernel.launches`: one object a launch.
+- Further keys at the top are free (`timings`: where the wall time went; `stopped`: why a run ended early) and come
+  back as `ResultSet.extra`.
+- Numbers that JSON cannot hold (NaN, infinity) are written as null.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+
+from gpubench.model import Case, Check, Json, Record, ResultSet, Timing
+
+# Version history.
+#   1  The first.
+SCHEMA_VERSION = 1
+
+MAX_MESSAGE = 16_384
+"""Characters of a record's message that are kept; a compile log can be far longer."""
+
+
+def plain(value: object) -> Json:
+    """Return `value` as JSON can hold it: tuples as lists, numpy scalars as numbers, NaN and infinity as None."""
+    if value is None or isinstance(value, bool | int | str):
+        return value if type(value) in (type(None), bool, int, str) else _base(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence | set | frozenset) and not isinstance(value, bytes | bytearray):
+        return [plain(item) for item in value]
+    item = getattr(value, "item", None)
+    return plain(item()) if callable(item) else str(value)
+
+
+def _base(value: object) -> Json:
+    """Turn an enum member or another subclass of int or str into the built-in it stands for."""
+    return str.__str__(value) if isinstance(value, str) else int(value)  # type: ignore[call-overload] # an int subclass
+
+
+def sample_clocks(timing: Timing) -> dict[str, Json]:
+    """Return the telemetry entries that hold the clocks of a timing's samples; empty when none is known."""
+    kept = [sample.sm_mhz for sample in timing.samples]
+    discarded = [sample.sm_mhz for _, sample in timing.discarded]
+    clocks: dict[str, Json] = {}
+    if any(clock is not None for clock in (*kept, *discarded)):
+        clocks["sm_mhz"] = kept
+        if discarded:
+            clocks["discarded_sm_mhz"] = discarded
+    return clocks
+
+
+def with_sample_clocks(record: Record) -> Record:
+    """Return the record with its samples' clocks in `telemetry`, where the format keeps them."""
+    clocks = {} if record.timing is None else sample_clocks(record.timing)
+    rest = {key: value for key, value in (record.telemetry or {}).items() if key not in _CLOCK_KEYS}
+    if record.telemetry is None and not clocks:
+        return record
+    return replace(record, telemetry={**clocks, **rest})
+
+
+_CLOCK_KEYS = ("sm_mhz", "discarded_sm_mhz")
+
+
+def case_to_json(case: Case) -> dict[str, Json]:
+    """Return a case as the format and the journal write it."""
+    return {
+        "id": case.id,
+        "operator": case.operator,
+        "dtype": case.dtype,
+        "params": plain(case.params),
+        "distribution": case.distribution,
+        "seed": case.seed,
+        "contenders": list(case.contenders),
+        "timing": asdict(case.timing),
+    }
+
+
+def record_to_json(record: Record) -> dict[str, Json]:
+    """Return a record as the format writes it: numbers as numbers, never NaN or infinity."""
+    record = with_sample_clocks(record)
+    timing = record.timing
+    return {
+        "case": case_to_json(record.case),
+        "contender": record.contender,
+        "status": record.status,
+        "message": None if record.message is None else record.message[:MAX_MESSAGE],
+        "simulated": record.simulated,
+        "bytes": record.bytes,
+        "rounds_us": [] if timing is None else [[sample.us for sample in one] for one in timing.rounds],
+        "discarded_us": [] if timing is None else [sample.us for _, sample in timing.discarded],
+        "timing": None if timing is None else _timing_to_json(timing),
+        "summary": plain(record.summary),
+        "check": None if record.check is None else _check_to_json(record.check),
+        "kernel": plain(record.kernel),
+        "telemetry": plain(record.telemetry),
+    }
+
+
+def _timing_to_json(timing: Timing) -> dict[str, Json]:
+    return {
+        "noisy": timing.noisy,
+        "throttled": timing.throttled,
+        "message": timing.message,
+        "discarded_rounds": [number for number, _ in timing.discarded],
+    }
+
+
+def _check_to_json(check: Check) -> dict[str, Json]:
+    return {
+        "ok": bool(check.ok),
+        "max_error": plain(check.max_error),
+        "max_error_over_tolerance": plain(check.max_error_over_tolerance),
+        "first_mismatch": plain(check.first_mismatch),
+    }
+
+
+TOP_KEYS = ("schema_version", "gpubench", "created", "command", "suite", "environment", "ceiling", "records")
+
+
+def result_to_json(result: ResultSet) -> dict[str, Json]:
+    """Return the whole document. Keys of `extra` that the format itself uses are ignored."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "gpubench": result.gpubench,
+        "created": result.created,
+        "command": list(result.command),
+        "suite": plain(result.suite),
+        "environment": plain(result.environment),
+        "ceiling": plain(asdict(result.ceiling)),
+        **{key: plain(value) for key, value in result.extra.items() if key not in TOP_KEYS},
+        "records": [record_to_json(record) for record in result.records],
+    }

@@ -1,0 +1,47 @@
+"""Reading a result file: strict, bounded, and with a plain message for whatever is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from gpubench.errors import ResultFileError
+from gpubench.model import ResultSet
+from gpubench.results.records import result_from_json
+from gpubench.results.strict import MAX_BYTES, parse, shown
+
+
+def read(path: str | Path) -> ResultSet:
+    """Return the result set of a file. ResultFileError names the file and the key path of what is wrong.
+
+    At most 32 MiB are read, with at most about 256 MB of memory. Only regular files are opened, so that a device or a
+    pipe cannot block the reader.
+    """
+    name = shown(str(path), 200)
+    return result_from_json(parse(_bytes(Path(path), name), name))
+
+
+def reads(data: bytes, name: str = "<result>") -> ResultSet:
+    """Return the result set of a document in memory; `name` stands for it in messages."""
+    return result_from_json(parse(data, name))
+
+
+def _bytes(path: Path, name: str) -> bytes:
+    if path.is_dir():
+        raise ResultFileError(f"{name}: is not a regular file")
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except (OSError, ValueError) as error:
+        raise ResultFileError(f"{name}: cannot be read: {_reason(error)}") from error
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ResultFileError(f"{name}: is not a regular file")
+        try:
+            return file.read(MAX_BYTES + 1)
+        except OSError as error:
+            raise ResultFileError(f"{name}: cannot be read: {_reason(error)}") from error
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -1,0 +1,190 @@
+"""From checked JSON back to the model: the inverse of `format.py`."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import cast, get_args
+
+from gpubench.model import (
+    Case,
+    Ceiling,
+    Check,
+    Distribution,
+    Json,
+    Method,
+    Record,
+    ResultSet,
+    Sample,
+    Status,
+    Timing,
+    TimingOptions,
+)
+from gpubench.results.format import SCHEMA_VERSION, TOP_KEYS
+from gpubench.results.strict import Node
+
+_CASE = frozenset({"id", "operator", "dtype", "params"})
+_CASE_MORE = frozenset({"distribution", "seed", "contenders", "timing"})
+_RECORD = frozenset({"case", "contender", "status", "rounds_us"})
+_RECORD_MORE = frozenset(
+    {"message", "simulated", "bytes", "discarded_us", "timing", "summary", "check", "kernel", "telemetry"}
+)
+_TIMING = frozenset({"noisy", "throttled"})
+_TIMING_MORE = frozenset({"message", "discarded_rounds"})
+_CHECK = frozenset({"ok", "max_error", "max_error_over_tolerance"})
+_STATUSES = cast("tuple[str, ...]", get_args(Status))
+_METHODS = cast("tuple[str, ...]", get_args(Method))
+_DISTRIBUTIONS = cast("tuple[str, ...]", get_args(Distribution))
+
+
+def result_from_json(node: Node) -> ResultSet:
+    """Return the result set of a whole document."""
+    version = node.get("schema_version")
+    if version.integer(1) > SCHEMA_VERSION:
+        version.fail(
+            f"this file has format version {version.value}, and this gpubench reads up to {SCHEMA_VERSION}: "
+            "read it with a newer gpubench"
+        )
+    node.keys(frozenset(TOP_KEYS), None)
+    return ResultSet(
+        gpubench=node.get("gpubench").text(),
+        created=node.get("created").text(),
+        command=tuple(word.text() for word in node.get("command").items()),
+        suite=node.get("suite").object(),
+        environment=_environment(node.get("environment")),
+        ceiling=ceiling_from_json(node.get("ceiling")),
+        records=tuple(record_from_json(one) for one in node.get("records").items()),
+        extra={key: value for key, value in node.object().items() if key not in TOP_KEYS},
+    )
+
+
+def _environment(node: Node) -> dict[str, Json]:
+    if node.has("device"):
+        device = node.get("device")
+        device.get("kind").text()
+        device.get("name").text()
+    return node.object()
+
+
+def ceiling_from_json(node: Node) -> Ceiling:
+    """Return the ceiling block; each rate is null or above 0."""
+    names = [one.name for one in fields(Ceiling)]
+    node.keys(frozenset(), frozenset(names))
+    values: dict[str, float | None] = {}
+    for name in names:
+        one = node.get(name)
+        values[name] = None if one.value is None else one.number(lowest=0.0)
+    return Ceiling(**values)
+
+
+def case_from_json(node: Node) -> Case:
+    """Return a case; the parts that older or foreign writers leave out have the model's defaults."""
+    node.keys(_CASE, _CASE_MORE)
+    plain = Case("", "", "", {})
+    return Case(
+        id=node.get("id").text(),
+        operator=node.get("operator").text(),
+        dtype=node.get("dtype").text(),
+        params=node.get("params").object(),
+        distribution=cast("Distribution", node.get("distribution").text(_DISTRIBUTIONS))
+        if node.has("distribution")
+        else plain.distribution,
+        seed=node.get("seed").integer() if node.has("seed") else plain.seed,
+        contenders=tuple(one.text() for one in node.get("contenders").items())
+        if node.has("contenders")
+        else plain.contenders,
+        timing=options_from_json(node.get("timing")) if node.has("timing") else plain.timing,
+    )
+
+
+def options_from_json(node: Node) -> TimingOptions:
+    """Return timing options; every key must be there."""
+    node.keys(frozenset(one.name for one in fields(TimingOptions)), frozenset())
+    return TimingOptions(
+        method=cast("Method", node.get("method").text(_METHODS)),
+        rounds=node.get("rounds").integer(1),
+        min_samples=node.get("min_samples").integer(1),
+        max_samples=node.get("max_samples").integer(1),
+        max_noise=node.get("max_noise").number(lowest=0.0),
+        time_limit_s=node.get("time_limit_s").number(lowest=0.0),
+        timeout_s=node.get("timeout_s").number(positive=True),
+    )
+
+
+def record_from_json(node: Node) -> Record:
+    """Return a record; lists that belong together must have one length."""
+    node.keys(_RECORD, _RECORD_MORE)
+    return Record(
+        case=case_from_json(node.get("case")),
+        contender=node.get("contender").text(),
+        status=cast("Status", node.get("status").text(_STATUSES)),
+        message=node.get("message").text_or_none(),
+        bytes=node.get("bytes").integer(0) if node.has("bytes") else None,
+        simulated=node.get("simulated").boolean() if node.has("simulated") else False,
+        timing=_timing(node),
+        summary=_object_or_none(node.get("summary")),
+        check=_check(node.get("check")),
+        kernel=_object_or_none(node.get("kernel")),
+        telemetry=_object_or_none(node.get("telemetry")),
+    )
+
+
+def _object_or_none(node: Node) -> dict[str, Json] | None:
+    return None if node.value is None else node.object()
+
+
+def _timing(record: Node) -> Timing | None:
+    rounds = [one.times() for one in record.get("rounds_us").items()]
+    discarded = record.get("discarded_us").times() if record.has("discarded_us") else []
+    verdict = record.get("timing")
+    if verdict.value is None:
+        if not rounds and not discarded:
+            return None
+        verdict = Node({"noisy": False, "throttled": False}, record.file, verdict.path)
+    verdict.keys(_TIMING, _TIMING_MORE)
+    owners = _discarded_rounds(verdict, len(discarded), len(rounds))
+    kept_clocks, discarded_clocks = _clocks(record, sum(map(len, rounds)), len(discarded))
+    clocks = iter(kept_clocks)
+    return Timing(
+        rounds=tuple(tuple(Sample(us, next(clocks)) for us in one) for one in rounds),
+        discarded=tuple(
+            (owner, Sample(us, clock)) for owner, us, clock in zip(owners, discarded, discarded_clocks, strict=True)
+        ),
+        noisy=verdict.get("noisy").boolean(),
+        throttled=verdict.get("throttled").boolean(),
+        message=verdict.get("message").text_or_none(),
+    )
+
+
+def _discarded_rounds(verdict: Node, discarded: int, rounds: int) -> list[int]:
+    node = verdict.get("discarded_rounds")
+    if node.value is None:
+        return [0] * discarded
+    owners = [one.integer(0) for one in node.items()]
+    if len(owners) != discarded:
+        node.fail(f"has {len(owners)} entries where {discarded} samples were discarded")
+    if any(owner >= max(rounds, 1) for owner in owners):
+        node.fail(f"names a round that is not among the {rounds} rounds")
+    return owners
+
+
+def _clocks(record: Node, kept: int, discarded: int) -> tuple[list[float | None], list[float | None]]:
+    telemetry = record.get("telemetry")
+
+    def read(key: str, length: int) -> list[float | None]:
+        if telemetry.value is None or not telemetry.has(key) or telemetry.get(key).value == []:
+            return [None] * length
+        return telemetry.get(key).numbers_or_nulls(length)
+
+    return read("sm_mhz", kept), read("discarded_sm_mhz", discarded)
+
+
+def _check(node: Node) -> Check | None:
+    if node.value is None:
+        return None
+    node.keys(_CHECK, frozenset({"first_mismatch"}))
+    return Check(
+        ok=node.get("ok").boolean(),
+        max_error=node.get("max_error").number_or_none(lowest=0.0),
+        max_error_over_tolerance=node.get("max_error_over_tolerance").number_or_none(lowest=0.0),
+        first_mismatch=_object_or_none(node.get("first_mismatch")),
+    )

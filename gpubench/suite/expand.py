@@ -1,0 +1,182 @@
+"""From a suite file to its cases: the product of all axes, each point made into a normalised, labelled Case."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpubench.errors import Mistake, ParameterError, SuiteError, UnsupportedError
+from gpubench.model import Case, Problem
+from gpubench.operators import OPERATORS
+from gpubench.operators.parameters import to_json
+from gpubench.suite.axes import Option
+from gpubench.suite.locate import locate
+from gpubench.suite.plan import CasePlan, plan_case, read_defaults
+from gpubench.suite.read import Document, Path_, parse, read_bytes
+from gpubench.suite.resolve import Scope, resolve_fields
+from gpubench.suite.schema import suite_checker
+from gpubench.suite.validate import note
+
+MAX_CASES = 20_000
+MAX_OPERAND_BYTES = 2**40
+ENOUGH_MISTAKES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A suite, read and expanded. `sha256` is that of the file's bytes; `peers` those asked for the whole suite."""
+
+    name: str
+    sha256: str
+    path: str
+    cases: tuple[Case, ...]
+    peers: tuple[str, ...] = ()
+    description: str = ""
+
+
+def load_suite(suite: str | Path) -> Suite:
+    """Read and expand a suite given by path or by the name of a shipped one.
+
+    UsageError when there is no such file; SuiteError, with every mistake found, when something in it is wrong.
+    """
+    path = locate(str(suite))
+    return expand(read_bytes(path), str(path))
+
+
+def load_suites(suites: Sequence[str]) -> tuple[Suite, ...]:
+    """Read and expand several suites. The mistakes of all of them come in one SuiteError; so does a case that stands in
+    two of them, as results know a case by its id alone.
+    """
+    loaded: list[Suite] = []
+    mistakes: list[Mistake] = []
+    for suite in dict.fromkeys(suites):
+        try:
+            loaded.append(load_suite(suite))
+        except SuiteError as error:
+            mistakes += error.problems
+    owner: dict[str, str] = {}
+    for one in loaded:
+        for case in one.cases:
+            first = owner.setdefault(case.id, one.path)
+            if first != one.path:
+                mistakes.append(Mistake(one.path, 1, 1, "cases", f"the case {case.id} is in {first} too"))
+    if mistakes:
+        raise SuiteError(mistakes)
+    return tuple(loaded)
+
+
+def expand(data: bytes, file: str) -> Suite:
+    """Return the suite that the bytes `data` of the file called `file` describe. SuiteError when they are wrong."""
+    document = parse(data, file)
+    note(document, (), suite_checker().faults(document.data))
+    cases = _Expansion(document).cases() if isinstance(document.data, dict) else ()
+    document.check()
+    top = document.data
+    return Suite(
+        name=top["name"],
+        sha256=hashlib.sha256(data).hexdigest(),
+        path=file,
+        cases=tuple(cases),
+        peers=tuple(top.get("peers", ())),
+        description=top.get("description", ""),
+    )
+
+
+class _Expansion:
+    """One walk over the cases of a document. Mistakes go into the document."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.found: dict[str, Case] = {}
+        self.lines: dict[str, int] = {}
+
+    def cases(self) -> tuple[Case, ...]:
+        """Return all cases in the order of the file; the last axis of a case runs fastest."""
+        top = self.document.data
+        defaults = read_defaults(self.document, top.get("defaults", {}), top.get("peers", []))
+        written = top.get("cases")
+        for position, case in enumerate(written if isinstance(written, list) else []):
+            plan = plan_case(self.document, defaults, case, ("cases", position)) if isinstance(case, dict) else None
+            if plan is not None and not self._expand(plan):
+                break
+        return tuple(self.found.values())
+
+    def _expand(self, plan: CasePlan) -> bool:
+        """Add the cases of one plan; False when it is no use to go on."""
+        count = math.prod(len(axis.steps) for axis in plan.axes)
+        if len(self.found) + count > MAX_CASES:
+            message = f"{count:,} more cases after {len(self.found):,}; a suite has at most {MAX_CASES:,}"
+            self.document.add(plan.path, message)
+            return False
+        names = [name for axis in plan.axes for name in axis.names]
+        for steps in itertools.product(*(axis.steps for axis in plan.axes)):
+            chosen = dict(zip(names, itertools.chain.from_iterable(steps), strict=True))
+            try:
+                self._add(plan, chosen)
+            except ParameterError as error:
+                path, at = _blame(plan, chosen, error.field), _text_of(error)
+                self.document.add(path, at)
+            if len(self.document.mistakes) > ENOUGH_MISTAKES:
+                return False
+        return True
+
+    def _add(self, plan: CasePlan, chosen: Mapping[str, Option]) -> None:
+        case = make_case(plan, {name: option.value for name, option in chosen.items()})
+        line = self.document.place(plan.path).line
+        if case.id in self.found:
+            self.document.add(plan.path, f"the case {case.id} is there already, from line {self.lines[case.id]}")
+            return
+        self.found[case.id] = case
+        self.lines[case.id] = line
+
+
+def make_case(plan: CasePlan, chosen: Mapping[str, Any]) -> Case:
+    """Return the case of one point of a plan's axes. ParameterError names the key at fault."""
+    operator = OPERATORS[plan.operator]
+    dtype: str = chosen["dtype"]
+    own = {name: value for name, value in chosen.items() if name in plan.parameters}
+    scope = Scope({name: chosen[name] for name in plan.variables})
+    params = operator.normalise(operator.parse(resolve_fields(operator.params, own, scope)), dtype)
+    distribution, seed = chosen["input"], chosen["seed"]
+    suffix = f"/input={distribution}" * (distribution != "normal") + f"/seed={seed}" * (seed != 1)
+    case = Case(
+        id=operator.label(params, dtype) + suffix,
+        operator=plan.operator,
+        dtype=dtype,
+        params=to_json(params),
+        distribution=distribution,
+        seed=seed,
+        contenders=plan.contenders,
+        timing=plan.timing,
+    )
+    with contextlib.suppress(UnsupportedError):  # such a case stays: the run records it with the reason
+        _check_sizes(operator.problem(case))
+    return case
+
+
+def _check_sizes(problem: Problem[Any]) -> None:
+    from gpubench.dtypes import dtype
+
+    for operand in problem.operands:
+        size = operand.view.storage * dtype(operand.dtype).itemsize
+        if size > MAX_OPERAND_BYTES:
+            what = f"the operand {operand.name} takes {size:,} bytes; at most {MAX_OPERAND_BYTES:,} are allowed"
+            raise ParameterError("shape", what)
+
+
+def _text_of(error: ParameterError) -> str:
+    return str(error).removeprefix(f"{error.field}: ")
+
+
+def _blame(plan: CasePlan, chosen: Mapping[str, Option], field: str) -> Path_:
+    """Return the path of the value that an operator refused: `inputs.1.shape` lies below the option of `inputs`."""
+    head, *rest = field.replace("[", ".").replace("]", "").split(".")
+    if head not in chosen:
+        return plan.path
+    return (*chosen[head].path, *(int(part) if part.isdigit() else part for part in rest))

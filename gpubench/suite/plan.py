@@ -1,0 +1,187 @@
+"""One entry of a suite's `cases`, looked into: its axes, its variables, what it runs and how it is timed."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from gpubench.model import Case, TimingOptions
+from gpubench.operators import OPERATORS
+from gpubench.suite.axes import Axis, Option, placeholders, read_axis, read_zip
+from gpubench.suite.read import Document, Path_
+from gpubench.suite.schema import Key, common_keys, operator_keys, variable_key
+from gpubench.suite.types import did_you_mean, found
+from gpubench.suite.validate import note, unknown_key
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_BUILT_IN = {"dtype": "float32", "input": "normal", "seed": 1}
+_OUTSIDE_AXES = ("contenders", "peers", "timing", "timeout")
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """The suite's `defaults` and `peers`: values by key, with their places."""
+
+    axes: Mapping[str, Axis]
+    settings: Mapping[str, Option]
+    peers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CasePlan:
+    """One entry of `cases`. `parameters` are the operator's keys, `variables` the names that placeholders refer to."""
+
+    path: Path_
+    operator: str
+    parameters: frozenset[str]
+    variables: tuple[str, ...]
+    axes: tuple[Axis, ...]
+    contenders: tuple[str, ...]
+    timing: TimingOptions
+
+
+def read_defaults(document: Document, written: Any, peers: Any) -> Defaults:
+    """Return the checked defaults; what is wrong is noted and left out."""
+    keys = {name: key for name, key in common_keys().items() if name != "peers"}
+    axes, settings = {}, {}
+    for name, value in written.items() if isinstance(written, dict) else ():
+        path: Path_ = ("defaults", name)
+        if name not in keys:
+            document.add(path, unknown_key(name, keys), key=True)
+            continue
+        axis = read_axis(document, keys[name], value, path)
+        if axis is not None and name in _OUTSIDE_AXES:
+            settings[name] = axis.steps[0][0]
+        elif axis is not None:
+            axes[name] = axis
+    names = [peer for peer in peers if isinstance(peer, str)] if isinstance(peers, list) else []
+    return Defaults(axes, settings, tuple(names))
+
+
+def plan_case(document: Document, defaults: Defaults, case: Mapping[str, Any], path: Path_) -> CasePlan | None:
+    """Return the plan of one entry of `cases`; None when something in it is wrong (the mistakes are noted)."""
+    name = case.get("operator")
+    if not isinstance(name, str) or name not in OPERATORS:
+        hint = did_you_mean(name, OPERATORS)
+        what = f"found {found(name)}" if "operator" in case else "the key operator is missing"
+        document.add((*path, "operator"), f"{what}; allowed: {', '.join(OPERATORS)}.{hint}")
+        return None
+    keys = {**common_keys(), **operator_keys(name)}
+    variables = _variables(document, case, keys, path)
+    own = {**{one: variable_key(one) for one in variables}, **keys}
+    axes = _axes(document, case, own, path)
+    settings = _settings(document, case, defaults, path)
+    complete = _is_complete(document, case, keys, path)
+    contenders = None if settings is None else _contenders(document, name, settings, defaults)
+    timing = None if settings is None else _timing(document, settings)
+    if axes is None or contenders is None or timing is None or not complete:
+        return None
+    for common, value in _BUILT_IN.items():
+        if not any(common in axis.names for axis in axes):
+            axes.append(defaults.axes.get(common) or Axis((common,), ((Option(value, path),),)))
+    used = {one for axis in axes for one in axis.names}
+    return CasePlan(
+        path, name, frozenset(operator_keys(name)) & used, tuple(variables), tuple(axes), contenders, timing
+    )
+
+
+def _variables(document: Document, case: Mapping[str, Any], keys: Mapping[str, Key], path: Path_) -> list[str]:
+    """Return the keys that are variables: unknown ones that a placeholder names. Others are noted as unknown."""
+    zipped = case.get("zip")
+    places = {key: (*path, key) for key in case if key not in ("operator", "zip")}
+    for key in zipped if isinstance(zipped, dict) else ():
+        if key in places:
+            document.add((*path, "zip", key), "the key stands under zip and beside it; write it once", key=True)
+        places[key] = (*path, "zip", key)
+    wanted = list(placeholders(dict(case), path))
+    for where, name in wanted:
+        if name not in places or name in keys:
+            document.add(where, f"nothing here gives {name} a value; add a key such as {name}: [1024, 2048]")
+    names = {name for _, name in wanted}
+    variables = []
+    for key, place in places.items():
+        if key not in keys and key in names and _NAME.fullmatch(key):
+            variables.append(key)
+        elif key not in keys:
+            document.add(place, unknown_key(key, (*keys, "operator", "zip")), key=True)
+    return variables
+
+
+def _axes(document: Document, case: Mapping[str, Any], keys: Mapping[str, Key], path: Path_) -> list[Axis] | None:
+    """Return the axes in the order in which the file has them."""
+    axes: list[Axis | None] = []
+    for name, value in case.items():
+        if name == "zip":
+            usable = {key: one for key, one in keys.items() if one.is_axis}
+            axes.append(read_zip(document, usable, value, (*path, "zip")))
+        elif name in keys and name not in _OUTSIDE_AXES:
+            axes.append(read_axis(document, keys[name], value, (*path, name)))
+    good = [axis for axis in axes if axis is not None]
+    return good if len(good) == len(axes) else None
+
+
+def _is_complete(document: Document, case: Mapping[str, Any], keys: Mapping[str, Key], path: Path_) -> bool:
+    zipped = case.get("zip")
+    there = {*case, *(zipped if isinstance(zipped, dict) else ())}
+    missing = [key.name for key in keys.values() if key.required and key.name not in there]
+    for name in missing:
+        document.add(path, f"the key {name} is missing")
+    return not missing
+
+
+def _settings(
+    document: Document, case: Mapping[str, Any], defaults: Defaults, path: Path_
+) -> dict[str, list[Option]] | None:
+    """Return contenders, peers, timing and timeout, the defaults' first and the case's own last; None when wrong."""
+    settings = {name: [defaults.settings[name]] if name in defaults.settings else [] for name in _OUTSIDE_AXES}
+    right = True
+    for name in _OUTSIDE_AXES:
+        if name in case:
+            faults = common_keys()[name].checker.faults(case[name])
+            note(document, (*path, name), faults)
+            settings[name].append(Option(case[name], (*path, name)))
+            right = right and not faults
+    return settings if right else None
+
+
+def _contenders(
+    document: Document, operator: str, settings: Mapping[str, list[Option]], defaults: Defaults
+) -> tuple[str, ...] | None:
+    """Return the contenders of a case: its own or the defaults', then the peers of the suite and of the case."""
+    names: list[str] = []
+    ours = [f"gpubench:{variant.name}" for variant in OPERATORS[operator].variants]
+    chosen = settings["contenders"][-1:]
+    for option in chosen:
+        for position, name in enumerate(option.value):
+            known = [name] if not name.startswith("gpubench:") or name == "gpubench:auto" else _matching(name, ours)
+            if not known:
+                hint = did_you_mean(name, ours)
+                allowed = ", ".join(["gpubench:auto", *ours])
+                message = f"{operator} has no variant {name}; allowed: {allowed}.{hint}"
+                document.add((*option.path, position), message)
+                return None
+            names += known
+    names = names if chosen else list(Case("", "", "", {}).contenders)
+    peers = [*defaults.peers, *(peer for option in settings["peers"] for peer in option.value)]
+    return tuple(dict.fromkeys([*names, *peers]))
+
+
+def _matching(pattern: str, names: list[str]) -> list[str]:
+    return [name for name in names if fnmatchcase(name, pattern)]
+
+
+def _timing(document: Document, settings: Mapping[str, list[Option]]) -> TimingOptions | None:
+    timing = TimingOptions()
+    for option in settings["timing"]:
+        timing = dataclasses.replace(timing, **option.value)
+    for option in settings["timeout"]:
+        timing = dataclasses.replace(timing, timeout_s=float(option.value))
+    if timing.min_samples > timing.max_samples:
+        message = f"min_samples ({timing.min_samples}) is above max_samples ({timing.max_samples})"
+        document.add(settings["timing"][-1].path, message)
+        return None
+    return timing

@@ -1,0 +1,115 @@
+"""What may stand in a suite file: the models of its parts, and its JSON Schema for editors."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import Distribution
+from gpubench.operators import OPERATORS
+from gpubench.suite.annotations import is_required, members, origin, yaml_type
+from gpubench.suite.types import MAX_WHOLE, TEXT, Type_, choice, list_of, number, strict_model, text, whole
+from gpubench.suite.validate import Checker
+
+MAX_ENTRIES = 10_000
+
+CONTENDER = text(r"[a-z][a-z0-9_.-]*(:[A-Za-z0-9_.*?-]+)?", "a contender such as gpubench:auto, gpubench:* or numpy")
+PEER = text(r"[a-z][a-z0-9_.-]*", "the name of a peer such as torch or cupy")
+CONTENDERS = list_of(CONTENDER, at_least=1, at_most=100)
+PEERS = list_of(PEER, at_most=100)
+TIMEOUT = number(1e-3, 7 * 86400.0)
+
+TIMING = strict_model(
+    "Timing",
+    "How contenders are timed; keys left out keep their defaults. The deadline of a case is its key `timeout`.",
+    {
+        "method": (choice(("cold", "hot", "graph")), None),
+        "rounds": (whole(1, 1000), None),
+        "min_samples": (whole(1, 1_000_000), None),
+        "max_samples": (whole(1, 1_000_000), None),
+        "max_noise": (number(1e-6, 1.0), None),
+        "time_limit_s": (number(1e-3, 86400.0), None),
+    },
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Key:
+    """A key of a case. `is_axis`: a list of values (where the type itself takes none), or a range of whole numbers,
+    multiplies the cases. `takes_list`: a value may itself be a list. `takes_range`: it may be a whole number.
+    """
+
+    name: str
+    type: Type_
+    checker: Checker
+    is_axis: bool = True
+    takes_list: bool = False
+    takes_range: bool = False
+    required: bool = False
+
+
+def _key(name: str, wanted: Type_, **flags: bool) -> Key:
+    return Key(name, wanted, Checker(wanted), **flags)
+
+
+@functools.cache
+def common_keys() -> Mapping[str, Key]:
+    """Return the keys that every case may have, whatever its operator; `defaults` may have all of them but `peers`."""
+    keys = (
+        _key("dtype", choice(dtypes.NAMES)),
+        _key("input", choice(typing.get_args(Distribution))),
+        _key("seed", whole(0, MAX_WHOLE), takes_range=True),
+        _key("contenders", CONTENDERS, is_axis=False),
+        _key("peers", PEERS, is_axis=False),
+        _key("timing", TIMING, is_axis=False),
+        _key("timeout", TIMEOUT, is_axis=False),
+    )
+    return {key.name: key for key in keys}
+
+
+@functools.cache
+def operator_keys(name: str) -> Mapping[str, Key]:
+    """Return the keys of the operator's own parameters, made from its dataclass."""
+    params = OPERATORS[name].params
+    hints = typing.get_type_hints(params)
+    keys = {}
+    for each in dataclasses.fields(params):
+        parts = members(hints[each.name])
+        keys[each.name] = _key(
+            each.name,
+            yaml_type(hints[each.name]),
+            takes_list=any(origin(part) is tuple for part in parts),
+            takes_range=int in parts,
+            required=is_required(each),
+        )
+    return keys
+
+
+@functools.cache
+def variable_key(name: str) -> Key:
+    """Return the key of a variable: a whole number that placeholders refer to."""
+    return _key(name, whole(-MAX_WHOLE, MAX_WHOLE), takes_range=True)
+
+
+_MAPPING = dict[str, Any]
+SUITE_FILE = strict_model(
+    "SuiteFile",
+    "The outermost mapping. Cases and defaults are looked into by plan.py, once the operator is known.",
+    {
+        "name": (TEXT, ...),
+        "description": (text(r"[^\x00-\x08\x0b-\x1f\x7f]{0,2000}", "text of at most 2,000 characters"), ""),
+        "defaults": (_MAPPING, {}),
+        "peers": (PEERS, []),
+        "cases": (list_of(_MAPPING, at_least=1, at_most=MAX_ENTRIES), ...),
+    },
+)
+
+
+@functools.cache
+def suite_checker() -> Checker:
+    """Return the checker of the outermost mapping."""
+    return Checker(SUITE_FILE)

@@ -1,0 +1,75 @@
+"""Result sets made of random numbers, for the tests of the analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpubench.model import Case, Ceiling, Json, Record, ResultSet, Sample, Status, Timing, TimingOptions
+
+if TYPE_CHECKING:
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+DEVICE = {"kind": "cuda", "name": "NVIDIA H200", "driver": "570.1", "power_limit_w": 700.0, "ecc": True}
+
+
+def times(seed: int, cases: int = 1, rounds: int = 3, n: int = 20, drift: float = 0.003, noise: float = 0.002) -> Array:
+    """Return times (cases, rounds, n) around 100 us: drift between rounds, heavy tails and upward spikes within."""
+    random = np.random.default_rng(seed)
+    shape = (cases, rounds, n)
+    spikes = (random.random(shape) < 0.02) * random.exponential(0.2, size=shape)
+    between = drift * random.normal(size=(cases, rounds, 1))
+    return np.asarray(100.0 * np.exp(between + noise * random.standard_t(3, size=shape) + spikes))
+
+
+def record(
+    case: str = "cumsum/4096/dim=0/float32",
+    rounds: Sequence[Sequence[float]] | Array = (),
+    *,
+    contender: str = "gpubench:auto",
+    status: Status = "ok",
+    message: str | None = None,
+    bytes_moved: int = 32768,
+    simulated: bool = False,
+    kernel: Mapping[str, Json] | None = None,
+    sm_mhz: float | None = None,
+    timing: TimingOptions | None = None,
+) -> Record:
+    """Return a record with these samples."""
+    operator, _, rest = case.partition("/")
+    return Record(
+        case=Case(case, operator, rest.rpartition("/")[2] or "float32", {}, timing=timing or TimingOptions()),
+        contender=contender,
+        status=status,
+        message=message,
+        bytes=bytes_moved,
+        simulated=simulated,
+        timing=Timing(tuple(tuple(Sample(float(us), sm_mhz) for us in one) for one in rounds)),
+        kernel=kernel,
+    )
+
+
+def result(
+    *records: Record, device: Mapping[str, Json] | None = None, extra: Mapping[str, Json] | None = None
+) -> ResultSet:
+    """Return a result set of these records."""
+    return ResultSet(
+        gpubench="0.1.0",
+        created="2026-01-31T10:00:00Z",
+        command=("gpubench", "run"),
+        suite={"name": "smoke", "sha256": "0" * 64},
+        environment={"device": {**DEVICE, **(device or {})}, "cuda": "13.0"},
+        ceiling=Ceiling(),
+        records=tuple(records),
+        extra=extra or {},
+    )
+
+
+def many(seed: int, cases: int, shift: Mapping[int, float] | None = None, **options: Any) -> ResultSet:
+    """Return a result of random cases; `shift` multiplies the times of some of them."""
+    data = times(seed, cases, **options)
+    for number, factor in (shift or {}).items():
+        data[number] *= factor
+    return result(*(record(f"cumsum/{number}/dim=0/float32", data[number]) for number in range(cases)))

@@ -1,0 +1,158 @@
+"""The GPU's timing recipe, without a GPU: what is enqueued, in which order, and what happens when something fails."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpubench.devices import cuda_launch, cuda_timing
+from gpubench.devices.cuda_launch import KernelLoader
+from gpubench.devices.cuda_timing import QUEUE, REPEATS, Sampler
+from gpubench.errors import DeviceError, FatalDeviceError
+from gpubench.model import Sample
+from tests.devices.cuda_double import INFO, CudaDouble, compile_nothing
+
+WORK = "work"
+
+
+@pytest.fixture
+def double(monkeypatch: pytest.MonkeyPatch) -> CudaDouble:
+    """Return a CUDA double with kernels that need no compiler."""
+    monkeypatch.setattr(cuda_launch, "compile_instance", compile_nothing)
+    monkeypatch.setattr(cuda_timing, "reset_persisting_l2", lambda: None)
+    return CudaDouble()
+
+
+class Bench:
+    """A sampler on the double, with work and a restore that leave their names in the log."""
+
+    def __init__(self, double: CudaDouble) -> None:
+        self.double = double
+        loader = KernelLoader(double.binding(), INFO)
+        self.sampler = Sampler(double.binding(), loader, INFO, 1)
+        self.function, _ = loader.load("x.cu", WORK)
+
+    def run(self) -> None:
+        """Enqueue the work."""
+        self.double._enqueue(WORK, lambda: self.double._execute(WORK, []))
+
+    def restore(self) -> None:
+        """Enqueue a restore."""
+        self.double._enqueue("restore", lambda: None)
+
+    def sample(self, method: str, batch: int = 1) -> list[Sample]:
+        """Sample the work."""
+        return self.sampler.sample(method, self.restore, self.run, batch)  # type: ignore[arg-type] # any str, for tests
+
+
+def test_cold_sample_restores_flushes_and_times_only_the_work(double: CudaDouble) -> None:
+    """Behind the gate: restore, flush of twice the L2, stamp, event, work, event, stamp; nothing else in between."""
+    bench = Bench(double)
+    (sample,) = bench.sample("cold")
+    blocker = double.log.index("gpubench::harness::blocker")
+    assert double.log[blocker + 1 : -1] == [
+        "restore",
+        f"memset {2 * INFO.l2_bytes}",
+        "gpubench::harness::stamp",
+        "event",
+        WORK,
+        "event",
+        "gpubench::harness::stamp",
+    ]
+    assert sample.us == pytest.approx(double.kernel_us)
+    assert sample.sm_mhz == pytest.approx(double.mhz, rel=1e-3)
+
+
+def test_nothing_runs_before_all_is_enqueued(double: CudaDouble) -> None:
+    """A batch goes behind one gate, which opens only at the end: the blocker never lets go by itself."""
+    bench = Bench(double)
+    assert len(bench.sample("cold", 5)) == 5
+    assert double.log.count("gpubench::harness::blocker") == 1
+    assert double.log.count(WORK) == 5
+
+
+def test_large_batches_are_split_so_that_the_queue_never_fills(double: CudaDouble) -> None:
+    """No more samples behind a gate than the stream's queue can hold."""
+    bench = Bench(double)
+    assert len(bench.sample("cold", 2 * QUEUE["cold"] + 1)) == 2 * QUEUE["cold"] + 1
+    assert double.log.count("gpubench::harness::blocker") == 3
+
+
+@pytest.mark.parametrize("method", ["hot", "graph"])
+def test_hot_and_graph_samples_are_means_of_repeats_after_one_untimed_run(double: CudaDouble, method: str) -> None:
+    """The time of one run, from several between the events; no flush."""
+    bench = Bench(double)
+    samples = bench.sample(method, 2)
+    assert [sample.us for sample in samples] == pytest.approx([double.kernel_us] * 2)
+    assert f"memset {2 * INFO.l2_bytes}" not in double.log
+    if method == "hot":
+        first, last = [index for index, name in enumerate(double.log) if name == "event"][:2]
+        assert double.log[first + 1 : last] == [WORK] * REPEATS
+
+
+def test_work_that_fails_to_enqueue_still_releases_the_stream(double: CudaDouble) -> None:
+    """An error between closing and opening the gate must not leave the GPU waiting for two seconds."""
+    bench = Bench(double)
+
+    def broken() -> None:
+        raise DeviceError("no")
+
+    with pytest.raises(DeviceError, match="no"):
+        bench.sampler.sample("cold", bench.restore, broken, 1)
+    double.streamSynchronize(1)
+    assert not bench.sampler._gate.expired
+
+
+def test_a_gate_that_expired_gives_no_sample(double: CudaDouble) -> None:
+    """Work that waits for the device itself cannot be timed behind the gate: an error, never a wrong time."""
+    bench = Bench(double)
+
+    def waiting() -> None:
+        bench.run()
+        double.streamSynchronize(1)
+
+    with pytest.raises(DeviceError, match="waits for the"):
+        bench.sampler.sample("cold", bench.restore, waiting, 3)
+
+
+def test_an_expired_batch_is_tried_again_one_by_one(double: CudaDouble) -> None:
+    """Only the whole batch was too much: single samples are taken in its place."""
+    bench = Bench(double)
+    calls = 0
+
+    def waiting_once() -> None:
+        nonlocal calls
+        calls += 1
+        bench.run()
+        if calls == 2:
+            double.streamSynchronize(1)
+
+    assert len(bench.sampler.sample("cold", bench.restore, waiting_once, 3)) == 3
+
+
+def test_a_fatal_error_while_timing_is_fatal(double: CudaDouble) -> None:
+    """The code of the synchronisation decides."""
+    bench = Bench(double)
+    double.failing["synchronize"] = 700
+    with pytest.raises(FatalDeviceError, match="outside every allocation"):
+        bench.sample("cold")
+
+
+def test_a_failed_capture_leaves_the_stream_usable(double: CudaDouble) -> None:
+    """The capture is ended when the work fails, so that later work is not swallowed by it."""
+    bench = Bench(double)
+
+    def broken() -> None:
+        raise DeviceError("cannot be captured")
+
+    with pytest.raises(DeviceError, match="cannot be captured"):
+        bench.sampler.sample("graph", bench.restore, broken, 1)
+    assert double.captured is None
+    assert len(bench.sample("cold")) == 1
+
+
+def test_everything_is_given_back(double: CudaDouble) -> None:
+    """After close no allocation of the sampler is left."""
+    bench = Bench(double)
+    bench.sample("cold")
+    bench.sampler.close()
+    assert not double.live

@@ -1,0 +1,102 @@
+"""The rules that hold the code together: who may import, print, exit, and use what."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "gpubench"
+SOURCES = ROOT / "cuda_src"
+LONGEST_FILE = 350
+
+IMPORT_EVERYTHING = """
+import importlib, importlib.abc, pkgutil, sys
+
+class Refuse(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "torch":
+            raise AssertionError("torch was asked for")
+
+sys.meta_path.insert(0, Refuse())
+import gpubench
+names = [module.name for module in pkgutil.walk_packages(gpubench.__path__, "gpubench.")]
+for name in names:
+    if not name.startswith("gpubench.peers.") and name != "gpubench.__main__":
+        importlib.import_module(name)
+print(len(names), "torch" in sys.modules)
+"""
+
+
+def modules() -> Iterator[Path]:
+    """Yield every Python file of the package."""
+    yield from sorted(PACKAGE.rglob("*.py"))
+
+
+def test_imports_go_one_way() -> None:
+    """The import contracts of pyproject.toml hold."""
+    code = "import sys\nfrom importlinter.cli import lint_imports\nsys.exit(lint_imports(no_cache=True))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_torch_is_never_imported() -> None:
+    """Every module but the optional peers can be imported where any import of torch fails, and none tries."""
+    done = subprocess.run([sys.executable, "-c", IMPORT_EVERYTHING], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    count, torch = done.stdout.split()
+    assert int(count) > 30
+    assert torch == "False"
+
+
+def _calls(tree: ast.Module) -> Iterator[str]:
+    """Yield what is called or raised, except by a module that is run as a process of its own, under `__main__`."""
+    tree.body = [node for node in tree.body if not (isinstance(node, ast.If) and "__main__" in ast.unparse(node.test))]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func)
+        elif isinstance(node, ast.Raise) and node.exc is not None:
+            yield ast.unparse(node.exc).split("(")[0]
+
+
+@pytest.mark.parametrize("path", [p for p in modules() if p.parts[-2] != "cli" and p.name != "__main__.py"], ids=str)
+def test_only_the_command_line_prints_or_exits(path: Path) -> None:
+    """No module outside gpubench/cli prints or ends the process."""
+    forbidden = {"print", "exit", "quit", "sys.exit", "SystemExit", "click.echo", "sys.stdout.write"}
+    assert forbidden.isdisjoint(_calls(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def test_files_stay_short() -> None:
+    """No file of the package or of the kernels is longer than anybody wants to read."""
+    files = [*modules(), *SOURCES.rglob("*.cu"), *SOURCES.rglob("*.cuh"), *SOURCES.rglob("*.hpp")]
+    lengths = {str(path.relative_to(ROOT)): len(path.read_bytes().splitlines()) for path in files}
+    assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
+
+
+def test_kernels_are_portable() -> None:
+    """A kernel includes only the project's headers and knows no target: neither conditions nor inline assembly."""
+    kernels = [path for path in SOURCES.rglob("*.cu") if path.parent.name != "harness"]
+    assert len(kernels) >= 4
+    for path in kernels:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"^\s*#\s*(if|ifdef|ifndef|elif)\b", text, re.MULTILINE), path
+        assert not re.search(r"\basm\b\s*(volatile\s*)?\(", text), path
+        for name in re.findall(r"^\s*#\s*include\s*(\S+)", text, re.MULTILINE):
+            assert re.fullmatch(r'"gpubench/[\w/]+\.cuh"', name), f"{path}: {name}"
+            assert (SOURCES / "include" / name.strip('"')).is_file(), f"{path}: {name}"
+
+
+def test_every_test_says_its_promise() -> None:
+    """Each test function has a docstring: the promise that it keeps."""
+    silent = []
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and not ast.get_docstring(node):
+                silent.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
+    assert silent == []
