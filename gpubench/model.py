@@ -29,6 +29,7 @@ Status = Literal[
     "skipped",
 ]
 Method = Literal["cold", "hot", "graph"]
+Order = Literal["random", "alternating"]
 Distribution = Literal["normal", "uniform", "integers", "with_nonfinite"]
 Role = Literal["in", "out", "inout"]
 
@@ -37,7 +38,8 @@ Role = Literal["in", "out", "inout"]
 class TimingOptions:
     """How long and how often a contender is timed. `max_noise` is the half-width of the median's 95 % interval
     relative to the median at which sampling stops; `time_limit_s` bounds the sampling of one contender over all
-    rounds; `timeout_s` is the deadline of the whole case, after which its worker is killed.
+    rounds; `timeout_s` is the deadline of the whole case, after which its worker is killed. `order`: who comes when in
+    a round, at random or alternating (A B, B A, A B ...).
     """
 
     method: Method = "cold"
@@ -47,6 +49,7 @@ class TimingOptions:
     max_noise: float = 0.005
     time_limit_s: float = 2.0
     timeout_s: float = 300.0
+    order: Order = "random"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,83 +1,124 @@
-"""Noise floors from repeated runs of the same thing (A/A), and how often the gate would have failed falsely."""
+"""Calibration: what repeated runs of the same thing (A/A) say about the noise, put into one result."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from gpubench.analysis.estimate import RUN_DRIFT
-from gpubench.analysis.power import noise_floor
-from gpubench.analysis.rounds import Side
-from gpubench.analysis.variance import moderate
-from gpubench.errors import ResultFileError
-from gpubench.model import ResultSet
+from gpubench.analysis import floors
+from gpubench.analysis.compare import Options, compare
+from gpubench.analysis.pairing import measured, samples
+from gpubench.analysis.power import POWER
+from gpubench.analysis.rounds import side
+from gpubench.analysis.rule import Rule
+from gpubench.comparison import Comparison
+from gpubench.errors import ComparisonError
+from gpubench.model import Json, Record, ResultSet, Timing
 
-if TYPE_CHECKING:
-    Array = np.ndarray[Any, np.dtype[Any]]
+Key = tuple[str, str]
+_CLOCKS = ("sm_mhz", "discarded_sm_mhz")
+
+Summarise = Callable[[Record], Mapping[str, Json] | None]
 
 
-KEY = "noise_floor"
-"""Where a result file keeps its calibration."""
+def calibrate(runs: Sequence[ResultSet], rule: Rule, summarise: Summarise) -> tuple[ResultSet, tuple[Comparison, ...]]:
+    """Return one result with the rounds of all runs and their `noise_floor`, and the comparisons of the runs.
 
-
-def floors(runs: Sequence[Side], group: Array, alpha: float) -> Array:
-    """Return the noise floor of each case, (cases,): inf where there are fewer than 2 runs of at least 2 rounds.
-
-    Two estimates of how far two runs lie apart, and the larger one counts: from the runs themselves, which see what
-    changes between processes but are few, and from the rounds inside them, which are many but see one process each.
+    `summarise` makes the summary of a record anew. ComparisonError with fewer than 2 runs, or when nothing was timed
+    in two of them.
     """
-    between = _between_runs(runs, group)
-    rounds = np.stack([run.rounds for run in runs])
-    squares = np.sum([run.squares for run in runs], axis=0)
-    within = np.mean([run.within for run in runs], axis=0)
-    usable = (rounds >= 2).sum(axis=0) >= 2
-    freedom = np.where(usable, np.maximum(rounds - 1, 0).sum(axis=0), 0)
-    per_run = np.where(usable, rounds.sum(axis=0) / np.maximum((rounds > 0).sum(axis=0), 1), 2.0)
-    moderated = moderate(np.maximum(squares / np.maximum(freedom, 1), within), freedom, group)
-    inside = moderated.variance / per_run + RUN_DRIFT**2
-    own = np.maximum(np.rint(2 * (per_run - 1)), 1)
-    test_freedom = np.where(usable, own + moderated.freedom - freedom, 0.0)
-    pairs = max(int(usable.sum()), 1)
-    return noise_floor(np.sqrt(2 * np.maximum(between, inside)), test_freedom, own, alpha, pairs)
+    if len(runs) < 2:
+        raise ComparisonError("A calibration needs at least 2 runs of the same suite.")
+    tables = [{_key(record): record for record in run.records} for run in runs]
+    keys = list(dict.fromkeys(key for table in tables for key in table))
+    timed = [key for key in keys if sum(key in table and measured(table[key]) for table in tables) >= 2]
+    if not timed:
+        raise ComparisonError("Nothing was timed in at least 2 of the runs: there is no noise to measure.")
+    comparisons = _against_each_other(runs, rule)
+    floor = _floors(tables, timed, rule.alpha)
+    entry = {
+        "runs": len(runs),
+        "rounds_per_run": max(len(one.timing.rounds) for run in runs for one in run.records if one.timing is not None),
+        "alpha": rule.alpha,
+        "threshold": rule.threshold,
+        "power": POWER,
+        **_false_alarms(comparisons),
+        "floors": [
+            {"case": case, "contender": contender, "floor": floor[case, contender]} for case, contender in timed
+        ],
+    }
+    records = tuple(_merged([table[key] for table in tables if key in table], summarise) for key in keys)
+    last = runs[-1]
+    return replace(last, records=records, extra={**last.extra, floors.KEY: entry}), comparisons
 
 
-def _between_runs(runs: Sequence[Side], group: Array) -> Array:
-    """Return the variance between the means of runs, (cases,), never under that of the typical case."""
-    present = np.stack([run.rounds > 0 for run in runs])
-    means = np.stack([run.mean for run in runs])
-    count = present.sum(axis=0)
-    centre = np.where(present, means, 0.0).sum(axis=0) / np.maximum(count, 1)
-    squares = np.where(present, (means - centre) ** 2, 0.0).sum(axis=0)
-    freedom = np.maximum(count - 1, 0)
-    return moderate(squares / np.maximum(freedom, 1), freedom, group).variance
+def _key(record: Record) -> Key:
+    return record.case.id, record.contender
 
 
-def stored(result: ResultSet) -> dict[tuple[str, str], float]:
-    """Return the noise floors that a result carries, by (case id, contender); empty when it was never calibrated.
-
-    Format: `noise_floor: {runs, alpha, power, false_positive_rate, ..., floors: [{case, contender, floor}, ...]}`.
-    ResultFileError when the entry is there but makes no sense.
-    """
-    entry = result.extra.get(KEY)
-    if entry is None:
-        return {}
-    rows = entry.get("floors") if isinstance(entry, Mapping) else None
-    if not isinstance(rows, Sequence) or isinstance(rows, str):
-        raise ResultFileError(f"{KEY}.floors: is not a list")
-    floors = {}
-    for number, row in enumerate(rows):
-        case, contender, floor = (row.get(key) if isinstance(row, Mapping) else None for key in _ROW)
-        if not isinstance(case, str) or not isinstance(contender, str):
-            raise ResultFileError(f"{KEY}.floors[{number}]: has no case or contender")
-        if floor is None:
-            continue  # too few runs to tell
-        if isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 <= floor < math.inf:
-            raise ResultFileError(f"{KEY}.floors[{number}].floor: is not a number of at least 0")
-        floors[case, contender] = float(floor)
-    return floors
+def _floors(tables: Sequence[Mapping[Key, Record]], timed: Sequence[Key], alpha: float) -> dict[Key, float | None]:
+    sides = [
+        side([samples(table[key]) if key in table and measured(table[key]) else [] for key in timed])
+        for table in tables
+    ]
+    group = np.unique([contender for _, contender in timed], return_inverse=True)[1]
+    found = floors.floors(sides, group, alpha)
+    return {key: round(float(one), 6) if np.isfinite(one) else None for key, one in zip(timed, found, strict=True)}
 
 
-_ROW = ("case", "contender", "floor")
+def _against_each_other(runs: Sequence[ResultSet], rule: Rule) -> tuple[Comparison, ...]:
+    """Compare every run with every later one by its times alone."""
+    judged = replace(rule, trust_same_code=False)
+    return tuple(
+        compare(old, new, Options(judged, old=f"run {i + 1}", new=f"run {j + 1}", host=True))
+        for i, old in enumerate(runs)
+        for j, new in enumerate(runs)
+        if i < j
+    )
+
+
+def _false_alarms(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """Return how many gates between the runs, taken both ways, failed although nothing had changed."""
+    failed = sum((one.count("SLOWER") > 0) + (one.count("FASTER") > 0) for one in comparisons)
+    pairs = sum(len(one.rows) for one in comparisons)
+    changed = sum(one.count("SLOWER") + one.count("FASTER") for one in comparisons)
+    gates = 2 * len(comparisons)
+    return {
+        "gates": gates,
+        "gates_failed": failed,
+        "false_positive_rate": failed / gates,
+        "pairs": pairs,
+        "pairs_called_changed": changed,
+    }
+
+
+def _merged(records: Sequence[Record], summarise: Summarise) -> Record:
+    """Return one record with the rounds of all; the last one that was not measured wins, so that no failure is lost."""
+    for record in reversed(records):
+        if not measured(record):
+            return record
+    timings = [record.timing for record in records if record.timing is not None]
+    if not timings:
+        return records[-1]
+    starts = np.cumsum([0, *(len(one.rounds) for one in timings)]).tolist()
+    timing = Timing(
+        rounds=tuple(one for timing in timings for one in timing.rounds),
+        discarded=tuple(
+            (start + number, sample)
+            for start, timing in zip(starts, timings, strict=False)
+            for number, sample in timing.discarded
+        ),
+        noisy=any(one.noisy for one in timings),
+        throttled=any(one.throttled for one in timings),
+        message=next((one.message for one in reversed(timings) if one.message), None),
+    )
+    last = records[-1]
+    worst = next((one for one in records if one.status != "ok"), last)
+    telemetry = None
+    if last.telemetry is not None:  # the clocks of the samples stand with the samples, and are written from there
+        telemetry = {key: value for key, value in last.telemetry.items() if key not in _CLOCKS}
+    merged = replace(last, status=worst.status, message=worst.message, timing=timing, telemetry=telemetry)
+    return replace(merged, summary=summarise(merged))

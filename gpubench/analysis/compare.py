@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from gpubench.analysis import calibration
+from gpubench.analysis import floors as noise_floors
 from gpubench.analysis.environment import differences, is_simulated, refusals
 from gpubench.analysis.estimate import RUN_DRIFT
 from gpubench.analysis.means import geometric_means
@@ -20,6 +20,8 @@ from gpubench.comparison import Comparison, Difference, Mean, Row
 from gpubench.errors import ComparisonError
 from gpubench.model import Json, Record, ResultSet
 
+HOST_CONTENDERS = ("numpy",)
+
 LISTED = 5
 """How many cases a refusal names."""
 
@@ -30,6 +32,7 @@ class Options:
 
     `interleaved`: the two contenders of the selection were timed alternately in the rounds of one result, so that the
     differences within rounds count. `floors`: results that carry noise floors beside the two compared.
+    `host`: compare numpy as well. Its times are the host's, and say nothing about a kernel.
     """
 
     rule: Rule = field(default_factory=Rule)
@@ -39,6 +42,7 @@ class Options:
     allow_different: bool = False
     interleaved: bool = False
     floors: tuple[ResultSet, ...] = ()
+    host: bool = False
 
 
 def compare(old: ResultSet, new: ResultSet, options: Options | None = None) -> Comparison:
@@ -52,7 +56,7 @@ def compare(old: ResultSet, new: ResultSet, options: Options | None = None) -> C
     if refused and not options.allow_different:
         _refuse(refused)
     everything = pairs(old, new, options.selection)
-    picked = chosen(everything, options.selection)
+    picked, left_out = _without_host(chosen(everything, options.selection), options)
     unequal = _unequal_work(picked)
     if unequal and not options.allow_different:
         _refuse(unequal)
@@ -69,8 +73,16 @@ def compare(old: ResultSet, new: ResultSet, options: Options | None = None) -> C
         alpha=options.rule.alpha,
         simulated=is_simulated(old) or is_simulated(new),
         paired=options.interleaved,
-        notes=tuple(f"compared all the same: {one}" for one in [*refused, *unequal]),
+        notes=(*(f"compared all the same: {one}" for one in [*refused, *unequal]), *left_out),
     )
+
+
+def _without_host(picked: list[Pair], options: Options) -> tuple[list[Pair], list[str]]:
+    """Leave out the pairs that were timed on the host, unless they were asked for or there are no others."""
+    kept = [pair for pair in picked if pair.either.contender not in HOST_CONTENDERS]
+    if options.host or not kept or len(kept) == len(picked) or options.selection.b is not None:
+        return picked, []
+    return kept, [f"{len(picked) - len(kept)} pairs of numpy are left out: its times are the host's"]
 
 
 def _refuse(why: Sequence[str]) -> NoReturn:
@@ -105,7 +117,7 @@ def _floors(results: Sequence[ResultSet]) -> dict[tuple[str, str], float]:
     """Return the noise floors that the results carry, by case id and contender; the largest where several do."""
     floors: dict[tuple[str, str], float] = {}
     for result in results:
-        for key, floor in calibration.stored(result).items():
+        for key, floor in noise_floors.stored(result).items():
             floors[key] = max(floor, floors.get(key, 0.0))
     return floors
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import TypeGuard
 
@@ -29,10 +29,20 @@ def same_code(old: Record, new: Record) -> bool:
         and bool(digest)
         and bool(launches)
         and digest == after.get("cubin_sha256")
-        and launches == after.get("launches")
+        and _geometry(launches) == _geometry(after.get("launches"))
         and before.get("variant") == after.get("variant")
         and _work(old) == _work(new)
     )
+
+
+def _geometry(launches: Json) -> Json:
+    """Return the launches without the path of their source: the same code may come from two checkouts."""
+    if not isinstance(launches, list | tuple):
+        return launches
+    return [
+        {key: value for key, value in one.items() if key != "source"} if isinstance(one, Mapping) else one
+        for one in launches
+    ]
 
 
 def _work(record: Record) -> tuple[Json, ...]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog=CODES)
 @click.argument("baseline", metavar="BASELINE")
-@click.argument("new", metavar="NEW...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("new", metavar="[NEW...]", nargs=-1, type=click.Path(path_type=Path))
 @rule_options(threshold="1%")
 @filter_options
 @click.option("--a", "a", metavar="CONTENDER", help="With --b: compare this contender of BASELINE ...")
@@ -45,7 +45,8 @@ def command(
     """Compare one or more results with BASELINE: a result file, a folder, or the name of a saved baseline.
 
     From a folder the newest result of the same suite and device is taken. Several NEW results are each compared with
-    BASELINE. Pairs have the same case and contender; --a and --b pair two contenders by case.
+    BASELINE. Pairs have the same case and contender; --a and --b pair two contenders by case. numpy, whose times are
+    the host's, is compared when --contender names it.
 
     Verdicts: SLOWER, FASTER: the 95 % interval of the ratio lies wholly beyond the threshold and the change is
     significant after correction for the number of pairs. SAME: wholly within. UNDECIDED: neither. BROKEN, FIXED: it
@@ -64,6 +65,7 @@ def command(
         rule=Rule(threshold, alpha, not judge_same_code),
         selection=Selection(a=a, b=b),
         allow_different=allow_different_device,
+        host="numpy" in filters.contenders,
         floors=() if calibration is None else (read(calibration),),
     )
     comparisons = []

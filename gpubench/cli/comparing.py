@@ -39,23 +39,18 @@ Each level of --fail-on includes the one before it: none, wrong, slower, missing
 _PERCENT = re.compile(r"\s*([0-9.eE+-]+)\s*(%?)\s*")
 
 
-class Percentage(click.ParamType):
-    """A relative change: `1%`, or the fraction `0.01`. Gives the fraction."""
-
-    name = "percentage"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the fraction, at least 0 and under 1 (100 %)."""
-        if isinstance(value, float):
-            return value
-        match = _PERCENT.fullmatch(str(value))
-        try:
-            number = float(match[1]) / (100 if match[2] else 1) if match else -1.0
-        except ValueError:
-            number = -1.0
-        if not 0 <= number < 1:
-            self.fail(f"{value!r} is not a change: write 1% or 0.01, at least 0 and under 100%.", param, ctx)
-        return number
+def fraction(context: click.Context, parameter: click.Parameter, value: str) -> float:
+    """Return a relative change, `1%` or the fraction `0.01`, as a fraction: at least 0 and under 1 (100 %)."""
+    match = _PERCENT.fullmatch(value)
+    try:
+        number = float(match[1]) / (100 if match[2] else 1) if match else -1.0
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < 1:
+        raise click.BadParameter(
+            f"{value!r} is not a change: write 1% or 0.01, at least 0 and under 100%.", context, parameter
+        )
+    return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +90,8 @@ def rule_options(threshold: str) -> Callable[[F], F]:
             "--threshold",
             default=threshold,
             show_default=True,
-            type=Percentage(),
+            metavar="CHANGE",
+            callback=fraction,
             help="The least change that counts; a case's own noise floor counts where it is larger.",
         )(function)
 
@@ -133,15 +129,15 @@ def output_options(function: F) -> F:
     return wrapped  # type: ignore[no-any-return] # the same command with more options
 
 
-def emit(comparisons: Sequence[Comparison], outputs: Outputs) -> ExitCode:
-    """Print the tables, write the files, and return the exit code."""
+def emit(comparisons: Sequence[Comparison], outputs: Outputs, quiet: bool = False) -> ExitCode:
+    """Print the tables (unless `quiet`), write the files, and return the exit code."""
     from gpubench.analysis.gate import exit_code, row_code
     from gpubench.views.comparison import comparison_markdown, comparison_text
     from gpubench.views.comparison_files import comparison_json, junit
 
     code = exit_code(comparisons, outputs.fail_on)
     dash = Path("-")
-    if dash not in (outputs.json_file, outputs.markdown_file, outputs.junit_file):
+    if not quiet and dash not in (outputs.json_file, outputs.markdown_file, outputs.junit_file):
         look = output.look()
         for one in comparisons:
             output.write(comparison_text(one, look, outputs.sort, outputs.only_changed))

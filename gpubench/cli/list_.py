@@ -46,7 +46,7 @@ def _list_cases(suites: Sequence[str], filters: Filters, as_json: bool) -> None:
     from gpubench.suite.listing import describe
 
     cases = select(
-        [case for suite in load_suites(suites) for case in suite.cases],
+        load_suites(suites).cases,
         expression=filters.expression,
         operators=filters.operators,
         dtypes=filters.dtypes,

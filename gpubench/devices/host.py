@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, get_args
 from gpubench.devices import Listed
 from gpubench.devices.base import Buffer, Executable
 from gpubench.devices.host_compiler import Build, find_compiler
-from gpubench.devices.host_info import available_bytes, host_info
+from gpubench.devices.host_info import LARGEST_ELEMENTS, available_bytes, host_info
 from gpubench.devices.host_library import ORDERS, BoundLaunch, KernelLibrary, Runtime, Schedule, runtime
 from gpubench.devices.host_memory import HostBuffer, measure_ceiling
 from gpubench.errors import DeviceError, UsageError
-from gpubench.kernels.sources import default_tree
+from gpubench.kernels.sources import tree_of
 from gpubench.model import (
     Ceiling,
     DeviceInfo,
@@ -47,15 +47,16 @@ if TYPE_CHECKING:
 class Options:
     """How kernels are built and run. `build`: fast, checked (every access of the kernel is examined) or sanitize
     (AddressSanitizer, which must be loaded into the process when it starts). `workers`: OS threads that share the blocks
-    of a launch, where they do not wait for each other."""
+    of a launch, where they do not wait for each other. `largest`: elements of an operand beyond which a case is skipped."""
 
     schedule: Schedule = Schedule()
     build: Build = "fast"
     workers: int = 1
+    largest: int = LARGEST_ELEMENTS
 
     def __str__(self) -> str:
         """Render as the part of a device spec after `host:`."""
-        return f"schedule={self.schedule},build={self.build},workers={self.workers}"
+        return f"schedule={self.schedule},build={self.build},workers={self.workers},largest={self.largest}"
 
 
 def parse_schedule(text: str) -> Schedule:
@@ -67,7 +68,7 @@ def parse_schedule(text: str) -> Schedule:
 
 
 def parse_options(argument: str) -> Options:
-    """Read `schedule=...,build=...,workers=N`, each of which may be left out. UsageError for anything else."""
+    """Read `schedule=...,build=...,workers=N,largest=N`, each of which may be left out. UsageError for anything else."""
     found: dict[str, Any] = {"workers": os.cpu_count() or 1}
     for part in filter(None, argument.split(",")):
         name, _, value = part.partition("=")
@@ -75,12 +76,12 @@ def parse_options(argument: str) -> Options:
             found[name] = parse_schedule(value)
         elif name == "build" and value in get_args(Build):
             found[name] = value
-        elif name == "workers" and value.isdecimal() and int(value) > 0:
+        elif name in ("workers", "largest") and value.isdecimal() and int(value) > 0:
             found[name] = int(value)
         else:
             raise UsageError(
                 f"host:{argument}: {part!r} is no option of the host device. There are schedule=forward|reverse|"
-                f"random:SEED, build={'|'.join(get_args(Build))} and workers=N."
+                f"random:SEED, build={'|'.join(get_args(Build))}, workers=N and largest=ELEMENTS."
             )
     return Options(**found)
 
@@ -105,7 +106,7 @@ class HostDevice:
     def __init__(self, options: Options | None = None, sources: Sequence[Path] = ()) -> None:
         """Compile and load the simulator's runtime. NoDeviceError, with the package to install, without a compiler."""
         self.options = options or Options()
-        self.info: DeviceInfo = host_info(find_compiler(), str(self.options))
+        self.info: DeviceInfo = host_info(find_compiler(), str(self.options), self.options.largest)
         self._runtime: Runtime = runtime()
         self._sources = tuple(sources)
         self._libraries: dict[tuple[str, str], KernelLibrary] = {}
@@ -160,7 +161,8 @@ class HostDevice:
             path = (folder / source).resolve()
             if path.is_relative_to(folder.resolve()) and path.is_file():
                 return path
-        return default_tree().path(source)
+        tree, name = tree_of(source)
+        return tree.path(name)
 
     def bind(self, plan: Plan, addresses: Mapping[str, int], workspace: Buffer) -> Executable:
         """Load the kernels of a plan and lay out their arguments."""
@@ -256,4 +258,4 @@ def open_device(argument: str) -> HostDevice:
 
 def list_devices() -> list[Listed]:
     """Return the one host device. NoDeviceError when there is no compiler for it."""
-    return [Listed("host", host_info(find_compiler(), ""))]
+    return [Listed("host", host_info(find_compiler()))]

@@ -129,7 +129,8 @@ def kernel_library(source: Path, kernels: Sequence[str], build: Build) -> Path:
     """
     text = [f'#include "{source}"', '#include "gpubench/target/host/entry_point.hpp"']
     text += [f"GPUBENCH_ENTRY_POINT({number}, {kernel})" for number, kernel in enumerate(kernels)]
-    include = cuda_src() / "include"
+    root = _tree_above(source)
+    include = root / "include"
     flags = [
         *_COMMON,
         *FLAGS[build],
@@ -137,14 +138,21 @@ def kernel_library(source: Path, kernels: Sequence[str], build: Build) -> Path:
         "-I",
         str(include),
         "-I",
-        str(cuda_src()),
+        str(root),
         "-x",
         "c++",
         "-c",
         "-",
     ]
-    link = ["-shared", *(["-fsanitize=address"] if build == "sanitize" else [])]
+    link = ["-shared"]
+    if build == "sanitize":
+        link += ["-fsanitize=address", *(["-shared-libasan"] if find_compiler().family == "clang" else [])]
     return _library(source.stem, flags, _closure(source, include), link=link, text="\n".join(text) + "\n")
+
+
+def _tree_above(source: Path) -> Path:
+    """Return the cuda_src folder that a source lies in (there may be two), the default one for a source outside."""
+    return next((one for one in source.parents if (one / "include/gpubench/platform.cuh").is_file()), cuda_src())
 
 
 def _closure(source: Path, include: Path) -> list[Path]:
@@ -199,6 +207,18 @@ def _first_errors(said: str) -> str:
     lines = said.replace(f"{cuda_src()}{os.sep}", "").splitlines()
     errors = [line for line in lines if re.search(r"\berror:", line)]
     return "\n".join((errors or lines)[:_SHOWN_ERRORS])[:_LONGEST_MESSAGE]
+
+
+def sanitizer_library() -> Path:
+    """Return the compiler's AddressSanitizer library, which a process must load first. NoDeviceError without it."""
+    compiler = find_compiler()
+    name = "libasan.so" if compiler.family == "g++" else f"libclang_rt.asan-{platform.machine()}.so"
+    said = subprocess.run(
+        [*compiler.command, f"-print-file-name={name}"], capture_output=True, text=True, timeout=30, check=False
+    ).stdout.strip()
+    if not Path(said).is_absolute() or not Path(said).exists():
+        raise NoDeviceError(f"{compiler.version} has no {name}: install the compiler's sanitizer libraries.")
+    return Path(said).resolve()
 
 
 # --- Places in a library -----------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ LARGEST_ELEMENTS = 1 << 20
 """Operands with more elements than this take a simulator too long."""
 
 
-def host_info(compiler: Compiler, options: str) -> DeviceInfo:
+def host_info(compiler: Compiler, options: str = "", largest: int = LARGEST_ELEMENTS) -> DeviceInfo:
     """Describe this machine. Limits are those of compute capability 9.0, so that launch rules behave as on such a GPU."""
     return DeviceInfo(
         kind="host",
@@ -31,7 +31,7 @@ def host_info(compiler: Compiler, options: str) -> DeviceInfo:
             "compiler": compiler.version,
             "cores": os.cpu_count(),
             "options": options,
-            "largest_elements": LARGEST_ELEMENTS,
+            "largest_elements": largest,
         },
     )
 

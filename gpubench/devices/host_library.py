@@ -35,6 +35,7 @@ class _Request(ctypes.Structure):
         ("ordered", ctypes.c_uint),
         ("checked", ctypes.c_uint),
         ("stall_limit", ctypes.c_uint),
+        ("kernel", ctypes.c_char_p),
     )
 
 
@@ -170,6 +171,7 @@ class BoundLaunch:
             ordered=self.launch.waits_for_blocks,
             checked=checked,
             stall_limit=STALL_LIMIT,
+            kernel=self.launch.kernel.encode(),
         )
         report = runtime().launch(request)
         if report.kind:

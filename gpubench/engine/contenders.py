@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import hashlib
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gpubench.engine.buffers import Operands
 from gpubench.errors import MissingExtraError, UnsupportedError
-from gpubench.model import Accuracy, Json, KernelResources, Plan, Problem
+from gpubench.kernels.sources import SECOND_PREFIX
+from gpubench.model import Accuracy, Json, KernelResources, Launch, Plan, Problem
 from gpubench.operators.base import Operator, Variant
 from gpubench.results.format import plain
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 OURS = "gpubench:"
 AUTO = "gpubench:auto"
+SECOND_SUFFIX = "@b"
+"""`gpubench:auto@b` is `gpubench:auto` with kernels from the second cuda_src folder (`sources.SECOND`)."""
 NUMPY = "numpy"
 
 
@@ -46,12 +49,22 @@ class Runner(Protocol):
 def resolve(name: str, operator: Operator[Any], problem: Problem[Any], device: Device) -> Runner:
     """Return the runner of a contender. UnsupportedError with the reason when it does not take the problem."""
     if name.startswith(OURS):
-        variant = operator.choose(problem, device.info) if name == AUTO else _variant(name, operator)
+        plain_name, second = name.removesuffix(SECOND_SUFFIX), name.endswith(SECOND_SUFFIX)
+        variant = operator.choose(problem, device.info) if plain_name == AUTO else _variant(plain_name, operator)
         reason = variant.refuses(problem, device.info)
         if reason is not None:
             raise UnsupportedError(reason)
-        return OwnKernels(name, variant.plan(problem, device.info), device)
+        plan = variant.plan(problem, device.info)
+        return OwnKernels(name, _from_second_tree(plan) if second else plan, device)
     return PeerLibrary(name, operator, problem, device)
+
+
+def _from_second_tree(plan: Plan) -> Plan:
+    """Return the plan with its kernels taken from the second cuda_src folder."""
+    steps = tuple(
+        replace(step, source=SECOND_PREFIX + step.source) if isinstance(step, Launch) else step for step in plan.steps
+    )
+    return replace(plan, steps=steps)
 
 
 def _variant(name: str, operator: Operator[Any]) -> Variant:

@@ -6,12 +6,15 @@ tell whether it would continue the same thing.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import BinaryIO
 
 from gpubench.errors import ResultFileError
 from gpubench.model import Json, Record
@@ -42,25 +45,35 @@ class Loaded:
 
 def load(path: Path) -> Loaded:
     """Read a journal. A last line that was cut short is left out; ResultFileError for any other damage."""
+    try:
+        with path.open("rb") as file:
+            return _load(file, path)
+    except OSError as error:
+        raise ResultFileError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _load(file: BinaryIO, path: Path) -> Loaded:
     header: dict[str, Json] | None = None
     records: dict[tuple[str, str], Record] = {}
     length = torn = 0
-    try:
-        with path.open("rb") as file:
-            while line := file.readline(MAX_LINE + 1):
-                if not line.endswith(b"\n"):
-                    torn = len(line)
-                    if len(line) > MAX_LINE:
-                        raise ResultFileError(f"{path}: line {len(records) + 2} is too long for a journal")
-                    break
-                node = parse(line, f"{path}: line {len(records) + 1 + (header is not None)}")
-                if header is None:
-                    header = _header(node)
-                else:
-                    _add(records, record_from_json(node), node)
-                length += len(line)
-    except OSError as error:
-        raise ResultFileError(f"{path}: cannot be read: {error.strerror or error}") from error
+    while line := file.readline(MAX_LINE + 1):
+        if not line.endswith(b"\n"):
+            torn = len(line)
+            if len(line) > MAX_LINE:
+                raise ResultFileError(f"{path}: line {len(records) + 2} is too long for a journal")
+            break
+        try:
+            node = parse(line, f"{path}: line {len(records) + 1 + (header is not None)}")
+        except ResultFileError:
+            if header is None or file.read(1):
+                raise
+            torn = len(line)  # a loss of power can leave anything in the last line, a newline included
+            break
+        if header is None:
+            header = _header(node)
+        else:
+            _add(records, record_from_json(node), node)
+        length += len(line)
     if header is None:
         raise ResultFileError(f"{path}: is not the journal of a run: it has no complete first line")
     return Loaded(header, tuple(records.values()), length, torn)
@@ -115,6 +128,7 @@ class Journal:
             raise ResultFileError(f"{path}: cannot be written: {error.strerror or error}") from error
         journal = cls(path, descriptor, 0)
         try:
+            journal._lock()
             journal._write({"journal_version": SCHEMA_VERSION, **header})
         except ResultFileError:
             journal.remove()
@@ -126,11 +140,19 @@ class Journal:
     def reopen(cls, path: Path, loaded: Loaded) -> Journal:
         """Continue a journal that was read with `load`; a torn last line is cut off."""
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-            os.ftruncate(descriptor, loaded.length)
+            journal = cls(path, os.open(path, os.O_WRONLY | os.O_CLOEXEC), loaded.length)
+            journal._lock()
+            os.ftruncate(journal._descriptor, loaded.length)
         except OSError as error:
             raise ResultFileError(f"{path}: cannot be written: {error.strerror or error}") from error
-        return cls(path, descriptor, loaded.length)
+        return journal
+
+    def _lock(self) -> None:
+        """Keep a second run from writing the same journal; the lock goes with the process."""
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ResultFileError(f"{self.path}: another gpubench is writing this journal right now.") from error
 
     def append(self, record: Record) -> None:
         """Add a record and flush it to the disk."""
@@ -144,7 +166,8 @@ class Journal:
                 done += os.pwrite(self._descriptor, data[done:], self._length + done)
             os.fsync(self._descriptor)
         except OSError as error:
-            os.ftruncate(self._descriptor, self._length)
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, self._length)
             raise ResultFileError(
                 f"{self.path}: cannot be written: {error.strerror or error}. "
                 "The records before are safe; make room and go on with --resume."

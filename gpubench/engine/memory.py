@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gpubench.dtypes import dtype
-from gpubench.model import Operand, Problem
+from gpubench.model import DeviceInfo, Operand, Problem
 
 _SLACK = 64 * 2**20
 """What allocators round up, and small buffers of the harness itself."""
@@ -75,6 +75,15 @@ def shortage(parts: Sequence[Part], free: int | None, where: str) -> str | None:
         return None
     listed = ", ".join(f"{part.name} {part.bytes / 1e9:.3g} GB" for part in parts if part.bytes)
     return f"needs {need / 1e9:.4g} GB on the {where} ({listed}); {free / 1e9:.4g} GB are free"
+
+
+def beyond_simulation(problem: Problem[Any], info: DeviceInfo) -> str | None:
+    """Return why a simulated device would take too long over the problem, None when it would not (or is real)."""
+    limit = info.properties.get("largest_elements")
+    size = max((one.view.size for one in problem.operands), default=0)
+    if limit is None or size <= limit:
+        return None
+    return f"an operand of {size} elements; the simulator takes at most {limit}"
 
 
 def free_host_bytes() -> int | None:

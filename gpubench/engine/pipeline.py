@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gpubench.engine.buffers import Pristine
 from gpubench.engine.contenders import NUMPY, Runner, resolve
 from gpubench.engine.host_time import time_host
-from gpubench.engine.memory import device_parts, free_host_bytes, host_parts, shortage
+from gpubench.engine.memory import beyond_simulation, device_parts, free_host_bytes, host_parts, shortage
 from gpubench.engine.reference import KeptReference
 from gpubench.engine.timed import Timed
 from gpubench.errors import (
@@ -169,6 +169,10 @@ class _Work:
             return False
         if not runners:
             return False
+        too_large = beyond_simulation(problem, self._device.info)
+        if too_large is not None:
+            self._skip([runner.name for runner in runners], too_large)
+            return False
         workspaces = [runner.workspace_bytes for runner in runners]
         free, l2_bytes = self._device.free_bytes(), self._device.info.l2_bytes
         if shortage(device_parts(problem, workspaces, l2_bytes, True), free, "device") is None:
@@ -221,7 +225,7 @@ class _Work:
             status, message = "wrong", "the output differs from the reference"
         elif timing.throttled:
             status = "throttled"
-        elif timing.noisy:
+        elif timing.noisy and not simulated:  # simulated times are not a measurement of anything
             status = "noisy"
         self._give(
             Record(
@@ -240,7 +244,9 @@ class _Work:
         )
 
     def _record_host(self, timing: Timing) -> None:
-        summary = summarise(timing, self._bytes or 0, Ceiling(), False)
+        # On the host device the ceiling is that of the memory which numpy works in; on a GPU it is another memory's.
+        ceiling = self._ceiling if self._device.info.kind == "host" else Ceiling()
+        summary = summarise(timing, self._bytes or 0, ceiling, False)
         self._give(Record(self._case, NUMPY, "ok", timing.message, self._bytes, False, timing, summary))
 
     def _skip(self, names: Sequence[str], reason: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from gpubench.errors import CompileError, UsageError
 from gpubench.kernels import cache, nvrtc, resources
 from gpubench.kernels.elf import code_sha256
-from gpubench.kernels.sources import Program, SourceTree, default_tree
+from gpubench.kernels.sources import Program, SourceTree, default_tree, tree_of
 from gpubench.model import KernelResources
 
 BATCH = 24
@@ -54,7 +54,9 @@ def compile_instance(source: str, kernel: str, arch: str, tree: SourceTree | Non
     CompileError when it does not compile; UsageError for a source outside the tree or an unknown architecture;
     MissingExtraError when NVRTC is not installed.
     """
-    program = (tree or default_tree()).program(source)
+    if tree is None:
+        tree, source = tree_of(source)
+    program = tree.program(source)
     return _compile(program, (kernel,), arch)[0]
 
 

@@ -55,7 +55,7 @@ def _sections(cubin: bytes) -> Iterator[tuple[str, int, bytes, int]]:
         table, size, count, names_index = header[6], header[11], header[12], header[13]
         rows = [_SECTION.unpack_from(cubin, table + size * number) for number in range(count)]
         names = cubin[rows[names_index][4] : rows[names_index][4] + rows[names_index][5]]
-    except (struct.error, IndexError) as error:
+    except (struct.error, IndexError, OverflowError) as error:
         raise ValueError("not an ELF file") from error
     for row in rows:
         name = names[row[0] : names.find(b"\0", row[0])].decode("ascii", "replace")

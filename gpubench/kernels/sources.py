@@ -19,6 +19,11 @@ from gpubench.errors import CompileError, UsageError
 OVERRIDE = "GPUBENCH_CUDA_SRC"
 """Environment variable: a cuda_src folder to use in place of the package's own, as for comparing two checkouts."""
 
+SECOND = "GPUBENCH_CUDA_SRC_B"
+"""Environment variable: the cuda_src folder of sources named `@b/...`, for running two checkouts in one process."""
+
+SECOND_PREFIX = "@b/"
+
 MAX_FILE_BYTES = 1 << 20
 
 HOST_ONLY = "gpubench/target/host"
@@ -92,13 +97,14 @@ class SourceTree:
         return Program(source, text, tuple(found.items()))
 
     def _header(self, name: str, origin: str) -> str:
-        problem = ""
-        for folder in ("include/", ""):
-            try:
-                return self.read(folder + name)
-            except UsageError as error:
-                problem = problem or str(error)
-        raise CompileError(f"{origin}: cannot include {name!r}: {problem}")
+        """Return the text of an included file; `origin` is where the include stands."""
+        places = [folder + name for folder in ("include/", "") if self.root.joinpath(folder + name).is_file()]
+        if not places:
+            raise CompileError(f"{origin}: there is no {name!r} in {self.root}/include or {self.root}.")
+        try:
+            return self.read(places[0])
+        except UsageError as error:
+            raise CompileError(f"{origin}: cannot include {name!r}: {error}") from error
 
 
 def _includes(name: str, text: str) -> list[tuple[str, str]]:
@@ -127,10 +133,24 @@ def package_root() -> Path:
 
 def default_tree() -> SourceTree:
     """Return the tree named by GPUBENCH_CUDA_SRC, else the package's own. UsageError when it is no such folder."""
-    override = os.environ.get(OVERRIDE)
-    if not override:
-        return SourceTree(package_root())
-    root = Path(override)
+    return _named_tree(OVERRIDE) or SourceTree(package_root())
+
+
+def tree_of(source: str) -> tuple[SourceTree, str]:
+    """Return the tree that a launch's source lies in, and its name there: `@b/...` lies in GPUBENCH_CUDA_SRC_B."""
+    if not source.startswith(SECOND_PREFIX):
+        return default_tree(), source
+    tree = _named_tree(SECOND)
+    if tree is None:
+        raise UsageError(f"{source}: {SECOND} does not say where the second cuda_src folder is.")
+    return tree, source.removeprefix(SECOND_PREFIX)
+
+
+def _named_tree(variable: str) -> SourceTree | None:
+    named = os.environ.get(variable)
+    if not named:
+        return None
+    root = Path(named)
     if not (root / "include" / "gpubench" / "platform.cuh").is_file():
-        raise UsageError(f"{OVERRIDE}={override}: not a cuda_src folder (no include/gpubench/platform.cuh in it).")
+        raise UsageError(f"{variable}={named}: not a cuda_src folder (no include/gpubench/platform.cuh in it).")
     return SourceTree(root)

@@ -6,6 +6,7 @@ Pure logic: what a sample is, and how buffers are made, is the contestants' busi
 from __future__ import annotations
 
 import contextlib
+import math
 import random
 import statistics
 import time
@@ -117,18 +118,20 @@ def time_contestants(
     watch: ClockWatch | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> dict[str, Timing | GpubenchError]:
-    """Time each contestant in every round, in a random order that the seed decides.
+    """Time each contestant in every round, in a random order that the seed decides (or as `options.order` says).
 
-    A round goes on until the 95 % interval of the median of all kept samples is within `max_noise` (never before the
-    round's share of `min_samples`), or the round's share of `time_limit_s` or `max_samples` is used up. Slow samples
-    (`ClockWatch`) do not count; after one the GPU is left alone for a moment. An error of one contestant ends that
-    contestant alone and stands in its place; a FatalDeviceError ends all, as LostContestantError.
+    A round goes on, once it has its share of `min_samples`, until the 95 % interval of its own median is within
+    sqrt(rounds) * `max_noise`, so that all rounds together come to `max_noise`; the last one until they do, but it
+    never outweighs the others together: rounds that disagree must stay noisy, not be outvoted. The round's share of
+    `time_limit_s` or `max_samples` ends it in any case. Slow samples (`ClockWatch`) do not count; after one the GPU is
+    left alone for a moment. An error of one contestant ends that contestant alone and stands in its place; a
+    FatalDeviceError ends all, as LostContestantError.
     """
     watch = watch or ClockWatch()
     order = random.Random(seed)
     tallies = [_Tally(contestant) for contestant in contestants]
     for number in range(options.rounds):
-        for tally in order.sample(tallies, len(tallies)):
+        for tally in _turns(tallies, number, options, order):
             if tally.error is not None:
                 continue
             try:
@@ -139,6 +142,13 @@ def time_contestants(
             except GpubenchError as error:
                 tally.error = error
     return _outcomes(tallies, options, watch)
+
+
+def _turns(tallies: Sequence[_Tally], number: int, options: TimingOptions, order: random.Random) -> Sequence[_Tally]:
+    """Return who comes when in a round. `alternating` turns round each time: A B, B A, so that steady drift cancels."""
+    if options.order == "alternating":
+        return tallies if number % 2 == 0 else tallies[::-1]
+    return order.sample(tallies, len(tallies))
 
 
 @contextlib.contextmanager
@@ -187,6 +197,11 @@ def _share(total: int, number: int, rounds: int) -> int:
     return -(-total * (number + 1) // rounds)
 
 
+def _due(options: TimingOptions) -> int:
+    """Return how many kept samples each round needs at least."""
+    return -(-options.min_samples // options.rounds)
+
+
 def _may_stop(tally: _Tally, number: int, options: TimingOptions, watch: ClockWatch) -> bool:
     """Tell whether the round `number` has seen enough."""
     current = tally.rounds[number]
@@ -195,9 +210,12 @@ def _may_stop(tally: _Tally, number: int, options: TimingOptions, watch: ClockWa
     limit = options.time_limit_s * (number + 1) / options.rounds
     if tally.seconds >= limit or tally.taken >= _share(options.max_samples, number, options.rounds):
         return True
-    in_round = sum(not watch.is_slow(sample) for sample in current)
-    due = -(-options.min_samples // options.rounds)
-    return in_round >= due and _is_quiet(tally.kept(watch), options.max_noise)
+    times = [sample.us for sample in current if not watch.is_slow(sample)]
+    if len(times) < _due(options) or not _is_quiet(times, options.max_noise * math.sqrt(options.rounds)):
+        return False
+    earlier = tally.taken - len(current)
+    is_last = number == options.rounds - 1
+    return not is_last or 0 < earlier <= len(current) or _is_quiet(tally.kept(watch), options.max_noise)
 
 
 def _is_quiet(times: Sequence[float], max_noise: float) -> bool:
@@ -207,10 +225,14 @@ def _is_quiet(times: Sequence[float], max_noise: float) -> bool:
 
 
 def _next_batch(seconds_each: float, tally: _Tally, number: int, options: TimingOptions) -> int:
-    """Choose how many samples to take at once: short ones many, long ones one, never beyond what the round may take."""
+    """Choose how many samples to take at once: short ones many, long ones one, never beyond what the round may take.
+
+    First up to the round's share of `min_samples`, after which it may well be over.
+    """
     fitting = int(BATCH_SECONDS / seconds_each) if seconds_each > 0 else MAX_BATCH
     left = _share(options.max_samples, number, options.rounds) - tally.taken
-    return max(1, min(fitting, MAX_BATCH, left))
+    due = _due(options) - len(tally.rounds[number])
+    return max(1, min(fitting, MAX_BATCH, left, due if due > 0 else MAX_BATCH))
 
 
 def _outcomes(

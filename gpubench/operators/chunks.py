@@ -13,8 +13,8 @@ CHUNK = 1 << 20
 """Elements that one random stream draws. Part of what an input is: another value gives other inputs."""
 
 BLOCK = 1 << 18
-"""Elements that a reference works on at a time: the fastest of 2^16, 2^18 and 2^20 (its float64 temporaries of 2 MiB stay
-in cache and are not given back to the system each time)."""
+"""Elements that a reference works on at a time: the fastest of 2^16, 2^18 and 2^20 (its float64 temporaries, 2 MiB,
+stay in cache and are not given back to the system each time)."""
 
 Box = tuple[slice, ...]
 
@@ -28,7 +28,7 @@ def thread_count() -> int:
     return min(available, 32)
 
 
-def ranges(size: int, chunk: int = CHUNK) -> list[slice]:
+def ranges(size: int, chunk: int = BLOCK) -> list[slice]:
     """Return the slices of at most `chunk` that cover 0 to size."""
     return [slice(start, min(start + chunk, size)) for start in range(0, size, chunk)]
 

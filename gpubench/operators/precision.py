@@ -38,7 +38,7 @@ def magnitude(values: Array) -> Array:
     """Return |values| as float64. Of complex numbers NaN counts as infinity: a magnitude of NaN has another meaning
     there (see `gpubench.measure.check`).
     """
-    sizes: Array = np.abs(values).astype(np.float64, copy=False)
+    sizes: Array = np.asarray(np.abs(values)).astype(np.float64, copy=False)
     if values.dtype.kind == "c":
         sizes[np.isnan(sizes)] = np.inf
     return sizes

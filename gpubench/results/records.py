@@ -12,6 +12,7 @@ from gpubench.model import (
     Distribution,
     Json,
     Method,
+    Order,
     Record,
     ResultSet,
     Sample,
@@ -33,6 +34,8 @@ _TIMING_MORE = frozenset({"message", "discarded_rounds"})
 _CHECK = frozenset({"ok", "max_error", "max_error_over_tolerance"})
 _STATUSES = cast("tuple[str, ...]", get_args(Status))
 _METHODS = cast("tuple[str, ...]", get_args(Method))
+_ORDERS = cast("tuple[str, ...]", get_args(Order))
+_OPTIONAL = frozenset({"order"})
 _DISTRIBUTIONS = cast("tuple[str, ...]", get_args(Distribution))
 
 
@@ -97,8 +100,8 @@ def case_from_json(node: Node) -> Case:
 
 
 def options_from_json(node: Node) -> TimingOptions:
-    """Return timing options; every key must be there."""
-    node.keys(frozenset(one.name for one in fields(TimingOptions)), frozenset())
+    """Return timing options; every key but `order` must be there."""
+    node.keys(frozenset(one.name for one in fields(TimingOptions)) - _OPTIONAL, _OPTIONAL)
     return TimingOptions(
         method=cast("Method", node.get("method").text(_METHODS)),
         rounds=node.get("rounds").integer(1),
@@ -107,6 +110,7 @@ def options_from_json(node: Node) -> TimingOptions:
         max_noise=node.get("max_noise").number(lowest=0.0),
         time_limit_s=node.get("time_limit_s").number(lowest=0.0),
         timeout_s=node.get("timeout_s").number(positive=True),
+        order=cast("Order", node.get("order").text(_ORDERS)) if node.has("order") else TimingOptions().order,
     )
 
 

@@ -18,8 +18,8 @@ MAX_BYTES_NOT_ASCII = 8 * 2**20
 MAX_MEMORY = 150 * 2**20
 """What the parsed file may take, by the estimate of `_memory_estimate`."""
 MAX_DEPTH = 32
-MAX_TEXT_RUN = 2**20
-"""The longest run of characters without a quotation mark; messages in a result are cut long before."""
+MAX_TEXT_RUN = 4 * 2**20
+"""The longest run of characters without a quotation mark: a text, or a list of some 200,000 samples."""
 MAX_INTEGER = 2**64
 
 _LONG_TEXT = re.compile(rb'[^"]{%d}' % MAX_TEXT_RUN)
@@ -70,7 +70,7 @@ def _refuse_oversize(data: bytes, root: Node) -> None:
     if len(data) > limit:
         root.fail(f"has {len(data)} bytes; at most {limit} are read")
     if _LONG_TEXT.search(data):
-        root.fail(f"holds a text of more than {MAX_TEXT_RUN} characters")
+        root.fail(f"holds a text or a list of more than {MAX_TEXT_RUN} characters")
     if _memory_estimate(data) > MAX_MEMORY:
         root.fail("holds more values than a result file can have")
 

@@ -49,9 +49,11 @@ def load_suite(suite: str | Path) -> Suite:
     return expand(read_bytes(path), str(path))
 
 
-def load_suites(suites: Sequence[str]) -> tuple[Suite, ...]:
-    """Read and expand several suites. The mistakes of all of them come in one SuiteError; so does a case that stands in
-    two of them, as results know a case by its id alone.
+def load_suites(suites: Sequence[str]) -> Suite:
+    """Read and expand several suites as one: names joined by `+`, the hash taken over theirs, equal cases once.
+
+    The mistakes of all files come in one SuiteError. Cases of one id that differ (in contenders or timing) are a
+    mistake too, as results know a case by its id alone.
     """
     loaded: list[Suite] = []
     mistakes: list[Mistake] = []
@@ -60,20 +62,33 @@ def load_suites(suites: Sequence[str]) -> tuple[Suite, ...]:
             loaded.append(load_suite(suite))
         except SuiteError as error:
             mistakes += error.problems
-    owner: dict[str, str] = {}
+    found: dict[str, tuple[Case, str]] = {}
     for one in loaded:
         for case in one.cases:
-            first = owner.setdefault(case.id, one.path)
-            if first != one.path:
-                mistakes.append(Mistake(one.path, 1, 1, "cases", f"the case {case.id} is in {first} too"))
+            first, path = found.setdefault(case.id, (case, one.path))
+            if first != case:
+                message = f"the case {case.id} is in {path} too, with other contenders or timing; run them one by one"
+                mistakes.append(Mistake(one.path, 1, 1, "", message))
     if mistakes:
         raise SuiteError(mistakes)
-    return tuple(loaded)
+    return loaded[0] if len(loaded) == 1 else _join(loaded, tuple(case for case, _ in found.values()))
+
+
+def _join(suites: Sequence[Suite], cases: tuple[Case, ...]) -> Suite:
+    return Suite(
+        name="+".join(suite.name for suite in suites),
+        sha256=hashlib.sha256("".join(suite.sha256 for suite in suites).encode()).hexdigest(),
+        path=" ".join(suite.path for suite in suites),
+        cases=cases,
+        peers=tuple(dict.fromkeys(peer for suite in suites for peer in suite.peers)),
+    )
 
 
 def expand(data: bytes, file: str) -> Suite:
     """Return the suite that the bytes `data` of the file called `file` describe. SuiteError when they are wrong."""
     document = parse(data, file)
+    if not document.is_readable:
+        document.check()
     note(document, (), suite_checker().faults(document.data))
     cases = _Expansion(document).cases() if isinstance(document.data, dict) else ()
     document.check()

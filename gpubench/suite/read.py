@@ -47,6 +47,11 @@ class Document:
     refused: set[Path_] = field(default_factory=set)
     mistakes: list[Mistake] = field(default_factory=list)
 
+    @property
+    def is_readable(self) -> bool:
+        """False when reading had to stop, so that the data is no more than a part."""
+        return () not in self.refused
+
     def place(self, path: Path_, *, key: bool = False) -> Place:
         """Return where `path` stands, or its nearest ancestor in the file. `key` asks for the place of the key."""
         for end in range(len(path), -1, -1):
@@ -257,8 +262,11 @@ class _Builder:
     def _scalar(self, event: yaml.ScalarEvent, place: Place, path: Path_) -> Any:
         text: str = event.value
         if any("\ud800" <= char <= "\udfff" for char in text):
-            self.document.refuse(path, place, "half of a surrogate pair is not text")
-            return None
+            try:  # an escaped pair, as JSON writes what lies beyond 16 bits, is one character
+                text = text.encode("utf-16", "surrogatepass").decode("utf-16")
+            except UnicodeDecodeError:
+                self.document.refuse(path, place, "half of a surrogate pair is not text")
+                return None
         if event.style is not None:
             return text
         try:

@@ -10,6 +10,9 @@ import pydantic
 from gpubench.suite.read import Document, Path_, printable
 from gpubench.suite.types import MODELS, Type_, did_you_mean, found
 
+MAX_FAULTS = 200
+"""How many faults of one value are looked into: a hostile file has tens of thousands, and nobody reads them."""
+
 Fault = tuple[Path_, str, bool]
 """Where below the value, what is wrong, and whether the key (rather than the value) is at fault."""
 
@@ -22,11 +25,11 @@ class Checker:
         self.adapter: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(wanted)
 
     def faults(self, value: Any) -> list[Fault]:
-        """Return everything that is wrong with a value; an empty list when it fits."""
+        """Return what is wrong with a value, MAX_FAULTS at most; an empty list when it fits."""
         try:
             self.adapter.validate_python(value)
         except pydantic.ValidationError as error:
-            return [_fault(one, value) for one in error.errors(include_url=False)]
+            return [_fault(one, value) for one in error.errors(include_url=False)[:MAX_FAULTS]]
         return []
 
     def fits(self, value: Any) -> bool:

@@ -7,10 +7,11 @@ On a terminal the rows stand in groups, a case each, with the reasons below, so 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from gpubench.comparison import Comparison, Difference, Mean, Row, Verdict
+from gpubench.model import Json
 from gpubench.views import text
 from gpubench.views.tables import MARKDOWN_LIMIT, Look, cut
 
@@ -185,6 +186,31 @@ def _mean(mean: Mean) -> str:
 
 def _paint(value: str, code: str | None, look: Look) -> str:
     return f"\x1b[{code}m{value}\x1b[0m" if look.color and code else value
+
+
+# --- Calibration -----------------------------------------------------------------------------------------------------
+
+
+def calibration_text(entry: Mapping[str, Json], comparisons: Sequence[Comparison], look: Look | None = None) -> str:
+    """Return what a calibration found: the noise floors, and how often the gate failed falsely. `entry` is `noise_floor`."""
+    look = look or Look()
+    floors = entry["floors"]
+    room = max((look.width or 200) - 12, 20)
+    lines = [f"noise floor from {entry['runs']} runs: the smallest change that is seen with 95 % power", ""]
+    for row in sorted(floors, key=lambda row: (row["floor"] is not None, -(row["floor"] or 0.0))):
+        size = "not known" if row["floor"] is None else f"{100 * row['floor']:.2f} %"
+        lines.append(f"{size:>10}  " + text.shorten(text.printable(f"{row['case']}  {row['contender']}"), room))
+    lines += [
+        "",
+        f"runs compared with each other by their times alone: {entry['gates_failed']} of {entry['gates']} gates failed, "
+        f"{entry['pairs_called_changed']} of {entry['pairs']} pairs were called changed",
+    ]
+    for one in comparisons:
+        for row in one.rows:
+            if row.verdict in ("SLOWER", "FASTER"):
+                where = f"{one.old} -> {one.new}  {row.case}  {row.contender}"
+                lines.append(f"  {row.verdict} {interval(row)}  {text.printable(where)}")
+    return "\n".join(lines) + "\n"
 
 
 # --- Markdown --------------------------------------------------------------------------------------------------------

@@ -48,8 +48,8 @@ class CudaDouble:
 
     def __init__(self) -> None:
         self.log: list[str] = []
-        self.queue: list[tuple[str, Callable[[], None]]] = []
-        self.captured: list[tuple[str, Callable[[], None]]] | None = None
+        self.queue: list[tuple[str, Callable[[], object]]] = []
+        self.captured: list[tuple[str, Callable[[], object]]] | None = None
         self.names: dict[int, str] = {}
         self.kernel_us = 5.0
         self.now_us = 0.0
@@ -69,8 +69,42 @@ class CudaDouble:
         if name in self.failing:
             raise CudaError(self.failing[name])
 
-    def _enqueue(self, name: str, action: Callable[[], None]) -> None:
+    def _enqueue(self, name: str, action: Callable[[], object]) -> None:
         (self.queue if self.captured is None else self.captured).append((name, action))
+
+    # --- The device ---
+
+    def getDeviceProperties(self, index: int) -> dict[str, Any]:
+        self._meet("properties")
+        return {"name": f"Double {index}".encode(), "totalGlobalMem": 10**6}
+
+    def deviceGetAttribute(self, number: int, index: int) -> int:
+        del index
+        return {16: 4, 36: 3_201_000, 37: 6144, 38: 1000, 75: 9, 76: 0, 97: 232448}.get(number, 32)
+
+    def deviceGetPCIBusId(self, index: int) -> str:
+        return f"0000:0{index}:00.0"
+
+    def runtimeGetVersion(self) -> int:
+        return 13000
+
+    driverGetVersion = runtimeGetVersion
+
+    def setDevice(self, index: int) -> None:
+        self._meet("setDevice")
+        self.opened = index
+
+    def memGetInfo(self) -> tuple[int, int]:
+        return 900, 1000
+
+    streamNonBlocking = 1
+
+    def streamCreateWithFlags(self, flags: int) -> int:
+        assert flags == self.streamNonBlocking
+        return 1
+
+    def streamDestroy(self, stream: int) -> None:
+        assert stream == 1
 
     # --- Memory ---
 
@@ -87,19 +121,20 @@ class CudaDouble:
 
     def free(self, address: int) -> None:
         self._meet("free")
-        self.live.pop(address)
+        if address:  # freeing nothing is allowed, and makes the context
+            self.live.pop(address)
 
     freeHost = free
 
     def memsetAsync(self, address: int, value: int, size: int, stream: int) -> None:
         del stream
         self._meet("memset")
-        self._enqueue(f"memset {size}", lambda: ctypes.memset(address, value, size) and None)
+        self._enqueue(f"memset {size}", lambda: ctypes.memset(address, value, size))
 
     def memcpyAsync(self, target: int, source: int, size: int, kind: int, stream: int) -> None:
         del kind, stream
         self._meet("memcpy")
-        self._enqueue("memcpy", lambda: ctypes.memmove(target, source, size) and None)
+        self._enqueue("memcpy", lambda: ctypes.memmove(target, source, size))
 
     # --- Events, the stream ---
 
@@ -151,7 +186,7 @@ class CudaDouble:
         del stream
         assert executable == 78
         nodes = list(self.graph)
-        self._enqueue("graph", lambda: [action() for _, action in nodes] and None)
+        self._enqueue("graph", lambda: [action() for _, action in nodes])
 
     def graphExecDestroy(self, executable: int) -> None:
         assert executable == 78

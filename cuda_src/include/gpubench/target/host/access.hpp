@@ -122,7 +122,10 @@ inline void check_global(Thread& thread, std::uintptr_t address, std::size_t byt
         const std::uintptr_t past = address >= region.high ? address - region.high : away;
         if (past < best) best = past, nearest = &region;
     }
-    if (!nearest) fail(trouble, "out of bounds: %s %zu bytes at an address that belongs to no buffer", writes(kind) ? "writes" : "reads", bytes);
+    if (!nearest || best > std::uintptr_t(1) << 32) {
+        fail(trouble, "out of bounds: %s %zu bytes at address 0x%llx, which is far from every buffer", writes(kind) ? "writes" : "reads",
+             bytes, static_cast<unsigned long long>(address));
+    }
     trouble.buffer = nearest->low;
     fail(trouble, "out of bounds: %s %zu bytes at byte offset %lld of a buffer of %llu bytes", writes(kind) ? "writes" : "reads",
          bytes, static_cast<long long>(address - nearest->low), static_cast<unsigned long long>(nearest->high - nearest->low));

@@ -6,6 +6,7 @@
 extern "C" {
 // Present when AddressSanitizer is loaded.
 __attribute__((weak)) void __asan_unpoison_memory_region(void const volatile* address, std::size_t size);
+__attribute__((weak)) void __asan_set_error_report_callback(void (*callback)(const char*));
 }
 
 namespace gpubench::host {
@@ -27,6 +28,14 @@ inline void on_fault(int signal, siginfo_t* info, void*) {
     if (overflow) fail(trouble, "stack overflow: a thread of the kernel needs more than %zu bytes of stack", Fiber::stack_bytes);
     const char* what = signal == SIGFPE ? "division by zero" : signal == SIGILL ? "trap" : "illegal address";
     fail(trouble, "%s: %s (address 0x%llx)", what, strsignal(signal), static_cast<unsigned long long>(address));
+}
+
+// Adds to AddressSanitizer's report which thread it is about.
+inline void name_thread(const char*) {
+    if (!current) return;
+    const Index3 b = current->block_index, t = current->thread_index;
+    std::fprintf(stderr, "gpubench: in kernel %s, block (%u, %u, %u), thread (%u, %u, %u)\n",
+                 self().block->worker->launch->request->kernel, b.x, b.y, b.z, t.x, t.y, t.z);
 }
 
 constexpr int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
@@ -153,6 +162,7 @@ int gpubench_host_launch(const Request* request, Report* report) {
     if (dladdr(reinterpret_cast<void*>(request->entry), &library)) launch.module = reinterpret_cast<std::uintptr_t>(library.dli_fbase);
     if (request->checked == 1) collect_regions(launch);
     const bool guarded = request->checked != 2;
+    if (__asan_set_error_report_callback) __asan_set_error_report_callback(name_thread);
     const FaultGuard guard(guarded);
     run_on_workers(launch, guarded);
     return report->kind;

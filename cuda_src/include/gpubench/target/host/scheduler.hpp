@@ -41,6 +41,7 @@ struct Request {
     unsigned ordered;   // 1: blocks start in increasing order, on one OS thread
     unsigned checked;   // 1: the kernel was compiled with access hooks; 2: every shared array gets its own allocation
     unsigned stall_limit;
+    const char* kernel;  // its name
 };
 
 // What comes back, with C layout. `kind`: 0 fine, 1 the kernel broke a rule, 2 a fault of the processor.

@@ -1,0 +1,149 @@
+"""`gpubench ab`: two contenders against each other, alternating in one process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from gpubench.cli import output
+from gpubench.cli.comparing import CODES, Outputs, emit, output_options, rule_options
+from gpubench.cli.options import Filters, device_option, filter_options, quiet_option, suites_argument
+from gpubench.errors import ExitCode, UsageError
+
+
+@click.command(epilog=CODES)
+@suites_argument
+@click.option("--a", "a", default="gpubench:auto", show_default=True, metavar="CONTENDER", help="The one to beat.")
+@click.option("--b", "b", metavar="CONTENDER", help="The other one; without it the same contender, from --b-source.")
+@click.option(
+    "--b-source",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Take b's kernels from this cuda_src folder (or the checkout that holds it).",
+)
+@rule_options(threshold="0.1%")
+@filter_options
+@device_option
+@click.option(
+    "--rounds",
+    default=24,
+    show_default=True,
+    type=click.IntRange(2, 1000),
+    metavar="N",
+    help="Rounds, each with fresh buffers and both contenders.",
+)
+@click.option(
+    "--samples", default=10, show_default=True, type=click.IntRange(1), help="The fewest samples of each in a round."
+)
+@click.option(
+    "--time-limit",
+    default=10.0,
+    show_default=True,
+    type=click.FloatRange(0, min_open=True),
+    metavar="S",
+    help="Seconds of sampling a contender of a case.",
+)
+@click.option("--seed", default=0, type=int, metavar="N", help="Of whatever is drawn at random.")
+@click.option(
+    "-o",
+    "--output",
+    "result_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where the result goes; without it, results/DEVICE/SUITE-ab-TIME.json here.",
+)
+@click.option("--judge-same-code", is_flag=True, help="Judge identical machine code by its times, like any other.")
+@quiet_option
+@output_options
+def command(
+    suites: tuple[str, ...],
+    a: str,
+    b: str | None,
+    b_source: Path | None,
+    threshold: float,
+    alpha: float,
+    filters: Filters,
+    device: str,
+    rounds: int,
+    samples: int,
+    time_limit: float,
+    seed: int,
+    result_file: Path | None,
+    judge_same_code: bool,
+    quiet: bool,
+    outputs: Outputs,
+) -> ExitCode:
+    """Time two contenders of the suites SUITE... alternately (A B, B A, A B ...) in one process, and compare them.
+
+    What disturbs both alike, such as clocks and temperature, cancels within a round, so that far smaller changes are
+    seen than between two runs. `gpubench ab SUITE --b-source ../other/cuda_src` judges an edit of the kernels.
+    """
+    from gpubench.analysis.compare import Options, compare
+    from gpubench.analysis.pairing import Selection
+    from gpubench.analysis.rule import Rule
+    from gpubench.cli.measuring import filtered, measure, with_rounds
+    from gpubench.suite.expand import load_suites
+
+    other = _other(a, b, b_source)
+    loaded = load_suites(suites)
+    cases = []
+    for case in filtered(loaded, replace(filters, contenders=())):
+        timing = replace(with_rounds(case.timing, rounds, samples), order="alternating", time_limit_s=time_limit)
+        cases.append(replace(case, contenders=(a, other), timing=timing))
+    with _second_source(b_source):
+        finished = measure(cases, replace(loaded, name=f"{loaded.name}-ab"), device, seed, quiet, result_file)
+    options = Options(
+        Rule(threshold, alpha, not judge_same_code),
+        Selection(a=a, b=other),
+        old=a,
+        new=other if b_source is None else f"{other} ({b_source})",
+        interleaved=True,
+    )
+    code = emit([compare(finished.result, finished.result, options)], outputs, quiet)
+    if not quiet:
+        output.report(f"Result: {finished.path}")
+    return code
+
+
+def _other(a: str, b: str | None, b_source: Path | None) -> str:
+    """Return the name of the second contender. UsageError when there is nothing to compare."""
+    from gpubench.engine.contenders import NUMPY, OURS, SECOND_SUFFIX
+
+    other = b or a
+    if b_source is not None and not other.startswith(OURS):
+        raise UsageError(f"--b-source holds kernels of gpubench, and {other} is another library.")
+    name = other if b_source is None else other + SECOND_SUFFIX
+    if name == a:
+        raise UsageError("Name two contenders (--a, --b), or another cuda_src folder (--b-source).")
+    if NUMPY in (a, name):
+        raise UsageError("numpy runs on the host and cannot take turns on the device: use compare --a --b.")
+    return name
+
+
+@contextmanager
+def _second_source(folder: Path | None) -> Iterator[None]:
+    """Let the workers find the second cuda_src folder. UsageError when it is none."""
+    from gpubench.kernels.sources import SECOND
+
+    before = os.environ.get(SECOND)
+    if folder is not None:
+        os.environ[SECOND] = str(_cuda_src(folder))
+    try:
+        yield
+    finally:
+        if folder is not None:
+            os.environ.pop(SECOND)
+            if before is not None:
+                os.environ[SECOND] = before
+
+
+def _cuda_src(folder: Path) -> Path:
+    for candidate in (folder, folder / "cuda_src"):
+        if (candidate / "include" / "gpubench" / "platform.cuh").is_file():
+            return candidate.resolve()
+    raise UsageError(f"{folder}: is no cuda_src folder and holds none (include/gpubench/platform.cuh is missing).")

@@ -1,0 +1,94 @@
+"""`gpubench calibrate`: how much the same thing differs from run to run."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gpubench.cli import output
+from gpubench.cli.comparing import rule_options
+from gpubench.cli.options import Filters, device_option, filter_options, quiet_option, suites_argument
+from gpubench.errors import ExitCode
+
+if TYPE_CHECKING:
+    from gpubench.model import Json, Record
+
+
+@click.command()
+@suites_argument
+@click.option("--runs", default=5, show_default=True, type=click.IntRange(2, 100), help="How often to run the suite.")
+@rule_options(threshold="1%")
+@filter_options
+@device_option
+@click.option("--rounds", type=click.IntRange(2), metavar="N", help="Rounds of each run, in place of the suite's.")
+@click.option(
+    "-o",
+    "--output",
+    "result_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where the result goes; without it, results/DEVICE/SUITE-TIME.json here.",
+)
+@quiet_option
+def command(
+    suites: tuple[str, ...],
+    runs: int,
+    threshold: float,
+    alpha: float,
+    filters: Filters,
+    device: str,
+    rounds: int | None,
+    result_file: Path | None,
+    quiet: bool,
+) -> ExitCode:
+    """Run the suites SUITE... several times and learn how much each case differs when nothing has changed.
+
+    The result holds the rounds of all runs and the noise floor of each case: the smallest change that a comparison
+    would see with 95 % power. `gpubench compare` uses it as the case's own threshold, whichever of the two results
+    carries it. The runs are also compared with each other, which gives the rate at which the gate fails falsely.
+    """
+    from gpubench.analysis.calibration import calibrate
+    from gpubench.analysis.floors import KEY
+    from gpubench.analysis.rule import Rule
+    from gpubench.cli.measuring import filtered, measure, with_rounds
+    from gpubench.engine.run import exit_code
+    from gpubench.results.paths import default_path
+    from gpubench.results.write import write
+    from gpubench.suite.expand import load_suites
+    from gpubench.views.comparison import calibration_text
+
+    loaded = load_suites(suites)
+    cases = [replace(case, timing=with_rounds(case.timing, rounds)) for case in filtered(loaded, filters)]
+    finished = []
+    with tempfile.TemporaryDirectory(prefix="gpubench-calibrate-") as folder:
+        for number in range(runs):
+            if not quiet:
+                output.report(f"run {number + 1} of {runs}")
+            path = Path(folder) / f"run-{number}.json"
+            finished.append(measure(cases, loaded, device, number, quiet, path))
+    result, comparisons = calibrate([one.result for one in finished], Rule(threshold, alpha), _summary)
+    name = result.environment["device"]["name"]
+    place = result_file or default_path(str(result.suite.get("name")), name, result.created, Path.cwd())
+    write(result, place)
+    if not quiet:
+        output.write(calibration_text(result.extra[KEY], comparisons, output.look()))
+        output.report(f"Result: {place}")
+    return max((exit_code(one) for one in finished), default=ExitCode.FINE)
+
+
+def _summary(record: Record) -> Mapping[str, Json] | None:
+    """Return the summary of a record's samples; the rates of the ceiling are those of its last run."""
+    from gpubench.measure.summary import summarise
+    from gpubench.model import Ceiling
+
+    if record.timing is None:
+        return record.summary
+    before = record.summary or {}
+    fraction, rate = before.get("fraction_of_ceiling"), before.get("GBps")
+    ceiling = Ceiling(copy_GBps=rate / fraction) if rate and fraction else Ceiling()
+    return summarise(record.timing, record.bytes or 0, ceiling, record.simulated)

@@ -1,0 +1,247 @@
+"""`gpubench check`: are the kernels' answers right? No timing; on the host device under several schedules."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import click
+
+from gpubench.cli import output
+from gpubench.cli.options import Filters, filter_options, suites_argument
+from gpubench.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from gpubench.engine.events import Event
+    from gpubench.engine.process import WorkerProcess
+    from gpubench.engine.supervisor import Supervisor
+    from gpubench.model import Case, Record
+
+EPILOG = """\b
+Exit codes (the first that applies):
+  130  interrupted
+  2    bad usage or input, no device, no compiler
+  4    a kernel's answer is wrong
+  5    a kernel crashed, hung, broke a rule of the platform, ran out of memory or did not compile
+  0    everything else: unsupported and skipped are no failures
+"""
+
+SCHEDULES = ("forward", "reverse", "random:1")
+"""What `--schedule all` stands for."""
+
+FINE = ("ok", "noisy", "throttled", "unsupported", "skipped")
+LONGEST_MESSAGE = 24
+"""Lines of one failure that are shown."""
+
+
+@click.command("check", epilog=EPILOG)
+@suites_argument
+@click.option("--device", default="host", show_default=True, metavar="DEVICE", help="host, or cuda:0 ...")
+@click.option(
+    "--schedule",
+    "schedules",
+    multiple=True,
+    metavar="ORDER",
+    help="Order of threads on the host: forward, reverse, random:SEED or all (the default: "
+    + ", ".join(SCHEDULES)
+    + "). Repeat for several.",
+)
+@click.option("--sanitize", is_flag=True, help="Build for AddressSanitizer in place of the simulator's own checks.")
+@click.option("--fast", is_flag=True, help="Check answers only, not each access to memory: about twice as fast.")
+@click.option(
+    "--max-elements",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Skip cases with a larger operand on the host (default 1048576).",
+)
+@click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
+@filter_options
+def command(
+    suites: tuple[str, ...],
+    filters: Filters,
+    device: str,
+    schedules: tuple[str, ...],
+    sanitize: bool,
+    fast: bool,
+    max_elements: int | None,
+    exitfirst: bool,
+) -> int:
+    """Check the answers of every kernel that takes the cases of SUITE..., without timing them.
+
+    On the host device every variant runs under each schedule, and the simulator reports barriers that diverge, reads of
+    shared memory that nobody wrote, races, accesses out of bounds, and more, with the line at fault. Variants come from
+    the operators, not from the suite; --contender chooses among them.
+    """
+    if sanitize and fast:
+        raise UsageError("--sanitize and --fast exclude each other.")
+    specs = _specs(device, schedules, "sanitize" if sanitize else "fast" if fast else "checked", max_elements)
+    cases = _cases(suites, filters)
+    tally = _Tally(exitfirst)
+    for label, spec in specs:
+        tally.run(label, spec, cases, sanitize)
+        if tally.ended:
+            break
+    return tally.finish(len(specs))
+
+
+def _specs(
+    device: str, schedules: Sequence[str], build: str, max_elements: int | None
+) -> list[tuple[str, str]]:
+    """Return (label, device spec) of every pass. UsageError for options that only the host device has."""
+    if device.partition(":")[0] != "host":
+        if schedules or build != "checked" or max_elements:
+            raise UsageError("--schedule, --sanitize, --fast and --max-elements belong to --device host.")
+        return [(device, device)]
+    from gpubench.devices.host import parse_schedule
+
+    wanted = [one for given in schedules or ("all",) for one in (SCHEDULES if given == "all" else (given,))]
+    limit = f",largest={max_elements}" if max_elements else ""
+    own = device.partition(":")[2]
+    specs = []
+    for schedule in dict.fromkeys(str(parse_schedule(one)) for one in wanted):
+        options = ",".join(filter(None, [own, f"schedule={schedule},build={build},workers=1{limit}"]))
+        specs.append((schedule, f"host:{options}"))
+    return specs
+
+
+def _cases(suites: Sequence[str], filters: Filters) -> tuple[Case, ...]:
+    """Return the cases, each with all variants of its operator as contenders, to be run just once."""
+    from gpubench.operators import operator
+    from gpubench.suite.expand import load_suites
+    from gpubench.suite.filters import select
+
+    cases = []
+    for case in load_suites(suites).cases:
+        variants = tuple(f"gpubench:{variant.name}" for variant in operator(case.operator).variants)
+        timing = replace(case.timing, method="cold", rounds=1, min_samples=1, max_samples=1, max_noise=1e9)
+        cases.append(replace(case, contenders=variants, timing=timing))
+    return select(
+        cases,
+        expression=filters.expression,
+        operators=filters.operators,
+        dtypes=filters.dtypes,
+        contenders=filters.contenders,
+    )
+
+
+@dataclass
+class _Tally:
+    """What came out, over all passes."""
+
+    exitfirst: bool
+    statuses: Counter[str] | None = None
+    ended: bool = False
+    interrupted: bool = False
+    failures: int = 0
+
+    def run(self, label: str, spec: str, cases: Sequence[Case], sanitize: bool) -> None:
+        """Run one pass and print its failures as they come, then its line."""
+        from gpubench.cli.run import _signals
+        from gpubench.engine.process import WorkerProcess
+        from gpubench.engine.supervisor import RunOptions, Supervisor
+        from gpubench.engine.workers import WorkerOptions
+        from gpubench.model import Ceiling
+
+        began = time.monotonic()
+        seen: Counter[str] = Counter()
+        spawn = _sanitized_worker if sanitize else WorkerProcess
+        supervisor = Supervisor(RunOptions(WorkerOptions(spec), stop_after=0), lambda event: watch(event), spawn)
+
+        def watch(event: Event) -> None:
+            self._watch(event, label, seen, supervisor)
+
+        with supervisor, _signals(supervisor):
+            supervisor.open(Ceiling())
+            outcome = supervisor.run(cases)
+        self.statuses = (self.statuses or Counter()) + seen
+        self.interrupted = outcome.interrupted and not (self.exitfirst and self.failures)
+        self.ended = outcome.stopped is not None
+        if outcome.stopped is not None and not outcome.interrupted:
+            output.report(f"stopped: {outcome.stopped}")
+        counts = ", ".join(f"{count} {status}" for status, count in seen.most_common())
+        output.write(f"{label}: {counts or 'nothing'} in {time.monotonic() - began:.1f} s")
+
+    def _watch(self, event: Event, label: str, seen: Counter[str], supervisor: Supervisor) -> None:
+        from gpubench.engine.events import RecordFinished
+
+        if not isinstance(event, RecordFinished):
+            return
+        record = event.record
+        status = "ok" if record.status in ("noisy", "throttled") else record.status
+        seen[status] += 1
+        if status in FINE:
+            return
+        self.failures += 1
+        output.write(describe(record, label))
+        if self.exitfirst:
+            supervisor.interrupt()
+
+    def finish(self, passes: int) -> int:
+        """Print the last line and return the exit code."""
+        statuses = self.statuses or Counter()
+        bad = Counter({status: count for status, count in statuses.items() if status not in FINE})
+        if self.interrupted:
+            return ExitCode.INTERRUPTED
+        if bad:
+            output.write(f"FAILED: {', '.join(f'{count} {status}' for status, count in bad.most_common())}")
+            return ExitCode.WRONG_ANSWER if "wrong" in bad else ExitCode.FAILED_CASE
+        if not statuses["ok"]:
+            raise UsageError("Nothing was checked: no variant takes any of these cases, or all of them are too large.")
+        output.write(f"All answers are right: {statuses['ok']} checks in {passes} pass{'es' * (passes != 1)}.")
+        return ExitCode.FINE
+
+
+def describe(record: Record, label: str) -> str:
+    """Return what is to be said of a failure: its first line names case, contender and schedule."""
+    lines = [f"{record.status.upper()}  {record.case.id}  {record.contender}  [{label}]"]
+    message = record.message or ""
+    if "AddressSanitizer" in message:
+        message = "\n".join(_sanitizer_lines(message))
+    lines += [f"  {line}" for line in message.splitlines()[:LONGEST_MESSAGE]]
+    mismatch = record.check.first_mismatch if record.check is not None else None
+    if mismatch is not None:
+        lines.append("  first mismatch: " + ", ".join(f"{key} {value}" for key, value in mismatch.items()))
+    from gpubench.views.text import printable
+
+    return "\n".join(printable(line) for line in lines)
+
+
+def _sanitizer_lines(message: str) -> list[str]:
+    """Return the lines of AddressSanitizer's report that a kernel's author needs."""
+    keep = ("ERROR: AddressSanitizer", "READ of size", "WRITE of size", "is located", "gpubench:", "SUMMARY")
+    lines = message.splitlines()
+    frames = [line for line in lines if line.lstrip().startswith("#") and (".cu:" in line or ".cuh:" in line)]
+    return [line.strip() for line in lines if any(word in line for word in keep)] + [one.strip() for one in frames[:4]]
+
+
+# --- AddressSanitizer ----------------------------------------------------------------------------------------------------
+
+
+def _sanitized_worker() -> WorkerProcess:
+    """Start a worker with AddressSanitizer in it from the first instruction on: it must come before everything else."""
+    from gpubench.devices.host_compiler import sanitizer_library
+    from gpubench.engine.process import WorkerProcess
+
+    options = "detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1:abort_on_error=1:symbolize=1"
+    with _environment(LD_PRELOAD=str(sanitizer_library()), ASAN_OPTIONS=options):
+        return WorkerProcess()
+
+
+@contextmanager
+def _environment(**values: str) -> Iterator[None]:
+    """Change the environment that a process started meanwhile inherits."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

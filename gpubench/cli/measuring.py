@@ -1,0 +1,68 @@
+"""Measuring on behalf of commands that compare: as `gpubench run` does, without its table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpubench.cli.options import Filters
+from gpubench.cli.run import _signals, _View
+from gpubench.errors import DeviceError
+
+if TYPE_CHECKING:
+    from gpubench.engine.run import Finished
+    from gpubench.model import Case, Json, TimingOptions
+    from gpubench.suite.expand import Suite
+
+
+def filtered(suite: Suite, filters: Filters) -> tuple[Case, ...]:
+    """Return the suite's cases that the filters keep. UsageError when that is none."""
+    from gpubench.suite.filters import select
+
+    return select(
+        suite.cases,
+        expression=filters.expression,
+        operators=filters.operators,
+        dtypes=filters.dtypes,
+        contenders=filters.contenders,
+    )
+
+
+def with_rounds(timing: TimingOptions, rounds: int | None, samples: int | None = None) -> TimingOptions:
+    """Return the options with so many rounds, and at least so many samples in each."""
+    rounds = rounds or timing.rounds
+    least = max(timing.min_samples, (samples or 1) * rounds)
+    return replace(timing, rounds=rounds, min_samples=least, max_samples=max(timing.max_samples, least))
+
+
+def measure(
+    cases: Sequence[Case],
+    suite: Suite,
+    device: str,
+    seed: int,
+    quiet: bool,
+    path: Path | None,
+) -> Finished:
+    """Run the cases in a worker of their own and return the run. KeyboardInterrupt when the user ended it.
+
+    DeviceError when it stopped before its end; what was measured until then lies at `path`.
+    """
+    from gpubench.engine.run import Request, execute
+    from gpubench.engine.supervisor import RunOptions, Supervisor
+    from gpubench.engine.workers import WorkerOptions
+
+    block: dict[str, Json] = {"name": suite.name, "sha256": suite.sha256}
+    request = Request(cases, block, ("gpubench", *sys.argv[1:]), seed=seed, output=path, root=Path.cwd())
+    view = _View(quiet)
+    with Supervisor(RunOptions(WorkerOptions(device), seed), view.handle) as supervisor, _signals(supervisor), view:
+        finished = execute(request, supervisor, view.handle)
+    if finished.error is not None:
+        raise finished.error
+    if finished.interrupted:
+        raise KeyboardInterrupt
+    if finished.journal is not None:
+        raise DeviceError(f"The run stopped before its end: {finished.result.extra.get('stopped')}")
+    return finished

@@ -1,0 +1,300 @@
+"""`gpubench run`: measure suites on a device and record every sample."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gpubench.cli import output
+from gpubench.cli.options import (
+    Filters,
+    device_option,
+    filter_options,
+    json_file_option,
+    quiet_option,
+    split_commas,
+    suites_argument,
+)
+from gpubench.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from gpubench.engine.events import Event
+    from gpubench.engine.run import Finished
+    from gpubench.engine.supervisor import Supervisor
+    from gpubench.model import Case, Json
+    from gpubench.suite.expand import Suite
+    from gpubench.views.progress import ProgressView
+
+EPILOG = """\b
+Exit codes (the first that applies):
+  130  interrupted; what was measured is written, and --resume goes on
+  2    bad usage or input, no device, or a file that cannot be written
+  4    a kernel's answer is wrong
+  5    some case crashed, hung, ran out of memory, did not compile, or met a device error
+  0    everything else: ok, noisy, throttled, unsupported and skipped are no failures
+"""
+
+
+_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Read `0.5%` or `0.005`."""
+    del context, parameter
+    if value is None:
+        return None
+    try:
+        number = float(value[:-1]) / 100 if value.endswith("%") else float(value)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1:
+        raise click.BadParameter(f"{value!r} is no share between 0 and 100 %, such as 0.5% or 0.005")
+    return number
+
+
+def size(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """Read a number of bytes: `8G`, `512M` or `1000000`."""
+    del context, parameter
+    if value is None:
+        return None
+    text = value.upper().removesuffix("B").removesuffix("I")
+    unit = _UNITS.get(text[-1:], 1)
+    try:
+        number = int(float(text[:-1] if unit > 1 else text) * unit)
+    except (ValueError, OverflowError):
+        number = 0
+    if number <= 0:
+        raise click.BadParameter(f"{value!r} is no size such as 8G or 512M")
+    return number
+
+
+POSITIVE = click.FloatRange(min=0, min_open=True)
+
+
+@click.command(epilog=EPILOG)
+@suites_argument
+@device_option
+@filter_options
+@click.option("--peer", "peers", multiple=True, callback=split_commas, metavar="NAMES", help="Add these libraries.")
+@click.option("--rounds", type=click.IntRange(1, 1000), metavar="N", help="Rounds, each with fresh buffers.")
+@click.option("--min-samples", type=click.IntRange(1, 100_000), metavar="N", help="The fewest samples a contender.")
+@click.option("--max-noise", callback=share, metavar="SHARE", help="Sample until the median is known to this, as 0.5%.")
+@click.option("--time-limit", type=POSITIVE, metavar="S", help="Seconds of sampling a contender.")
+@click.option("--timeout", type=POSITIVE, metavar="S", help="Seconds after which a case is killed.")
+@click.option(
+    "--method", type=click.Choice(("cold", "hot", "graph")), help="With cold caches (as suites do), hot, or a graph."
+)
+@click.option(
+    "-o",
+    "--output",
+    "result_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where the result goes; without it, results/DEVICE/SUITE-TIME.json here.",
+)
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Go on with an unfinished run: its journal or result. Give the same suites and options again.",
+)
+@click.option(
+    "--retries", type=click.IntRange(0, 100), default=0, metavar="N", help="Repeat a contender that killed its worker."
+)
+@click.option(
+    "--stop-after",
+    type=click.IntRange(0),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Stop when N cases in a row kill their worker; 0 never stops.",
+)
+@click.option(
+    "--memory-limit",
+    callback=size,
+    metavar="SIZE",
+    help="Address space of the worker, as 8G. A GPU needs far more than its own memory.",
+)
+@click.option("--share-device", is_flag=True, help="Run even while another gpubench uses the device.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, metavar="N", help="Of the order in which contenders take turns."
+)
+@json_file_option
+@quiet_option
+def command(
+    suites: tuple[str, ...], filters: Filters, device: str, quiet: bool, json_file: Path | None, **given: Any
+) -> int:
+    """Measure the suites SUITE... on a device, check every answer, and record every sample.
+
+    A suite is a YAML file, or the name of one that comes with gpubench. Records are written to a journal beside the
+    result as they come, so that nothing measured is lost, whatever happens. Ctrl-C ends the run and keeps what is
+    there; a second one ends it at once.
+    """
+    from gpubench.engine.run import Request, execute, exit_code
+    from gpubench.engine.supervisor import RunOptions, Supervisor
+    from gpubench.engine.workers import WorkerOptions
+    from gpubench.suite.expand import load_suites
+
+    loaded = load_suites(suites)
+    request = Request(
+        cases=_cases(loaded, filters, given),
+        suite=_suite_block(loaded),
+        command=("gpubench", *sys.argv[1:]),
+        seed=given["seed"],
+        output=given["result_file"],
+        resume=given["resume"],
+        root=Path.cwd(),
+        share_device=given["share_device"],
+    )
+    options = RunOptions(
+        WorkerOptions(device, memory_limit=given["memory_limit"]), given["seed"], given["retries"], given["stop_after"]
+    )
+    view = _View(quiet)
+    with Supervisor(options, view.handle) as supervisor, _signals(supervisor), view:
+        finished = execute(request, supervisor, view.handle)
+    _show(finished, quiet, json_file)
+    if finished.error is not None:
+        raise finished.error
+    return exit_code(finished)
+
+
+def _cases(suites: Sequence[Suite], filters: Filters, given: dict[str, Any]) -> tuple[Case, ...]:
+    """Return the cases with what the command line adds and overrides, filtered."""
+    from gpubench.suite.filters import select
+
+    _require_peers(given["peers"])
+    changes = {
+        "rounds": given["rounds"],
+        "min_samples": given["min_samples"],
+        "max_noise": given["max_noise"],
+        "time_limit_s": given["time_limit"],
+        "timeout_s": given["timeout"],
+        "method": given["method"],
+    }
+    wanted = {name: value for name, value in changes.items() if value is not None}
+    cases = []
+    for suite in suites:
+        for case in suite.cases:
+            timing = replace(case.timing, **wanted)
+            timing = replace(timing, max_samples=max(timing.max_samples, timing.min_samples))
+            contenders = tuple(dict.fromkeys((*case.contenders, *given["peers"])))
+            cases.append(replace(case, timing=timing, contenders=contenders))
+    return select(
+        cases,
+        expression=filters.expression,
+        operators=filters.operators,
+        dtypes=filters.dtypes,
+        contenders=filters.contenders,
+    )
+
+
+def _require_peers(names: Sequence[str]) -> None:
+    from gpubench.peers import PEERS
+
+    for name in names:
+        if name not in PEERS:
+            known = ", ".join(PEERS) or "none in this version"
+            raise UsageError(f"--peer: there is no peer {name!r}; there are: {known}.")
+
+
+def _suite_block(suites: Sequence[Suite]) -> dict[str, Json]:
+    """Return the result's `suite` block; several suites are one, with a hash over theirs."""
+    import hashlib
+
+    if len(suites) == 1:
+        return {"name": suites[0].name, "sha256": suites[0].sha256}
+    joined = hashlib.sha256("\n".join(suite.sha256 for suite in suites).encode()).hexdigest()
+    parts = [{"name": suite.name, "sha256": suite.sha256} for suite in suites]
+    return {"name": "+".join(suite.name for suite in suites), "sha256": joined, "parts": parts}
+
+
+def _show(finished: Finished, quiet: bool, json_file: Path | None) -> None:
+    """Print what was asked for."""
+    from gpubench.results.write import dumps, replace_file
+    from gpubench.views.tables import results_table
+
+    if json_file is not None and str(json_file) == "-":
+        output.write(dumps(finished.result))
+    else:
+        if json_file is not None:
+            replace_file(json_file, dumps(finished.result).encode("ascii"))
+        if not quiet:
+            output.write(results_table(finished.result, output.look()))
+            output.report(f"Result: {finished.path}")
+    if finished.journal is not None:
+        output.report(f"The run is not complete. Go on with the same command and --resume {finished.journal}")
+
+
+class _View:
+    """Turns the engine's events into what the progress view shows. A view that fails never stops a run."""
+
+    def __init__(self, quiet: bool) -> None:
+        from gpubench.views.progress import progress_view
+
+        self._view: ProgressView | None = progress_view(output.console(stderr=True), quiet)
+
+    def __enter__(self) -> _View:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._view is not None:
+            self._guarded(self._view.stop)
+
+    def handle(self, event: Event) -> None:
+        """Show an event."""
+        from gpubench.engine import events
+
+        view = self._view
+        if view is None:
+            return
+        match event:
+            case events.RunStarted(records, resumed):
+                self._guarded(view.start, records - resumed)
+                if resumed:
+                    self._guarded(view.note, f"{resumed} of {records} records are there already")
+            case events.ContenderStarted(case, contender, stage):
+                self._guarded(view.working, case, contender or stage)
+            case events.RecordFinished(record):
+                self._guarded(view.finished, record)
+            case events.Note(message):
+                self._guarded(view.note, message)
+            case events.RunStopped(reason):
+                self._guarded(view.note, f"stopped: {reason}")
+            case events.WorkerRestarted():
+                pass  # the record of the contender at fault says why
+
+    def _guarded(self, call: Any, *arguments: Any) -> None:
+        try:
+            call(*arguments)
+        except (OSError, ValueError):  # nobody listens any more (a closed terminal): measure on
+            self._view = None
+
+
+@contextmanager
+def _signals(supervisor: Supervisor) -> Iterator[None]:
+    """Let the first SIGINT or SIGTERM (or a terminal that closes) end the run in good order, the second at once."""
+    seen = 0
+
+    def stop(number: int, frame: object) -> None:
+        nonlocal seen
+        del number, frame
+        seen += 1
+        supervisor.interrupt()
+        if seen > 1:
+            supervisor.kill()
+            os._exit(ExitCode.INTERRUPTED)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,173 @@
+"""A whole run: device, journal, supervisor and result file joined, and nothing printed. For commands that measure."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import gpubench
+from gpubench.engine.events import Event, Note, RunStarted
+from gpubench.engine.identity import device_key, kernels_sha256, plan_sha256
+from gpubench.engine.journal import Journal, Loaded, load, refuse_changes
+from gpubench.engine.lock import device_lock
+from gpubench.engine.supervisor import Outcome, Supervisor
+from gpubench.errors import ExitCode, GpubenchError, ResultFileError
+from gpubench.model import Case, Ceiling, Json, Record, ResultSet
+from gpubench.results.paths import JOURNAL_SUFFIX, default_path, journal_path, result_path
+from gpubench.results.records import ceiling_from_json
+from gpubench.results.strict import Node
+from gpubench.results.write import write
+
+FAILED = ("crashed", "timeout", "out_of_memory", "device_error", "compile_error")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to run. `suite` has name and sha256. `output` None: results/<device>/<suite>-<time>.json under `root`.
+
+    `resume` names an unfinished run by its journal or by its result file. `share_device`: run beside another run.
+    """
+
+    cases: Sequence[Case]
+    suite: Mapping[str, Json]
+    command: tuple[str, ...]
+    seed: int = 0
+    output: Path | None = None
+    resume: Path | None = None
+    root: Path = Path()
+    share_device: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run that is over. `path` holds the result; `journal` is left when the run can be resumed, else None."""
+
+    result: ResultSet
+    path: Path
+    journal: Path | None
+    interrupted: bool
+    error: GpubenchError | None
+
+
+def execute(request: Request, supervisor: Supervisor, on_event: Callable[[Event], None]) -> Finished:
+    """Run the cases and write the result file; records go to the journal as they come.
+
+    NoDeviceError without a device. ResultFileError when files cannot be written or a resumed run does not match.
+    """
+    identity: dict[str, Json] = {
+        "suite_sha256": str(request.suite.get("sha256")),
+        "kernels_sha256": kernels_sha256(),
+        "plan_sha256": plan_sha256(request.cases, request.seed),
+    }
+    loaded = _load(request, identity)
+    ceiling = None if loaded is None else _ceiling(loaded)
+    environment, ceiling = supervisor.open(ceiling)
+    identity["device"] = device_key(environment)
+    with contextlib.ExitStack() as stack:
+        if environment["device"]["kind"] == "cuda" and not request.share_device:
+            stack.enter_context(device_lock(identity["device"]))
+        created = _now()
+        if loaded is None:
+            path = request.output or default_path(
+                str(request.suite.get("name")), environment["device"]["name"], created, request.root
+            )
+            header = {**identity, "created": created, "command": list(request.command), "environment": environment}
+            header["ceiling"] = asdict(ceiling)
+            journal = Journal.create(journal_path(path), header)
+        else:
+            journal_file, path = _places(request)
+            refuse_changes(journal_file, loaded.header, identity)
+            journal = Journal.reopen(journal_file, loaded)
+            created = str(loaded.header.get("created") or created)
+            if loaded.torn:
+                on_event(Note(f"{journal_file}: the last line was cut short ({loaded.torn} bytes) and is dropped"))
+        stack.enter_context(journal)
+        return _run(request, supervisor, on_event, journal, path, created, environment, ceiling, loaded)
+
+
+def _run(
+    request: Request,
+    supervisor: Supervisor,
+    on_event: Callable[[Event], None],
+    journal: Journal,
+    path: Path,
+    created: str,
+    environment: dict[str, Json],
+    ceiling: Ceiling,
+    loaded: Loaded | None,
+) -> Finished:
+    done: tuple[Record, ...] = () if loaded is None else loaded.records
+    total = sum(len(dict.fromkeys(case.contenders)) for case in request.cases)
+    on_event(RunStarted(total, len(done), environment, ceiling))
+    outcome = supervisor.run(request.cases, journal.append, done)
+    result = ResultSet(
+        gpubench=gpubench.__version__,
+        created=created,
+        command=request.command,
+        suite=request.suite,
+        environment=environment,
+        ceiling=ceiling,
+        records=outcome.records,
+        extra=_extra(outcome, resumed=len(done) if loaded is not None else None),
+    )
+    try:
+        write(result, path)
+    except ResultFileError as error:
+        raise ResultFileError(f"{error}\nNothing is lost: go on with --resume {journal.path}") from error
+    complete = outcome.stopped is None
+    if complete:
+        journal.remove()
+    return Finished(result, path, None if complete else journal.path, outcome.interrupted, outcome.error)
+
+
+def _extra(outcome: Outcome, resumed: int | None) -> dict[str, Json]:
+    extra: dict[str, Json] = {"timings": outcome.seconds, "workers": outcome.workers}
+    if outcome.stopped is not None:
+        extra["stopped"] = outcome.stopped
+    if resumed is not None:
+        extra["resumed_records"] = resumed
+    return extra
+
+
+def _load(request: Request, identity: Mapping[str, Json]) -> Loaded | None:
+    """Read the journal of a run to be resumed, and refuse early what has changed."""
+    if request.resume is None:
+        return None
+    journal, _ = _places(request)
+    if not journal.exists() and request.resume.exists():
+        raise ResultFileError(f"{request.resume}: this run is complete; there is nothing to resume.")
+    loaded = load(journal)
+    refuse_changes(journal, loaded.header, {**identity, "device": loaded.header["device"]})
+    return loaded
+
+
+def _places(request: Request) -> tuple[Path, Path]:
+    """Return journal and result of the run to be resumed; -o wins for the result."""
+    assert request.resume is not None
+    named = request.resume
+    if named.name.endswith(JOURNAL_SUFFIX):
+        return named, request.output or result_path(named)
+    return journal_path(named), request.output or named
+
+
+def _ceiling(loaded: Loaded) -> Ceiling:
+    return ceiling_from_json(Node(loaded.header.get("ceiling") or {}, "journal", "ceiling"))
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def exit_code(finished: Finished) -> ExitCode:
+    """Return the exit code of a run: interrupted before wrong answers before failures."""
+    if finished.interrupted:
+        return ExitCode.INTERRUPTED
+    statuses = {record.status for record in finished.result.records}
+    if "wrong" in statuses:
+        return ExitCode.WRONG_ANSWER
+    if statuses & set(FAILED):
+        return ExitCode.FAILED_CASE
+    return ExitCode.FINE

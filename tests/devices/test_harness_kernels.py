@@ -1,0 +1,28 @@
+"""The harness's own kernels compile, without a GPU."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+import pytest
+
+from gpubench.devices.ceiling import UNROLLS
+from gpubench.kernels import CompiledKernel, Request, compile_many
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or importlib.util.find_spec("cupy_backends") is None, reason="NVRTC is not installed"
+)
+CLOCK = [("harness/clock.cu", f"gpubench::harness::{name}") for name in ("blocker", "stamp", "one_element")]
+CEILING = [
+    ("harness/ceiling.cu", f"gpubench::harness::{name}<{n}>") for name in ("copy", "read", "fill") for n in UNROLLS
+]
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_120"])
+def test_every_instance_compiles_without_spills(arch: str) -> None:
+    """A spill would add memory traffic of the harness itself."""
+    outcomes = compile_many([Request(source, kernel, arch) for source, kernel in CLOCK + CEILING])
+    for outcome in outcomes:
+        assert isinstance(outcome, CompiledKernel), outcome
+        assert outcome.resources.spill_bytes == 0

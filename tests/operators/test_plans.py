@@ -1,0 +1,148 @@
+"""The naive plans: arguments by the kernels' signatures, the same elements after coalescing, nothing for no work."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpubench.dtypes import NAMES
+from gpubench.layout import view
+from gpubench.model import Pointer, Value
+from gpubench.operators import OPERATORS
+from gpubench.operators.coalesce import coalesce
+from gpubench.operators.packing import float64, int32, int64, scalar, strided
+from tests.operators.cases import DEVICE, layouts, make_case, shapes
+
+
+def plan_of(name: str, dtype: str, **params: Any) -> Any:
+    """Return the plan of the naive variant."""
+    problem = OPERATORS[name].problem(make_case(name, dtype, **params))
+    naive = OPERATORS[name].variants[0]
+    assert naive.refuses(problem, DEVICE) is None
+    return naive.plan(problem, DEVICE)
+
+
+def arguments(launch: Any) -> list[Any]:
+    """Operand names for pointers; byte counts of what is passed by value."""
+    return [one.operand if isinstance(one, Pointer) else len(one.data) for one in launch.arguments]
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_coalescing_keeps_every_offset_in_order(data: st.DataObject) -> None:
+    """Row-major walks over the merged dims meet the same offsets, for two operands at once."""
+    shape = data.draw(shapes(5, 4))
+    one, other = (view(shape, data.draw(layouts(shape))) for _ in range(2))
+    sizes, strides = coalesce(shape, one.strides, other.strides)
+    assert len(sizes) <= len(shape)
+    assert 1 not in sizes
+    for original, merged in zip((one.strides, other.strides), strides, strict=True):
+        walked = [sum(i * s for i, s in zip(at, merged, strict=True)) for at in np.ndindex(sizes)]
+        assert walked == [sum(i * s for i, s in zip(at, original, strict=True)) for at in np.ndindex(shape)]
+
+
+def test_a_contiguous_tensor_has_one_dim() -> None:
+    """Merging is complete, also across dims of size 1; a scalar has none."""
+    assert coalesce((4, 1, 5, 6), view((4, 1, 5, 6)).strides) == ((120,), ((1,),))
+    assert coalesce((), ()) == ((), ((),))
+
+
+def test_values_have_the_layout_of_c() -> None:
+    """Strided is 136 bytes: int, padding, eight sizes, eight strides; numpy scalars pack as themselves."""
+    packed = strided((3, 4), (8, 1)).data
+    assert struct.unpack("<ii8q8q", packed) == (2, 0, 3, 4, 1, 1, 1, 1, 1, 1, 8, 1, 0, 0, 0, 0, 0, 0)
+    assert scalar(np.int64(3)) == int64(3) == Value(b"\x03" + bytes(7))
+    assert int32(-1) == Value(b"\xff" * 4)
+    assert float64(1.5) == scalar(np.float64(1.5))
+    with pytest.raises(ValueError, match="9 dims"):
+        strided((2,) * 9, (1,) * 9)
+
+
+def test_arguments_follow_the_kernels_signatures() -> None:
+    """Pointers and by-value structs of each naive kernel, in order."""
+    (launch,) = plan_of("cumsum", "int8", shape=[3, 4], dim=0).steps
+    assert launch.kernel == "gpubench::cumsum::naive<signed char, long long>"
+    assert arguments(launch) == ["x", "y", 136, 136, 8, 8, 8, 8]
+    assert [struct.unpack("<q", one.data)[0] for one in launch.arguments[4:]] == [4, 3, 4, 4]
+    (launch,) = plan_of("sum", "float16", shape=[3, 4], dim=0).steps
+    assert launch.kernel == "gpubench::sum::naive<gpubench::half, gpubench::half>"
+    assert arguments(launch) == ["x", "y", 136, 136, 136, 8, 8]
+    (launch,) = plan_of("elementwise", "bfloat16", function="add", shape=[3, 4]).steps
+    types = "gpubench::functions::add, float, gpubench::bfloat16, gpubench::bfloat16, gpubench::bfloat16"
+    assert launch.kernel == f"gpubench::elementwise::naive2<{types}>"
+    assert arguments(launch) == ["y", "a", "b", 136, 136, 136, 8, 8, 8]
+    (launch,) = plan_of("index_add", "float32", shape=[3, 4], indices=7, index_dtype="int32", alpha=0.5).steps
+    assert launch.kernel == "gpubench::index_add::naive<float, int>"
+    assert arguments(launch) == ["destination", "source", "index", 136, 136, 8, 8, 8, 8, 8, 8, 8]
+    assert [struct.unpack("<q", one.data)[0] for one in launch.arguments[5:11]] == [7, 4, 4, 4, 1, 3]
+    assert launch.arguments[11] == float64(0.5)
+
+
+def test_no_work_is_no_launch_but_an_empty_sum_is_written() -> None:
+    """Nothing is launched for an empty output; the zeros of an empty sum need their launch."""
+    assert plan_of("cumsum", "float32", shape=[3, 0]).steps == ()
+    assert plan_of("elementwise", "float32", function="neg", shape=[0]).steps == ()
+    assert plan_of("index_add", "float32", shape=[3, 4], indices=0).steps == ()
+    assert plan_of("sum", "float32", shape=[0, 3], dim=1).steps == ()
+    (launch,) = plan_of("sum", "float32", shape=[0, 3], dim=0).steps
+    assert launch.grid == (1, 1, 1)
+
+
+def test_the_grid_stays_within_what_the_device_holds() -> None:
+    """A block for each 256 items, at most 32 an SM, also beyond 2^31 items."""
+    (launch,) = plan_of("elementwise", "uint8", function="neg", shape=[2**16, 2**16]).steps
+    assert (launch.grid, launch.block) == ((32 * 132, 1, 1), (256, 1, 1))
+    (launch,) = plan_of("elementwise", "uint8", function="neg", shape=[257]).steps
+    assert launch.grid == (2, 1, 1)
+
+
+def test_more_dims_than_the_kernel_holds_are_refused() -> None:
+    """Nine dims that cannot be merged are refused with the reason; a contiguous tensor of nine dims is one dim."""
+    shape = [2] * 9
+    order = [8, 7, 6, 5, 4, 3, 2, 1, 0]
+    problem = OPERATORS["elementwise"].problem(
+        make_case("elementwise", "float32", function="neg", shape=shape, layout={"permute": order})
+    )
+    reason = OPERATORS["elementwise"].variants[0].refuses(problem, DEVICE)
+    assert reason is not None
+    assert "9 dims" in reason
+    assert len(plan_of("elementwise", "float32", function="neg", shape=shape).steps) == 1
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_every_dtype_has_instances_and_plans_use_them(name: str) -> None:
+    """What is compiled ahead covers the plain case of each dtype."""
+    extra: dict[str, dict[str, Any]] = {"elementwise": {"function": "mul"}, "index_add": {"indices": 3}}
+    for dtype in NAMES:
+        kernels = {kernel for _, kernel in OPERATORS[name].variants[0].instances(dtype)}
+        (launch,) = plan_of(name, dtype, shape=[2, 3], **extra.get(name, {})).steps
+        assert launch.kernel in kernels
+
+
+def test_auto_is_a_variant_that_takes_the_problem() -> None:
+    """`choose` never gives one that refuses."""
+    for name, params in (
+        ("cumsum", {}),
+        ("sum", {}),
+        ("elementwise", {"function": "exp"}),
+        ("index_add", {"indices": 9}),
+    ):
+        problem = OPERATORS[name].problem(make_case(name, "float32", shape=[64, 65], **params))
+        chosen = OPERATORS[name].choose(problem, DEVICE)
+        assert chosen in OPERATORS[name].variants
+        assert chosen.refuses(problem, DEVICE) is None
+
+
+def test_accuracy_counts_the_longest_path() -> None:
+    """A line's length, a sum's terms, an index's duplicates; in the accumulator's dtype."""
+    assert plan_of("cumsum", "bfloat16", shape=[3, 400], dim=1).accuracy.additions == 400
+    summed = plan_of("sum", "float16", shape=[3, 400], dim=[0, 1]).accuracy
+    assert (summed.additions, summed.accumulator) == (math.prod((3, 400)), "float32")
+    added = plan_of("index_add", "float16", shape=[3, 4], indices=70, pattern="same").accuracy
+    assert (added.additions, added.accumulator) == (72, "float16")
