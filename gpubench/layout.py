@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -99,31 +98,3 @@ def view(shape: tuple[int, ...], layout: Layout | None = None) -> View:
     if math.prod(shape) > 0:
         extent = 1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
     return View(shape, tuple(strides), layout.offset, layout.offset + extent)
-
-
-def layout_to_json(layout: Layout) -> dict[str, Any]:
-    """Return the plain JSON form of a layout: the fields that differ from the default, so `{}` is contiguous."""
-    json: dict[str, Any] = {}
-    if layout.permute is not None:
-        json["permute"] = list(layout.permute)
-    if layout.step != 1:
-        json["step"] = layout.step
-    if layout.expand:
-        json["expand"] = list(layout.expand)
-    if layout.offset:
-        json["offset"] = layout.offset
-    return json
-
-
-def layout_from_json(json: Mapping[str, Any]) -> Layout:
-    """Return the layout of its plain JSON form (the inverse of `layout_to_json`). ValueError for an unknown field."""
-    unknown = sorted(set(json) - {"permute", "step", "expand", "offset"})
-    if unknown:
-        raise ValueError(f"unknown layout fields: {', '.join(unknown)}")
-    permute = json.get("permute")
-    return Layout(
-        permute=None if permute is None else tuple(permute),
-        step=json.get("step", 1),
-        expand=tuple(json.get("expand", ())),
-        offset=json.get("offset", 0),
-    )

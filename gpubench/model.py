@@ -222,11 +222,30 @@ class DeviceInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Traced:
+    """What CUPTI saw of one run: (name, duration in microseconds) of each kernel, memset and copy, in order, and the
+    time from the first one's start to the last one's end.
+    """
+
+    launches: tuple[tuple[str, float], ...]
+    span_us: float
+
+    @property
+    def sum_us(self) -> float:
+        """The durations together, without what lies between launches."""
+        return sum(us for _, us in self.launches)
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
-    """One timed run. `sm_mhz` is the SM clock meanwhile (delta clock64 / delta globaltimer), None where unknown."""
+    """One timed run. `sm_mhz` is the SM clock meanwhile (delta clock64 / delta globaltimer), None where unknown.
+
+    `traced` is there when the clock was CUPTI's; `us` is then its span.
+    """
 
     us: float
     sm_mhz: float | None = None
+    traced: Traced | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +286,7 @@ class KernelResources:
     kernel: str
     cubin_sha256: str
     registers: int
-    spill_bytes: int
+    spill_bytes: int | None
     shared_bytes: int
     stack_bytes: int = 0
     occupancy: float | None = None

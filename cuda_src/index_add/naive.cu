@@ -4,24 +4,12 @@
 // to the destination. Threads of a warp take neighbouring elements of one slice, so the index is shared by most of them
 // and a contiguous slice is read and added contiguously. Equal indices meet in the atomic unit; the order of additions,
 // and so the rounding of floats, differs from run to run. The first rung of the ladder: every shape, dtype and layout.
-#include "gpubench/arithmetic.cuh"
 #include "gpubench/atomics.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/strided.cuh"
+#include "index_add/scaled.cuh"
 
 namespace gpubench::index_add {
-
-// alpha times a value: in the accumulator, rounded to T; both parts of a complex number are scaled.
-template <class T>
-GPUBENCH_DEVICE T scaled(T value, double alpha) {
-    if constexpr (is_complex<T>) {
-        const real_t<T> scale = static_cast<real_t<T>>(alpha);
-        return T{value.real * scale, value.imag * scale};
-    } else {
-        using Accumulator = accumulator_t<T>;
-        return convert<T>(multiply(convert<Accumulator>(value), convert<Accumulator>(alpha)));
-    }
-}
 
 // slice_destination, slice_source: the shape without the indexed dim; the steps are strides of that dim and of the
 // index. An index outside 0 .. size - 1 is left out: the host reports it, and memory stays whole.

@@ -1,8 +1,8 @@
 """The hierarchical bootstrap of a mean of round medians: drawn, and in closed form.
 
-Rounds are drawn with replacement, then samples within each drawn round. The comparison uses the closed form of its
-variance (through `rounds.bootstrap_weights`) with the corrections that few rounds need; the drawn form is the yardstick
-that the tests and `gpubench.analysis.simulation` hold it against.
+Rounds are drawn with replacement, then samples within each drawn round. This is the yardstick that the tests and
+`gpubench.analysis.simulation` hold the comparison's interval against: it is right for many rounds, and too narrow for
+the few that a run has (docs/statistics.md).
 """
 
 from __future__ import annotations

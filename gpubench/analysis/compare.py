@@ -82,7 +82,7 @@ def _without_host(picked: list[Pair], options: Options) -> tuple[list[Pair], lis
     kept = [pair for pair in picked if pair.either.contender not in HOST_CONTENDERS]
     if options.host or not kept or len(kept) == len(picked) or options.selection.b is not None:
         return picked, []
-    return kept, [f"{len(picked) - len(kept)} pairs of numpy are left out: its times are the host's"]
+    return kept, [f"numpy is left out ({len(picked) - len(kept)} of {len(picked)} pairs): its times are the host's"]
 
 
 def _refuse(why: Sequence[str]) -> NoReturn:

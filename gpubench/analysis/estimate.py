@@ -50,8 +50,21 @@ def unpaired(old: Side, new: Side, group: Array, drift: float = RUN_DRIFT) -> Ch
     pooled = np.maximum((old.squares + new.squares) / (a + b - 2), (old.within + new.within) / 2)
     moderated = moderate(pooled, freedom, group)
     welch = old.squares / (a * (a - 1.0)) + new.squares / (b * (b - 1.0))
-    variance = np.maximum(moderated.variance * (1.0 / a + 1.0 / b), welch) + 2 * drift**2
-    return _change(new.mean - old.mean, variance, np.where(enough, moderated.freedom, 0.0))
+    estimated = np.maximum(moderated.variance * (1.0 / a + 1.0 / b), welch)
+    variance, freedom = with_known(estimated, np.where(enough, moderated.freedom, 0.0), 2 * drift**2)
+    return _change(new.mean - old.mean, variance, freedom)
+
+
+def with_known(estimated: Array, freedom: Array, known: float) -> tuple[Array, Array]:
+    """Return the sum of an estimated variance and a known one, and its degrees of freedom (Satterthwaite), (pairs,).
+
+    The share of the estimated part is taken from the pair where it is largest: a pair's own share would be small just
+    when its rounds lie close together by chance, and would then promise more than is known.
+    """
+    total = estimated + known
+    share = np.divide(estimated, total, out=np.ones_like(total), where=total > 0)
+    largest = float(share[freedom > 0].max(initial=1e-3))
+    return total, np.minimum(freedom / largest**2, 1e6)
 
 
 def paired(difference: Side, group: Array) -> Change:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpubench.analysis.estimate import RUN_DRIFT
+from gpubench.analysis.estimate import RUN_DRIFT, with_known
 from gpubench.analysis.power import noise_floor
 from gpubench.analysis.rounds import Side
 from gpubench.analysis.variance import moderate
@@ -37,11 +37,12 @@ def floors(runs: Sequence[Side], group: Array, alpha: float) -> Array:
     freedom = np.where(usable, np.maximum(rounds - 1, 0).sum(axis=0), 0)
     per_run = np.where(usable, rounds.sum(axis=0) / np.maximum((rounds > 0).sum(axis=0), 1), 2.0)
     moderated = moderate(np.maximum(squares / np.maximum(freedom, 1), within), freedom, group)
-    inside = moderated.variance / per_run + RUN_DRIFT**2
+    inside = moderated.variance / per_run
     own = np.maximum(np.rint(2 * (per_run - 1)), 1)
     test_freedom = np.where(usable, own + moderated.freedom - freedom, 0.0)
-    pairs = max(int(usable.sum()), 1)
-    return noise_floor(np.sqrt(2 * np.maximum(between, inside)), test_freedom, own, alpha, pairs)
+    estimated = 2 * np.maximum(between - RUN_DRIFT**2, inside)
+    variance, test_freedom = with_known(estimated, test_freedom, 2 * RUN_DRIFT**2)
+    return noise_floor(np.sqrt(variance), test_freedom, own, estimated / variance, alpha, max(int(usable.sum()), 1))
 
 
 def _between_runs(runs: Sequence[Side], group: Array) -> Array:

@@ -25,7 +25,8 @@ def timed_row(timed: Timed, number: int, rule: Rule, listed: Sequence[Difference
     if few:
         said.insert(0, few)
     elif estimate is not None and estimate.threshold > rule.threshold:
-        said.append(f"threshold {100 * estimate.threshold:.2g} % (its own noise floor)")
+        cause = "its own noise floor" if timed.floor[number] >= estimate.threshold else "one step of the clock"
+        said.append(f"threshold {100 * estimate.threshold:.2g} % ({cause})")
     if not few and old is not new and reasons.same_code(old, new):
         verdict, sentence = _same_code(pair, verdict, estimate, rule, listed)
         said.insert(0, sentence)

@@ -27,8 +27,8 @@ class Timed:
     """Pairs, all timed on both sides, and what their times say. Arrays have the shape (pairs,).
 
     `old`, `new`: summaries of the sides. `few`: why a pair has too few samples, None when it has enough. `change`,
-    `p`, `q`, `threshold`, `verdict`: the outcome. Pairs that are not `picked` help to learn how much rounds vary, but
-    are neither tested nor counted in the correction for many pairs.
+    `p`, `q`, `floor`, `threshold`, `verdict`: the outcome. Pairs that are not `picked` help to learn how much rounds
+    vary, but are neither tested nor counted in the correction for many pairs.
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class Timed:
         else:
             self.change = unpaired(self.old, self.new, group, drift)
         self._test(rounds, np.asarray(picked, dtype=bool), rule)
-        floor = np.asarray([0.0 if interleaved else _floor(one, floors) for one in pairs], dtype=np.float64)
-        self.threshold = thresholds(rule, floor, np.exp(np.minimum(self.old.mean, self.new.mean)))
+        self.floor = np.asarray([0.0 if interleaved else _floor(one, floors) for one in pairs], dtype=np.float64)
+        self.threshold = thresholds(rule, self.floor, np.exp(np.minimum(self.old.mean, self.new.mean)))
         calls = judge(self.change, self.q, self.threshold, rule.alpha)
         self.verdict = [CALLED[2 if few else int(call)] for few, call in zip(self.few, calls, strict=True)]
 

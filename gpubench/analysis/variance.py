@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 LEAST_CASES = 8
 """With fewer cases of a contender than this nothing is learned from the others: each case stands for itself."""
 
+MOST_TRUST = 2.0
+"""The other cases count at most so many times as much as the case itself. Without this bound and with 2 rounds, a suite
+of calm cases with one wild one in ten fails 5 % of its gates instead of 0.1 %; it costs a tenth of the noise floor."""
+
 SMALLEST_SHARE = 1e-5
 """Variances under this share of the median one count as this much in the fit: constant samples have no logarithm."""
 
@@ -46,7 +50,8 @@ def moderate(variance: Array, freedom: Array, group: Array) -> Moderated:
             continue
         own, own_freedom = variance[members], freedom[members].astype(np.float64)
         used[members] = np.maximum(own, typical(own, own_freedom))
-        total[members] = np.minimum(own_freedom + prior_freedom(own, own_freedom), own_freedom.sum())
+        prior = np.minimum(prior_freedom(own, own_freedom), MOST_TRUST * own_freedom)
+        total[members] = np.minimum(own_freedom + prior, own_freedom.sum())
     return Moderated(used, total)
 
 

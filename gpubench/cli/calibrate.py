@@ -13,7 +13,7 @@ import click
 from gpubench.cli import output
 from gpubench.cli.comparing import rule_options
 from gpubench.cli.options import Filters, device_option, filter_options, quiet_option, suites_argument
-from gpubench.errors import ExitCode
+from gpubench.errors import ComparisonError, ExitCode
 
 if TYPE_CHECKING:
     from gpubench.model import Json, Record
@@ -71,14 +71,22 @@ def command(
                 output.report(f"run {number + 1} of {runs}")
             path = Path(folder) / f"run-{number}.json"
             finished.append(measure(cases, loaded, device, number, quiet, path))
-    result, comparisons = calibrate([one.result for one in finished], Rule(threshold, alpha), _summary)
+    codes = {exit_code(one) for one in finished}
+    code = next((one for one in (ExitCode.WRONG_ANSWER, ExitCode.FAILED_CASE) if one in codes), ExitCode.FINE)
+    try:
+        result, comparisons = calibrate([one.result for one in finished], Rule(threshold, alpha), _summary)
+    except ComparisonError as error:
+        if code == ExitCode.FINE:
+            raise
+        output.report(f"gpubench: {error}")
+        return code
     name = result.environment["device"]["name"]
     place = result_file or default_path(str(result.suite.get("name")), name, result.created, Path.cwd())
     write(result, place)
     if not quiet:
         output.write(calibration_text(result.extra[KEY], comparisons, output.look()))
         output.report(f"Result: {place}")
-    return max((exit_code(one) for one in finished), default=ExitCode.FINE)
+    return code
 
 
 def _summary(record: Record) -> Mapping[str, Json] | None:

@@ -89,9 +89,7 @@ def command(
     return tally.finish(len(specs))
 
 
-def _specs(
-    device: str, schedules: Sequence[str], build: str, max_elements: int | None
-) -> list[tuple[str, str]]:
+def _specs(device: str, schedules: Sequence[str], build: str, max_elements: int | None) -> list[tuple[str, str]]:
     """Return (label, device spec) of every pass. UsageError for options that only the host device has."""
     if device.partition(":")[0] != "host":
         if schedules or build != "checked" or max_elements:
@@ -150,11 +148,11 @@ class _Tally:
         began = time.monotonic()
         seen: Counter[str] = Counter()
         spawn = _sanitized_worker if sanitize else WorkerProcess
-        supervisor = Supervisor(RunOptions(WorkerOptions(spec), stop_after=0), lambda event: watch(event), spawn)
 
         def watch(event: Event) -> None:
             self._watch(event, label, seen, supervisor)
 
+        supervisor = Supervisor(RunOptions(WorkerOptions(spec), stop_after=0), watch, spawn)
         with supervisor, _signals(supervisor):
             supervisor.open(Ceiling())
             outcome = supervisor.run(cases)
@@ -219,7 +217,7 @@ def _sanitizer_lines(message: str) -> list[str]:
     return [line.strip() for line in lines if any(word in line for word in keep)] + [one.strip() for one in frames[:4]]
 
 
-# --- AddressSanitizer ----------------------------------------------------------------------------------------------------
+# --- AddressSanitizer ------------------------------------------------------------------------------------------------
 
 
 def _sanitized_worker() -> WorkerProcess:

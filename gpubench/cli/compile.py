@@ -154,7 +154,7 @@ def _cells(item: Item, outcome: CompiledKernel | CompileError) -> tuple[str, ...
         return (*place, "", "", "", "", "compile_error")
     used = outcome.resources
     figures = (used.registers, used.spill_bytes, used.stack_bytes, used.shared_bytes)
-    return (*place, *map(str, figures), used.cubin_sha256[:12])
+    return (*place, *("?" if figure is None else str(figure) for figure in figures), used.cubin_sha256[:12])
 
 
 def _print_table(items: Sequence[Item], outcomes: Sequence[CompiledKernel | CompileError]) -> None:

@@ -102,7 +102,7 @@ def _print(heading: Row, rows: Sequence[Row], right: Sequence[int] = ()) -> None
 
     view = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column, name in enumerate(heading):
-        view.add_column(name, justify="right" if column in right else "left", no_wrap=column in right)
+        view.add_column(name, justify="right" if column in right else "left", no_wrap=column in right, overflow="fold")
     for row in rows:
         view.add_row(*(Text(cell) for cell in row))
     output.console().print(view)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gpubench.engine.events import Event
     from gpubench.engine.run import Finished
     from gpubench.engine.supervisor import Supervisor
-    from gpubench.model import Case, Json
+    from gpubench.model import Case
     from gpubench.suite.expand import Suite
     from gpubench.views.progress import ProgressView
 
@@ -146,7 +146,7 @@ def command(
     loaded = load_suites(suites)
     request = Request(
         cases=_cases(loaded, filters, given),
-        suite=_suite_block(loaded),
+        suite={"name": loaded.name, "sha256": loaded.sha256},
         command=("gpubench", *sys.argv[1:]),
         seed=given["seed"],
         output=given["result_file"],
@@ -166,7 +166,7 @@ def command(
     return exit_code(finished)
 
 
-def _cases(suites: Sequence[Suite], filters: Filters, given: dict[str, Any]) -> tuple[Case, ...]:
+def _cases(suite: Suite, filters: Filters, given: dict[str, Any]) -> tuple[Case, ...]:
     """Return the cases with what the command line adds and overrides, filtered."""
     from gpubench.suite.filters import select
 
@@ -181,12 +181,11 @@ def _cases(suites: Sequence[Suite], filters: Filters, given: dict[str, Any]) -> 
     }
     wanted = {name: value for name, value in changes.items() if value is not None}
     cases = []
-    for suite in suites:
-        for case in suite.cases:
-            timing = replace(case.timing, **wanted)
-            timing = replace(timing, max_samples=max(timing.max_samples, timing.min_samples))
-            contenders = tuple(dict.fromkeys((*case.contenders, *given["peers"])))
-            cases.append(replace(case, timing=timing, contenders=contenders))
+    for case in suite.cases:
+        timing = replace(case.timing, **wanted)
+        timing = replace(timing, max_samples=max(timing.max_samples, timing.min_samples))
+        contenders = tuple(dict.fromkeys((*case.contenders, *given["peers"])))
+        cases.append(replace(case, timing=timing, contenders=contenders))
     return select(
         cases,
         expression=filters.expression,
@@ -203,17 +202,6 @@ def _require_peers(names: Sequence[str]) -> None:
         if name not in PEERS:
             known = ", ".join(PEERS) or "none in this version"
             raise UsageError(f"--peer: there is no peer {name!r}; there are: {known}.")
-
-
-def _suite_block(suites: Sequence[Suite]) -> dict[str, Json]:
-    """Return the result's `suite` block; several suites are one, with a hash over theirs."""
-    import hashlib
-
-    if len(suites) == 1:
-        return {"name": suites[0].name, "sha256": suites[0].sha256}
-    joined = hashlib.sha256("\n".join(suite.sha256 for suite in suites).encode()).hexdigest()
-    parts = [{"name": suite.name, "sha256": suite.sha256} for suite in suites]
-    return {"name": "+".join(suite.name for suite in suites), "sha256": joined, "parts": parts}
 
 
 def _show(finished: Finished, quiet: bool, json_file: Path | None) -> None:

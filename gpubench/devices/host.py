@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -18,7 +19,7 @@ from gpubench.devices import Listed
 from gpubench.devices.base import Buffer, Executable
 from gpubench.devices.host_compiler import Build, find_compiler
 from gpubench.devices.host_info import LARGEST_ELEMENTS, available_bytes, host_info
-from gpubench.devices.host_library import ORDERS, BoundLaunch, KernelLibrary, Runtime, Schedule, runtime
+from gpubench.devices.host_library import FORWARD, ORDERS, BoundLaunch, KernelLibrary, Runtime, Schedule, runtime
 from gpubench.devices.host_memory import HostBuffer, measure_ceiling
 from gpubench.errors import DeviceError, UsageError
 from gpubench.kernels.sources import tree_of
@@ -42,14 +43,20 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, np.dtype[Any]]
 
+INSTANCES_A_LIBRARY = 16
+"""Kernel instances compiled together: reading the headers costs as much as two or three of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How kernels are built and run. `build`: fast, checked (every access of the kernel is examined) or sanitize
-    (AddressSanitizer, which must be loaded into the process when it starts). `workers`: OS threads that share the blocks
-    of a launch, where they do not wait for each other. `largest`: elements of an operand beyond which a case is skipped."""
+    """How kernels are built and run.
 
-    schedule: Schedule = Schedule()
+    build: fast, checked (every access of the kernel is examined) or sanitize (AddressSanitizer, which must be loaded
+    into the process when it starts). workers: OS threads that share the blocks of a launch, where they do not wait for
+    each other. largest: elements of an operand beyond which the engine skips a case.
+    """
+
+    schedule: Schedule = FORWARD
     build: Build = "fast"
     workers: int = 1
     largest: int = LARGEST_ELEMENTS
@@ -68,7 +75,7 @@ def parse_schedule(text: str) -> Schedule:
 
 
 def parse_options(argument: str) -> Options:
-    """Read `schedule=...,build=...,workers=N,largest=N`, each of which may be left out. UsageError for anything else."""
+    """Read `schedule=...,build=...,workers=N,largest=N`, each of which may be left out. UsageError otherwise."""
     found: dict[str, Any] = {"workers": os.cpu_count() or 1}
     for part in filter(None, argument.split(",")):
         name, _, value = part.partition("=")
@@ -149,12 +156,17 @@ class HostDevice:
         for launch in launches:
             if (launch.source, launch.kernel) not in self._libraries:
                 missing.setdefault(launch.source, {})[launch.kernel] = None
-        with ThreadPoolExecutor(max_workers=max(1, min(len(missing), os.cpu_count() or 1))) as pool:
-            made = pool.map(
-                lambda item: KernelLibrary(self._path(item[0]), tuple(item[1]), self.options.build), missing.items()
-            )
-            for source, library in zip(missing, made, strict=True):
-                self._libraries.update({(source, kernel): library for kernel in library.kernels})
+        jobs = [
+            (source, tuple(kernels)[at : at + INSTANCES_A_LIBRARY])
+            for source, kernels in missing.items()
+            for at in range(0, len(kernels), INSTANCES_A_LIBRARY)
+        ]
+        if not jobs:
+            return
+        with ThreadPoolExecutor(max_workers=min(len(jobs), os.cpu_count() or 1)) as pool:
+            made = pool.map(lambda job: KernelLibrary(self._path(job[0]), job[1], self.options.build), jobs)
+            for (source, kernels), library in zip(jobs, made, strict=True):
+                self._libraries.update({(source, kernel): library for kernel in kernels})
 
     def _path(self, source: str) -> Path:
         for folder in self._sources:
@@ -178,8 +190,7 @@ class HostDevice:
 
         for step in plan.steps:
             if isinstance(step, Memset):
-                start, value, size = address_of(step.target), step.value, step.size
-                steps.append(lambda start=start, value=value, size=size: _set(start, value, size))
+                steps.append(partial(_set, address_of(step.target), step.value, step.size))
                 continue
             self._check_launch(step)
             library = self._libraries[step.source, step.kernel]
@@ -188,9 +199,12 @@ class HostDevice:
                 for argument in step.arguments
             ]
             bound = BoundLaunch(step, library, packed)
-            steps.append(lambda bound=bound: bound.run(self.options.schedule, self.options.workers, names))
+            steps.append(partial(self._run, bound, names))
             resources.append(KernelResources(step.kernel, library.sha256, 0, 0, step.shared_bytes))
         return HostExecutable(steps, tuple(resources))
+
+    def _run(self, bound: BoundLaunch, names: Mapping[int, str]) -> None:
+        bound.run(self.options.schedule, self.options.workers, names)
 
     def _check_launch(self, launch: Launch) -> None:
         """Refuse what a GPU would refuse."""
@@ -227,7 +241,7 @@ class HostDevice:
         """Nothing is ever under way."""
 
     def ceiling(self) -> Ceiling:
-        """Measure the rates of this machine's own memory, by numpy on all cores: what numpy's times are held against."""
+        """Measure the rates of this machine's own memory by numpy on all cores: the ceiling for numpy's times."""
         return measure_ceiling()
 
     def telemetry(self) -> dict[str, Json]:

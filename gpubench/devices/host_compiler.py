@@ -28,7 +28,14 @@ _UNDEFINED = (
     "pointer-overflow"
 )
 _COMMON = (
-    "-std=c++20", "-fPIC", "-g1", "-w", "-fvisibility=hidden", "-fno-strict-aliasing", "-fno-exceptions", "-fasynchronous-unwind-tables",
+    "-std=c++20",
+    "-fPIC",
+    "-g1",
+    "-w",
+    "-fvisibility=hidden",
+    "-fno-strict-aliasing",
+    "-fno-exceptions",
+    "-fasynchronous-unwind-tables",
 )
 FLAGS: dict[Build, tuple[str, ...]] = {
     "fast": ("-O2", "-fwrapv", "-ffp-contract=off"),
@@ -89,7 +96,7 @@ def _try(words: Sequence[str]) -> Compiler | str:
     return Compiler(tuple(words), family, first)
 
 
-# --- Libraries ---------------------------------------------------------------------------------------------------------
+# --- Libraries -------------------------------------------------------------------------------------------------------
 
 
 def cuda_src() -> Path:
@@ -221,11 +228,11 @@ def sanitizer_library() -> Path:
     return Path(said).resolve()
 
 
-# --- Places in a library -----------------------------------------------------------------------------------------------
+# --- Places in a library ---------------------------------------------------------------------------------------------
 
 
 def source_lines(library: Path, offsets: Sequence[int]) -> list[str]:
-    """Return the source lines (`file:line`, innermost first) of the calls before these offsets; empty when not known."""
+    """Return the source lines (`file:line`, innermost first) of the calls before these offsets; empty when unknown."""
     if not offsets or shutil.which("addr2line") is None:
         return []
     asked = ["addr2line", "-i", "-e", str(library), *(hex(offset - 1) for offset in offsets)]

@@ -17,7 +17,7 @@ LARGEST_ELEMENTS = 1 << 20
 
 
 def host_info(compiler: Compiler, options: str = "", largest: int = LARGEST_ELEMENTS) -> DeviceInfo:
-    """Describe this machine. Limits are those of compute capability 9.0, so that launch rules behave as on such a GPU."""
+    """Describe this machine, with the limits of compute capability 9.0, so that launch rules behave as on a GPU."""
     return DeviceInfo(
         kind="host",
         name=processor_name(),

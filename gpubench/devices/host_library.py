@@ -67,6 +67,9 @@ class Schedule:
         return f"random:{self.seed}" if self.order == "random" else self.order
 
 
+FORWARD = Schedule()
+
+
 class Runtime:
     """The simulator. One a process: kernels find it by name when they are loaded."""
 
@@ -190,7 +193,6 @@ class BoundLaunch:
             message += f" (there: {_kernel_line(others)})" if others else ""
         where = [f"kernel {self.launch.kernel}", f"block {tuple(report.block)}", f"thread {tuple(report.thread)}"]
         return f"{message}\n  at {place}: {', '.join(where)}, schedule {schedule}"
-
 
     def _place(self, report: _Report) -> str:
         """Return the kernel's line, and the header's that it led to."""

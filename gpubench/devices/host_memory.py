@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import time
 from collections.abc import Callable
@@ -26,8 +27,10 @@ _libc.free.argtypes = (ctypes.c_void_p,)
 
 
 class HostBuffer:
-    """Memory from the C library, 256-byte aligned and exactly as large as asked for, so that the checks of a kernel's
-    accesses (and AddressSanitizer, which watches the allocator) see its true end."""
+    """Memory from the C library, 256-byte aligned and exactly as large as asked for.
+
+    So the checks of a kernel's accesses (and AddressSanitizer, which watches the allocator) see its true end.
+    """
 
     _starts: dict[int, int] = {}  # noqa: RUF012 - address to size of all living buffers, shared on purpose
 
@@ -77,7 +80,7 @@ def measure_ceiling() -> Ceiling:
     source, target = numpy.ones(count), numpy.zeros(count)
     parts = max(1, os.cpu_count() or 1)
     edges = [count * i // parts for i in range(parts + 1)]
-    slices = [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+    slices = [slice(a, b) for a, b in itertools.pairwise(edges)]
     with ThreadPoolExecutor(parts) as pool:
 
         def best(action: Callable[[slice], object], nbytes: int) -> float:

@@ -45,13 +45,16 @@ class Pristine:
 class Operands:
     """One set of buffers for the operands of a problem, and the workspace beside them."""
 
-    def __init__(self, device: Device, problem: Problem[Any], pristine: Pristine, workspace_bytes: int) -> None:
-        """Allocate and fill. OutOfMemoryError when the device refuses."""
+    def __init__(
+        self, device: Device, problem: Problem[Any], pristine: Pristine, workspace_bytes: int, zeroed: bool = False
+    ) -> None:
+        """Allocate and fill; a workspace is poisoned, or `zeroed`. OutOfMemoryError when the device refuses."""
         self._device = device
         self._problem = problem
         self._pristine = pristine
         self._buffers = {one.name: device.allocate(storage_bytes(one)) for one in problem.operands}
         self.workspace = device.allocate(workspace_bytes)
+        device.fill(self.workspace, 0 if zeroed else POISON_FLOAT)
         for operand in problem.operands:
             if operand.role == "in":
                 pristine.put(operand, self._buffers[operand.name])

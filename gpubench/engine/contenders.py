@@ -31,7 +31,8 @@ class Runner(Protocol):
 
     name: str
     accuracy: Accuracy
-    workspace_bytes: int
+    workspace: tuple[int, bool]
+    """Size in bytes, and whether it must be zero before the first run."""
 
     def compile(self) -> None:
         """Do what can be done without buffers. CompileError."""
@@ -84,7 +85,7 @@ class OwnKernels:
     def __init__(self, name: str, plan: Plan, device: Device) -> None:
         self.name = name
         self.accuracy = plan.accuracy
-        self.workspace_bytes = plan.workspace_bytes
+        self.workspace = plan.workspace_bytes, plan.workspace_zeroed
         self._plan = plan
         self._device = device
         self._resources: tuple[KernelResources, ...] = ()
@@ -124,12 +125,18 @@ def kernel_block(plan: Plan, resources: tuple[KernelResources, ...]) -> dict[str
         "launches": launches,
         "cubin_sha256": _joined_hash(resources),
         "registers": max((one.registers for one in resources), default=None),
-        "spill_bytes": max((one.spill_bytes for one in resources), default=None),
+        "spill_bytes": _spills(resources),
         "shared_bytes": max((one.shared_bytes for one in resources), default=None),
         "occupancy": min(occupancies, default=None),
         "workspace_bytes": plan.workspace_bytes,
         "notes": plain(plan.notes),
     }
+
+
+def _spills(resources: tuple[KernelResources, ...]) -> int | None:
+    """Return the most bytes that one launch spills; None where a compiler did not tell, or nothing is launched."""
+    told = [one.spill_bytes for one in resources if one.spill_bytes is not None]
+    return max(told) if told and len(told) == len(resources) else None
 
 
 def _joined_hash(resources: tuple[KernelResources, ...]) -> str | None:
@@ -142,7 +149,7 @@ def _joined_hash(resources: tuple[KernelResources, ...]) -> str | None:
 class PeerLibrary:
     """Another library's way to do the work."""
 
-    workspace_bytes = 0  # it brings its own
+    workspace = 0, False  # it brings its own
 
     def __init__(self, name: str, operator: Operator[Any], problem: Problem[Any], device: Device) -> None:
         """Load the peer and ask it. UnsupportedError when it is missing or does not take the problem."""

@@ -96,6 +96,18 @@ def _add(records: dict[tuple[str, str], Record], record: Record, node: Node) -> 
     records[key] = record
 
 
+def _appear(new: Path, path: Path) -> None:
+    """Give a file its name, unless that is taken (FileExistsError)."""
+    try:
+        os.link(new, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if path.exists():
+            raise FileExistsError(str(path)) from None
+        new.rename(path)
+
+
 def refuse_changes(path: Path, old: Mapping[str, Json], new: Mapping[str, Json]) -> None:
     """Raise ResultFileError when a journal's header does not belong to the run that would continue it."""
     for key, name in SAME.items():
@@ -116,23 +128,32 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path, header: Mapping[str, Json]) -> Journal:
-        """Begin a new journal; ResultFileError when one is there already or cannot be written."""
+        """Begin a new journal; ResultFileError when one is there already or cannot be written.
+
+        It appears under its name with its first line complete, so that a kill never leaves one that says nothing.
+        """
+        new = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        descriptor = -1
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        except FileExistsError as error:
-            raise ResultFileError(
-                f"{path}: is the journal of a run that did not finish. Continue it with --resume, or remove it."
-            ) from error
-        except OSError as error:
-            raise ResultFileError(f"{path}: cannot be written: {error.strerror or error}") from error
-        journal = cls(path, descriptor, 0)
-        try:
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+            journal = cls(path, descriptor, 0)
             journal._lock()
             journal._write({"journal_version": SCHEMA_VERSION, **header})
-        except ResultFileError:
-            journal.remove()
+            _appear(new, path)
+        except BaseException as error:
+            if descriptor >= 0:
+                os.close(descriptor)
+            if isinstance(error, FileExistsError):
+                raise ResultFileError(
+                    f"{path}: is the journal of a run that did not finish. Continue it with --resume, or remove it."
+                ) from error
+            if isinstance(error, OSError):
+                raise ResultFileError(f"{path}: cannot be written: {error.strerror or error}") from error
             raise
+        finally:
+            with contextlib.suppress(OSError):
+                new.unlink(missing_ok=True)
         sync_folder(path.parent)
         return journal
 

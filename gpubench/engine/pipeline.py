@@ -5,6 +5,7 @@ problem -> plans -> does it fit? -> compile -> inputs, reference -> time -> chec
 
 from __future__ import annotations
 
+import gc
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -99,6 +100,9 @@ class Pipeline:
             raise
         except Exception as error:  # a stage that serves all contenders failed: each of them gets the reason
             work.fail_rest(error)
+        finally:
+            if work.failures:
+                gc.collect()  # an error holds the frames that it passed, and with them buffers on the device
         return work.seconds
 
 
@@ -116,6 +120,7 @@ class _Work:
         finished: Callable[[Record], None],
     ) -> None:
         self.seconds: dict[str, float] = {}
+        self.failures = 0
         self._device = device
         self._watch = watch
         self._case = case
@@ -156,7 +161,7 @@ class _Work:
     def fail_rest(self, error: BaseException) -> None:
         """Give every contender without a record the status of an error that concerns them all."""
         for name in list(self._waiting):
-            self._give(Record(self._case, name, status_of(error), describe(error), self._bytes))
+            self._fail(name, error)
 
     # --- stages ------------------------------------------------------------------------------------------------------
 
@@ -173,7 +178,7 @@ class _Work:
         if too_large is not None:
             self._skip([runner.name for runner in runners], too_large)
             return False
-        workspaces = [runner.workspace_bytes for runner in runners]
+        workspaces = [runner.workspace[0] for runner in runners]
         free, l2_bytes = self._device.free_bytes(), self._device.info.l2_bytes
         if shortage(device_parts(problem, workspaces, l2_bytes, True), free, "device") is None:
             return True
@@ -253,6 +258,10 @@ class _Work:
         for name in list(names):
             self._give(Record(self._case, name, "skipped", reason, self._bytes))
 
+    def _fail(self, name: str, error: BaseException) -> None:
+        self.failures += 1
+        self._give(Record(self._case, name, status_of(error), describe(error), self._bytes))
+
     def _give(self, record: Record) -> None:
         self._waiting.remove(record.contender)
         self._finished(with_sample_clocks(replace(record, case=self._case)))
@@ -279,7 +288,7 @@ class _Work:
         except Exception as error:  # whatever it is, it is this contender's outcome and no other's
             if name not in self._waiting:
                 raise
-            self._give(Record(self._case, name, status_of(error), describe(error), self._bytes))
+            self._fail(name, error)
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:

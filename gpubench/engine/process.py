@@ -20,7 +20,9 @@ MAX_OUTPUT = 16 * 1024
 """How much of the end of a worker's own output is kept, to be shown when it dies."""
 _CHUNK = 65536
 _GRACE_S = 5.0
-"""How long a worker that was told to stop, or whose pipe has closed, may take to end by itself."""
+"""How long a worker that was told to stop may take to end by itself."""
+_LAST_S = 1.0
+"""How long one whose pipe has closed may take, so that its exit code can be told."""
 
 
 class WorkerEndedError(Exception):
@@ -149,7 +151,7 @@ class WorkerProcess:
     def _report_end(self) -> None:
         """Raise WorkerEndedError, once every byte that the worker left behind has been read."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_GRACE_S)
+            self._process.wait(_LAST_S)
         before = -1
         while before != (before := len(self._inbox) + self._lines.partial + len(self._output)):
             self._wait(0.0)

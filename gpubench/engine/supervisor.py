@@ -173,13 +173,13 @@ class Supervisor:
 
     def _run_case(self, state: _State) -> None:
         while state.remaining:
+            before = list(state.remaining)
             fault = self._attempt(state)
             if fault is None:
                 continue
             state.faults += 1
             self._workers.drop()
-            named = [fault.contender] if fault.contender in state.remaining else list(state.remaining)
-            for contender in named:
+            for contender in _at_fault(fault, before, state.remaining):
                 self._blame(state, contender, fault)
             self._on_event(WorkerRestarted(fault.message))
 
@@ -265,6 +265,19 @@ class Supervisor:
             again = f"try {state.tries[record.contender] + 1}; before that {before}"
             record = replace(record, message=f"{record.message}; {again}" if record.message else again)
         return replace(record, case=state.case)
+
+
+def _at_fault(fault: Fault, before: list[str], remaining: list[str]) -> list[str]:
+    """Return which contenders a fault is laid upon.
+
+    The one at work; all that remain when the work served all of them; none when the one at work had its record already
+    (what followed was nobody's, and the record is progress, so that the attempts come to an end).
+    """
+    if fault.contender in remaining:
+        return [fault.contender]
+    if fault.contender and len(remaining) < len(before):
+        return []
+    return list(remaining)
 
 
 def _fault(current: Begin, status: Status, message: str) -> Fault:

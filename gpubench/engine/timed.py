@@ -46,7 +46,7 @@ class Timed:
     def prepare(self) -> _Round:
         """Allocate, fill, bind and warm up; then poison again, so that what is checked was written by timed runs."""
         self.announce(self.name)
-        operands = Operands(self.device, self._problem, self._pristine, self.runner.workspace_bytes)
+        operands = Operands(self.device, self._problem, self._pristine, *self.runner.workspace)
         run = self.runner.bind(operands)
         warm_up(operands.restore, run, self.device.synchronize)
         operands.poison()

@@ -11,7 +11,7 @@ from typing import Any
 
 from gpubench.errors import CompileError, UsageError
 from gpubench.kernels import cache, nvrtc, resources
-from gpubench.kernels.elf import code_sha256
+from gpubench.kernels.elf import code_sha256, usage
 from gpubench.kernels.sources import Program, SourceTree, default_tree, tree_of
 from gpubench.model import KernelResources
 
@@ -170,18 +170,22 @@ def _described(
     program: Program, kernel: str, arch: str, output: nvrtc.Output, usages: dict[str, resources.Usage]
 ) -> CompiledKernel:
     lowered = output.lowered_names[kernel]
-    usage = usages.get(lowered)
-    if usage is None or usage.registers == 0:
-        raise CompileError(f"{kernel} of {program.name}: the compiler's report of its registers was not understood.")
+    told = usages.get(lowered) or _measured(output.cubin, lowered)
     figures = KernelResources(
         kernel=kernel,
         cubin_sha256=code_sha256(output.cubin, lowered),
-        registers=usage.registers,
-        spill_bytes=usage.spill_bytes,
-        shared_bytes=usage.shared_bytes,
-        stack_bytes=usage.stack_bytes,
+        registers=told.registers,
+        spill_bytes=told.spill_bytes,
+        shared_bytes=told.shared_bytes,
+        stack_bytes=told.stack_bytes,
     )
     return CompiledKernel(program.name, kernel, arch, output.cubin, lowered, figures, cached=False)
+
+
+def _measured(cubin: bytes, symbol: str) -> resources.Usage:
+    """Read the figures from the machine code, for a compiler that reports none. Spills are known only to be none."""
+    registers, shared, frame = usage(cubin, symbol)
+    return resources.Usage(registers, 0 if frame == 0 else None, frame, shared)
 
 
 def _description(compiled: CompiledKernel) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The little of the ELF format that a CUBIN needs: its true length, and the identity of one kernel's machine code."""
+"""The little of the ELF format that a CUBIN needs: its true length, one kernel's identity, and what it takes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from collections.abc import Iterator
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
 _NO_BITS = 8  # a section that takes memory but no bytes of the file
+_FRAME_SIZE = 0x11  # the attribute of `.nv.info` that holds (symbol, bytes of stack frame)
+_REGISTERS = 0x2F  # ... and (symbol, registers), where the section of the code does not tell
+_SIZED = 4  # the form of an attribute whose data follow it; the other forms hold at most two bytes in place
 
 
 def complete(cubin: bytes) -> bytes:
@@ -36,7 +40,7 @@ def code_sha256(cubin: bytes, symbol: str) -> str:
     ValueError when the CUBIN is malformed or has no such kernel.
     """
     parts = {}
-    for name, kind, content, size in _sections(cubin):
+    for name, kind, content, size, _ in _sections(cubin):
         if name.endswith("." + symbol) and name.startswith((".text.", ".nv.constant", ".nv.shared.")):
             parts[name] = str(size).encode() if kind == _NO_BITS else content
     if f".text.{symbol}" not in parts:
@@ -48,8 +52,45 @@ def code_sha256(cubin: bytes, symbol: str) -> str:
     return digest.hexdigest()
 
 
-def _sections(cubin: bytes) -> Iterator[tuple[str, int, bytes, int]]:
-    """Yield (name, type, bytes in the file, size) of each section."""
+def usage(cubin: bytes, symbol: str) -> tuple[int, int, int]:
+    """Return (registers a thread, bytes of static shared memory, bytes of stack frame) of one kernel.
+
+    For compilers that print no report (NVRTC 13.0). ValueError when the CUBIN is malformed or has no such kernel.
+    """
+    sections = {name: (content, size, info) for name, _, content, size, info in _sections(cubin)}
+    if f".text.{symbol}" not in sections:
+        raise ValueError(f"no code of {symbol} in this CUBIN")
+    shared = sections.get(f".nv.shared.{symbol}", (b"", 0, 0))[1]
+    names = sections.get(".strtab", (b"", 0, 0))[0]
+    number = _symbol_number(sections.get(".symtab", (b"", 0, 0))[0], names, symbol)
+    info = sections.get(".nv.info", (b"", 0, 0))[0]
+    frames = dict(_pairs(info, _FRAME_SIZE))
+    registers = dict(_pairs(info, _REGISTERS)).get(number, 0) or sections[f".text.{symbol}"][2] >> 24
+    return registers, shared, frames.get(number, 0)
+
+
+def _symbol_number(table: bytes, names: bytes, symbol: str) -> int:
+    wanted = symbol.encode()
+    for number, row in enumerate(_SYMBOL.iter_unpack(table[: len(table) // _SYMBOL.size * _SYMBOL.size])):
+        if names[row[0] : names.find(b"\0", row[0])] == wanted and row[1] & 0xF == 2:  # 2: a function
+            return number
+    return -1
+
+
+def _pairs(info: bytes, wanted: int) -> Iterator[tuple[int, int]]:
+    """Yield the (symbol, value) of every attribute `wanted`."""
+    at = 0
+    while at + 4 <= len(info):
+        form, attribute, size = struct.unpack_from("<BBH", info, at)
+        at += 4
+        if form == _SIZED:
+            if attribute == wanted and size == 8 and at + 8 <= len(info):
+                yield struct.unpack_from("<II", info, at)
+            at += size
+
+
+def _sections(cubin: bytes) -> Iterator[tuple[str, int, bytes, int, int]]:
+    """Yield (name, type, bytes in the file, size, info) of each section."""
     try:
         header = _HEADER.unpack_from(cubin)
         table, size, count, names_index = header[6], header[11], header[12], header[13]
@@ -60,4 +101,4 @@ def _sections(cubin: bytes) -> Iterator[tuple[str, int, bytes, int]]:
     for row in rows:
         name = names[row[0] : names.find(b"\0", row[0])].decode("ascii", "replace")
         content = b"" if row[1] == _NO_BITS else cubin[row[4] : row[4] + row[5]]
-        yield name, row[1], content, row[5]
+        yield name, row[1], content, row[5], row[7]

@@ -15,10 +15,10 @@ _CUMULATIVE = re.compile(r"(\d+) bytes cumulative stack size")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """One kernel's figures. Spills and stack count the functions it calls too."""
+    """One kernel's figures. Spills and stack count the functions it calls too; None: the compiler does not tell."""
 
     registers: int = 0
-    spill_bytes: int = 0
+    spill_bytes: int | None = 0
     stack_bytes: int = 0
     shared_bytes: int = 0
 

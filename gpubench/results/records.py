@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
-from typing import cast, get_args
+from typing import Any, cast, get_args, get_type_hints
 
 from gpubench.model import (
     Case,
@@ -34,6 +35,7 @@ _TIMING_MORE = frozenset({"message", "discarded_rounds"})
 _CHECK = frozenset({"ok", "max_error", "max_error_over_tolerance"})
 _STATUSES = cast("tuple[str, ...]", get_args(Status))
 _METHODS = cast("tuple[str, ...]", get_args(Method))
+_ORDERS = cast("tuple[str, ...]", get_args(get_type_hints(TimingOptions)["order"]))
 _ORDERS = cast("tuple[str, ...]", get_args(Order))
 _OPTIONAL = frozenset({"order"})
 _DISTRIBUTIONS = cast("tuple[str, ...]", get_args(Distribution))
@@ -100,18 +102,21 @@ def case_from_json(node: Node) -> Case:
 
 
 def options_from_json(node: Node) -> TimingOptions:
-    """Return timing options; every key but `order` must be there."""
-    node.keys(frozenset(one.name for one in fields(TimingOptions)) - _OPTIONAL, _OPTIONAL)
-    return TimingOptions(
-        method=cast("Method", node.get("method").text(_METHODS)),
-        rounds=node.get("rounds").integer(1),
-        min_samples=node.get("min_samples").integer(1),
-        max_samples=node.get("max_samples").integer(1),
-        max_noise=node.get("max_noise").number(lowest=0.0),
-        time_limit_s=node.get("time_limit_s").number(lowest=0.0),
-        timeout_s=node.get("timeout_s").number(positive=True),
-        order=cast("Order", node.get("order").text(_ORDERS)) if node.has("order") else TimingOptions().order,
-    )
+    """Return timing options; one that is absent has the model's default."""
+    node.keys(frozenset(), frozenset(_OPTIONS))
+    return TimingOptions(**{name: _OPTIONS[name](node.get(name)) for name in node.object()})
+
+
+_OPTIONS: dict[str, Callable[[Node], Any]] = {
+    "method": lambda node: node.text(_METHODS),
+    "rounds": lambda node: node.integer(1),
+    "min_samples": lambda node: node.integer(1),
+    "max_samples": lambda node: node.integer(1),
+    "max_noise": lambda node: node.number(lowest=0.0),
+    "time_limit_s": lambda node: node.number(lowest=0.0),
+    "timeout_s": lambda node: node.number(positive=True),
+    "order": lambda node: node.text(_ORDERS),
+}
 
 
 def record_from_json(node: Node) -> Record:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib.resources
 from pathlib import Path
@@ -29,19 +30,18 @@ def locate(suite: str) -> Path:
     """Return the file of a suite argument. An existing file wins; a bare name (no slash, no suffix) is looked up among
     the shipped suites. UsageError, with the nearest name, when there is neither.
     """
-    path = Path(suite)
-    try:
+    path, is_folder = Path(suite), False
+    with contextlib.suppress(OSError, ValueError):  # a name that the system does not take, such as one too long
         if path.is_file():
             return path
-    except (OSError, ValueError):  # a name that the system does not take, such as one that is too long
-        pass
+        is_folder = path.is_dir()
     shipped = shipped_suites()
     if suite in shipped:
         return shipped[suite]
     shown = printable(suite, 200)
-    if path.is_dir():
+    if is_folder:
         raise UsageError(f"{shown} is a folder, not a suite file.")
     names = ", ".join(shipped) or "none"
-    near = difflib.get_close_matches(path.stem, shipped, n=1)
+    near = difflib.get_close_matches(path.stem[:100], shipped, n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
     raise UsageError(f"There is no suite file {shown}, and no shipped suite of that name (there are: {names}).{hint}")

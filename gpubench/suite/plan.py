@@ -72,13 +72,14 @@ def plan_case(document: Document, defaults: Defaults, case: Mapping[str, Any], p
         return None
     keys = {**common_keys(), **operator_keys(name)}
     variables = _variables(document, case, keys, path)
+    resolved = {one for _, one in placeholders(dict(case))} <= {*variables}
     own = {**{one: variable_key(one) for one in variables}, **keys}
     axes = _axes(document, case, own, path)
     settings = _settings(document, case, defaults, path)
     complete = _is_complete(document, case, keys, path)
     contenders = None if settings is None else _contenders(document, name, settings, defaults)
     timing = None if settings is None else _timing(document, settings)
-    if axes is None or contenders is None or timing is None or not complete:
+    if axes is None or contenders is None or timing is None or not (complete and resolved):
         return None
     for common, value in _BUILT_IN.items():
         if not any(common in axis.names for axis in axes):
@@ -118,6 +119,11 @@ def _axes(document: Document, case: Mapping[str, Any], keys: Mapping[str, Key], 
         if name == "zip":
             usable = {key: one for key, one in keys.items() if one.is_axis}
             axes.append(read_zip(document, usable, value, (*path, "zip")))
+            for key in value if isinstance(value, dict) else ():
+                if key in _OUTSIDE_AXES:
+                    document.add(
+                        (*path, "zip", key), f"{key} cannot stand under zip: it has one value a case", key=True
+                    )
         elif name in keys and name not in _OUTSIDE_AXES:
             axes.append(read_axis(document, keys[name], value, (*path, name)))
     good = [axis for axis in axes if axis is not None]

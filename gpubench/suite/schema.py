@@ -29,8 +29,8 @@ TIMING = strict_model(
     {
         "method": (choice(("cold", "hot", "graph")), None),
         "rounds": (whole(1, 1000), None),
-        "min_samples": (whole(1, 1_000_000), None),
-        "max_samples": (whole(1, 1_000_000), None),
+        "min_samples": (whole(1, 100_000), None),
+        "max_samples": (whole(1, 100_000), None),
         "max_noise": (number(1e-6, 1.0), None),
         "time_limit_s": (number(1e-3, 86400.0), None),
     },

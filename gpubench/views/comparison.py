@@ -192,7 +192,7 @@ def _paint(value: str, code: str | None, look: Look) -> str:
 
 
 def calibration_text(entry: Mapping[str, Json], comparisons: Sequence[Comparison], look: Look | None = None) -> str:
-    """Return what a calibration found: the noise floors, and how often the gate failed falsely. `entry` is `noise_floor`."""
+    """Return `noise_floor` as text: the noise floors, and how often the gate failed falsely."""
     look = look or Look()
     floors = entry["floors"]
     room = max((look.width or 200) - 12, 20)
@@ -202,7 +202,8 @@ def calibration_text(entry: Mapping[str, Json], comparisons: Sequence[Comparison
         lines.append(f"{size:>10}  " + text.shorten(text.printable(f"{row['case']}  {row['contender']}"), room))
     lines += [
         "",
-        f"runs compared with each other by their times alone: {entry['gates_failed']} of {entry['gates']} gates failed, "
+        "runs compared with each other by their times alone: "
+        f"{entry['gates_failed']} of {entry['gates']} gates failed, "
         f"{entry['pairs_called_changed']} of {entry['pairs']} pairs were called changed",
     ]
     for one in comparisons:

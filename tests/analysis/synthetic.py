@@ -26,7 +26,7 @@ def times(seed: int, cases: int = 1, rounds: int = 3, n: int = 20, drift: float 
 
 def record(
     case: str = "cumsum/4096/dim=0/float32",
-    rounds: Sequence[Sequence[float]] | Array = (),
+    rounds: Sequence[Sequence[float] | Array] | Array = (),
     *,
     contender: str = "gpubench:auto",
     status: Status = "ok",

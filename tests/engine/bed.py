@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from gpubench.engine.events import Event
 from gpubench.engine.process import WorkerProcess
 from gpubench.engine.supervisor import Outcome, RunOptions, Supervisor
 from gpubench.engine.workers import WorkerOptions
+from gpubench.kernels.sources import OVERRIDE, default_tree
 from gpubench.model import Case, Record, TimingOptions
 from gpubench.operators import operator
 
@@ -43,6 +46,14 @@ def script(folder: Path, **content: Any) -> str:
     path = folder / "fake.json"
     path.write_text(json.dumps(content))
     return f"fake:{path}"
+
+
+def own_sources(folder: Path) -> dict[str, str]:
+    """Return the environment of a command that has kernel sources of its own, which nobody changes meanwhile."""
+    root = folder / "cuda_src"
+    if not root.exists():
+        shutil.copytree(default_tree().root, root)
+    return {**os.environ, OVERRIDE: str(root), "PYTHONPATH": str(Path(__file__).parents[2])}
 
 
 def rogue(*behaviours: str) -> Callable[[], WorkerProcess]:

@@ -215,3 +215,13 @@ def test_blocks_are_kept_for_the_next_contender() -> None:
     reference = OPERATORS["cumsum"].reference(problem, inputs)
     first, second = list(reference.blocks()), list(reference.blocks())
     assert first[0][1] is second[0][1]
+
+
+def test_a_real_alpha_keeps_the_parts_of_a_complex_number_apart() -> None:
+    """An infinite real part times a real alpha leaves the imaginary part finite, as kernels do."""
+    problem, inputs = prepare(make_case("index_add", "complex64", shape=(1,), indices=1, pattern="same", alpha=2))
+    problem.operand("source").view.of(inputs["source"])[0] = complex(np.inf, 1.0)
+    problem.operand("destination").view.of(inputs["destination"])[0] = 0
+    value, _ = whole(OPERATORS["index_add"].reference(problem, inputs))
+    assert value[0].real == np.inf
+    assert value[0].imag == 2.0

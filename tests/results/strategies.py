@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import get_args, get_type_hints
 
 from hypothesis import strategies as st
 
@@ -41,6 +41,7 @@ options = st.builds(
     max_noise=st.floats(0, 1),
     time_limit_s=st.floats(0, 1e6),
     timeout_s=positive,
+    order=st.sampled_from(get_args(get_type_hints(TimingOptions)["order"])),
 )
 cases = st.builds(
     Case,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from pathlib import Path
 
@@ -66,9 +67,7 @@ def test_logarithmic_ranges_are_even_in_ratio(first: int, more: int, count: int)
     assert found[-1] == last
     assert found == sorted(set(found))
     ratio = (last / first) ** (1 / (count - 1))
-    assert all(
-        after <= math.ceil((before + 0.5) * ratio + 0.5) for before, after in zip(found, found[1:], strict=False)
-    )
+    assert all(after <= math.ceil((before + 0.5) * ratio + 0.5) for before, after in itertools.pairwise(found))
 
 
 def test_a_list_that_is_a_value_stays_one() -> None:
@@ -85,7 +84,8 @@ def test_a_list_that_is_a_value_stays_one() -> None:
 
 def test_placeholders_reach_every_whole_number() -> None:
     """Variables stand in shapes, nested inputs, layouts, patterns and plain fields, and multiply like axes."""
-    entry = 'operator: elementwise, function: copy, inputs: [{shape: ["{n}", 3], layout: {offset: "{k}"}}], n: [2, 4], k: [1, 5]'
+    inputs = 'inputs: [{shape: ["{n}", 3], layout: {offset: "{k}"}}]'
+    entry = f"operator: elementwise, function: copy, {inputs}, n: [2, 4], k: [1, 5]"
     layouts = [(spec["shape"], spec["layout"]["offset"]) for case in cases_of(entry) for spec in case.params["inputs"]]
     assert layouts == [([2, 3], 1), ([2, 3], 5), ([4, 3], 1), ([4, 3], 5)]
     [case] = cases_of('operator: index_add, shape: ["{n}"], indices: "{n}", pattern: {below: "{n}"}, n: 64')

@@ -1,19 +1,46 @@
-"""The rule behind `gpubench:auto` for `cumsum`."""
+"""The rule behind `gpubench:auto` for `cumsum`: the shape's regime names the variant; `tuning` holds the edges."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.geometry import Rows, rows_of, vector_items
+from gpubench.operators.cumsum.rows import segments_span, vectors_of
 from gpubench.operators.cumsum.variants import VARIANTS
 
 if TYPE_CHECKING:
     from gpubench.model import DeviceInfo, Problem
     from gpubench.operators.base import Variant
 
+_BY_NAME = {variant.name: variant for variant in VARIANTS}
+
 
 def choose(problem: Problem[Any], device: DeviceInfo) -> Variant:
-    """Return the last variant that takes the problem (they stand from naive to best); the naive one when none does."""
-    for variant in reversed(VARIANTS):
+    """Return the first candidate of the problem's regime that takes it; the naive variant when none does."""
+    for name in candidates(problem, device):
+        variant = _BY_NAME[name]
         if variant.refuses(problem, device) is None:
             return variant
-    return VARIANTS[0]
+    return _BY_NAME["naive"]
+
+
+def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
+    """Return the names of the variants for the problem's regime, best first."""
+    rows = rows_of(problem)
+    if rows is not None:
+        return _for_rows(rows, vector_items(problem), device)
+    return ()
+
+
+def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:
+    vectors = vectors_of(rows, items)
+    if vectors <= tuning.LANES_VECTORS:
+        lanes = 1 << (vectors - 1).bit_length()
+        packed = segments_span(rows.length, items) / 32
+        return ("segments_rows", "lanes_rows") if packed > rows.length / lanes else ("lanes_rows",)
+    if vectors <= tuning.BLOCK_VECTORS and (
+        rows.rows >= tuning.BLOCK_ROWS_PER_SM * device.sm_count or vectors <= tuning.LINKED_VECTORS
+    ):
+        return ("block_rows",)
+    return ("linked_blocks", "carry_forward", "block_rows")

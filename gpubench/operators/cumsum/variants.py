@@ -1,8 +1,20 @@
-"""The variants of `cumsum`, from naive to best: one row each."""
+"""The variants of `cumsum`, from naive to best: one row each. `auto.choose` says which regime each is for."""
 
 from __future__ import annotations
 
 from gpubench.operators.base import Variant
+from gpubench.operators.cumsum.carry import CarryForward
+from gpubench.operators.cumsum.columns import LinkedStrips, Strips
 from gpubench.operators.cumsum.naive import Naive
+from gpubench.operators.cumsum.rows import BlockRows, LanesRows, LinkedBlocks, SegmentsRows
 
-VARIANTS: tuple[Variant, ...] = (Naive(),)
+VARIANTS: tuple[Variant, ...] = (
+    Naive(),
+    LanesRows(),
+    SegmentsRows(),
+    BlockRows(),
+    LinkedBlocks(),
+    CarryForward(),
+    Strips(),
+    LinkedStrips(),
+)

@@ -49,6 +49,13 @@ def _lerp_terms(np: Any, result: Any, operands: Values, scalars: Scalars) -> Any
     return (1 + abs(scalars["weight"])) * (np.abs(operands[0]) + np.abs(operands[1]))
 
 
+def _lerp(np: Any, v: Values, s: Scalars) -> Any:
+    """From the nearer end, as torch does: weight 1 gives the second operand exactly."""
+    del np
+    a, b, weight = v[0], v[1], s["weight"]
+    return a + weight * (b - a) if weight < 0.5 else b - (b - a) * (1 - weight)
+
+
 def _gelu(np: Any, v: Values, s: Scalars) -> Any:
     del s
     x = v[0]
@@ -111,7 +118,7 @@ FUNCTIONS: dict[str, Function] = {
     "pow": Function(2, lambda np, v, _: np.power(v[0], v[1]), REAL, 18, _result, ("positive", "exponent")),
     "lerp": Function(
         2,
-        lambda _, v, s: v[0] + s["weight"] * (v[1] - v[0]),
+        _lerp,
         FIELD,
         6,
         _lerp_terms,

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from gpubench.operators.base import Variant
 from gpubench.operators.elementwise.naive import Naive
+from gpubench.operators.elementwise.pytorch.variants import PYTORCH_VARIANTS
 
-VARIANTS: tuple[Variant, ...] = (Naive(),)
+VARIANTS: tuple[Variant, ...] = (Naive(), *PYTORCH_VARIANTS)

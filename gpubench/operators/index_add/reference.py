@@ -103,10 +103,19 @@ def _add(work: _Work, box: chunks.Box, some: slice, value: Array, sizes: Array |
     others = box[: work.dim], box[work.dim + 1 :]
     terms = np.take(work.source[(*others[0], slice(None), *others[1])], work.order[some], axis=work.dim)
     terms = np.moveaxis(wide(terms, work.dtype), work.dim, 0)
-    terms *= work.alpha
+    _scale(terms, work.alpha)
     value[places] += np.add.reduceat(terms, starts, axis=0)
     if sizes is not None:
         sizes[places] += np.add.reduceat(magnitude(terms), starts, axis=0)
+
+
+def _scale(values: Array, alpha: Any) -> None:
+    """Multiply in place. alpha is real: an infinite part of a complex number must not make a NaN of the other part."""
+    if np.iscomplexobj(values):
+        np.multiply(values.real, alpha, out=values.real)
+        np.multiply(values.imag, alpha, out=values.imag)
+    else:
+        np.multiply(values, alpha, out=values)
 
 
 def contender(problem: Problem[IndexAddParams], inputs: Mapping[str, Array]) -> Callable[[], Array]:
@@ -116,14 +125,18 @@ def contender(problem: Problem[IndexAddParams], inputs: Mapping[str, Array]) -> 
     added = source.view.of(inputs["source"])
     index = inputs["index"]
     row = dtypes.dtype(destination.dtype)
-    alpha = row.numpy.type(problem.params.alpha)
+    alpha = row.numpy.type(problem.params.alpha).real
     place: Any = (slice(None),) * problem.params.dim + (index,)
     shape = target.shape
 
     def run() -> Array:
         with quiet():
             result = target.copy().reshape(shape or (1,))
-            np.add.at(result, place, added if alpha == 1 else added * alpha)
+            terms = added
+            if alpha != 1:
+                terms = added.copy()
+                _scale(terms, alpha)
+            np.add.at(result, place, terms)
             return result.reshape(shape)
 
     return run

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from gpubench.operators.base import Variant
+from gpubench.operators.sum.auto_pytorch import AutoPytorch
 from gpubench.operators.sum.naive import Naive
+from gpubench.operators.sum.reduce_config import ReduceConfigured
 
-VARIANTS: tuple[Variant, ...] = (Naive(),)
+VARIANTS: tuple[Variant, ...] = (Naive(), ReduceConfigured(), AutoPytorch())

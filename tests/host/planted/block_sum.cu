@@ -19,6 +19,8 @@ enum class Bug {
     misaligned,
     overflow,
     lost_update,
+    lost_global_update,
+    overlapping_outputs,
     endless_wait,
     wild_pointer,
     deep_recursion,
@@ -37,12 +39,12 @@ GPUBENCH_DEVICE int depth(volatile int* n) {
 
 // x: tiles of 4 * blockDim floats, `step` floats apart; y: one float a block.
 template <Bug bug>
-GPUBENCH_KERNEL void block_sum(const float* x, float* y, int step, uint32* flag) {
+GPUBENCH_KERNEL void block_sum(const float* x, float* y, const uint32* flag, int step) {
     GPUBENCH_SHARED(float, totals, 32);
     const int thread = thread_index_x();
     const int warps = block_size_x() / warp_size;
     if (bug == Bug::early_exit && thread >= 2 * warp_size) return;
-    if (bug == Bug::overflow) step = step * (1 << 21);
+    if (bug == Bug::overflow) step = step * (1 << 22);
     const int start = block_index_x() * step + (bug == Bug::misaligned ? 1 : 0);
     Vector<float, 4> values;
     if (bug == Bug::off_by_one) {
@@ -83,6 +85,8 @@ GPUBENCH_KERNEL void block_sum(const float* x, float* y, int step, uint32* flag)
         totals[0] = totals[0] + total;
         block_barrier();
     }
+    if (bug == Bug::lost_global_update && thread < 2) y[block_index_x()] = y[block_index_x()] + total;
+    if (bug == Bug::overlapping_outputs && thread == 0) y[0] = total;
     if (thread == 0) {
         float sum = 0;
         for (int warp = 0; warp < warps; ++warp) sum += totals[warp];

@@ -28,3 +28,4 @@ GPUBENCH_DEVICE unsigned char* dynamic_shared() {
 #include "gpubench/target/cuda_memory.cuh"
 #include "gpubench/target/cuda_atomics.cuh"
 #include "gpubench/target/cuda_numbers.cuh"
+#include "gpubench/target/cuda_pipeline.cuh"

@@ -61,6 +61,7 @@ inline bool block_barrier_and(bool predicate, host::Where where = host::Where::h
 
 #include "gpubench/target/host/warp.hpp"
 #include "gpubench/target/host/memory.hpp"
+#include "gpubench/target/host/pipeline.hpp"
 
 namespace gpubench {
 

@@ -103,16 +103,44 @@ inline bool in_fiber_stack(const Thread& thread, std::uintptr_t address) {
            address < reinterpret_cast<std::uintptr_t>(thread.fiber->low) + Fiber::stack_bytes;
 }
 
+// Writes of one byte by two threads, or a read of what another thread wrote, must have a barrier between them; in
+// different blocks an atomic or ordered access by the second block, which may have told it that the first was done.
+inline void check_writer(Thread& thread, GlobalCell& cell, Access kind, const Trouble& trouble) {
+    Block& block = *thread.block;
+    const std::uint32_t number = block.number + 1;
+    const Warp& warp = block.warps[thread.view.rank / warp_size];
+    const bool mine = cell.block == number;
+    const bool same_warp = cell.thread / warp_size == thread.view.rank / warp_size;
+    const bool unordered_here = mine && cell.thread != thread.view.rank && cell.epoch == block.epoch &&
+                                (!same_warp || cell.warp_epoch == static_cast<std::uint16_t>(warp.epoch));
+    if (unordered_here || (cell.block != 0 && !mine && !block.met_others)) {
+        fail(trouble, "race on global memory: this thread %s what thread %u of block %u wrote, with no %s in between",
+             kind == Access::write ? "writes" : "reads", unsigned(cell.thread), cell.block - 1,
+             mine ? "barrier" : "atomic or ordered access");
+    }
+    if (kind == Access::write) {
+        cell = {number, block.epoch, static_cast<std::uint16_t>(thread.view.rank), static_cast<std::uint16_t>(warp.epoch)};
+    }
+}
+
+inline void check_writers(Thread& thread, const Region& region, std::uintptr_t address, std::size_t bytes, Access kind,
+                          const Trouble& trouble) {
+    if (is_atomic(kind)) {
+        thread.block->met_others = true;
+    } else if (region.cells) {
+        for (std::size_t i = 0; i < bytes; ++i) check_writer(thread, region.cells[address - region.low + i], kind, trouble);
+    }
+}
+
 inline void check_global(Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind, Trouble trouble) {
     Worker& worker = *thread.block->worker;
     const std::vector<Region>& regions = worker.launch->regions;
     const auto holds = [&](const Region& region) { return address >= region.low && address + bytes <= region.high; };
-    if (worker.last_region < regions.size() && holds(regions[worker.last_region])) return;
     if (in_fiber_stack(thread, address)) return;
-    for (std::size_t i = 0; i < regions.size(); ++i) {
-        if (!holds(regions[i])) continue;
-        worker.last_region = i;
-        return;
+    for (std::size_t i = 0, at = worker.last_region; i < regions.size(); ++i, at = at + 1 < regions.size() ? at + 1 : 0) {
+        if (!holds(regions[at])) continue;
+        worker.last_region = at;
+        return check_writers(thread, regions[at], address, bytes, kind, trouble);
     }
     const Region* nearest = nullptr;
     std::uintptr_t best = ~std::uintptr_t(0);
@@ -300,6 +328,7 @@ void* __tsan_memset(void* to, int byte, unsigned long n) {
     check_any_access(to, n, Access::write, __builtin_return_address(0));
     return std::memset(to, byte, n);
 }
+void __tsan_atomic_thread_fence(int) { std::atomic_thread_fence(std::memory_order_seq_cst); }
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}

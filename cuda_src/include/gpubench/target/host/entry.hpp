@@ -84,9 +84,15 @@ inline std::vector<Buffer>& buffers() {
     return all;
 }
 
+constexpr std::size_t largest_watched = 64u << 20;  // bytes of a buffer whose writers are remembered
+
 // All memory that a kernel may touch besides shared memory and its own stack: buffers, its arguments, its library's data.
 inline void collect_regions(Launch& launch) {
-    for (const Buffer& buffer : buffers()) launch.regions.push_back({buffer.low, buffer.high, true});
+    for (const Buffer& buffer : buffers()) {
+        const std::size_t bytes = buffer.high - buffer.low;
+        void* const cells = bytes <= largest_watched ? std::calloc(bytes, sizeof(GlobalCell)) : nullptr;
+        launch.regions.push_back({buffer.low, buffer.high, true, static_cast<GlobalCell*>(cells)});
+    }
     const auto arguments = reinterpret_cast<std::uintptr_t>(launch.request->arguments);
     launch.regions.push_back({arguments, arguments + launch.request->arguments_bytes, false});
     dl_iterate_phdr(

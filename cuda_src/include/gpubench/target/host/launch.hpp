@@ -82,7 +82,7 @@ inline std::unique_ptr<Block> start_block(Worker& worker) {
     block->next_start = block->ready_head = block->ready_count = 0;
     block->finished = block->arrived = block->idle_yields = 0;
     block->predicates = 0;
-    block->pause = false;
+    block->pause = block->met_others = false;
     reset_shared(*block, request.shared_bytes);
     if (request.shared_bytes > 0) new_piece(*block, nullptr, request.shared_bytes, 128);
     order_threads(*block);

@@ -64,6 +64,9 @@ void warp_barrier(std::uint32_t mask, Where where);
 // thread only waits is ended with a message.
 void yield(Where where);
 
+// The threads of the block have met by a way of their own (a counted phase): accesses before and after do not collide.
+void ordering_point();
+
 // --- Shared memory ---------------------------------------------------------------------------------------------------
 
 // The block's piece of static shared memory for one declaration; `key` is an address that only this declaration has.

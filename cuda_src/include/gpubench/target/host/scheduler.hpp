@@ -112,6 +112,7 @@ struct Block {
     Where barrier_where{"", 0};
     unsigned barrier_first = 0;
     unsigned idle_yields = 0;
+    bool met_others = false;  // it made an atomic or ordered access: other blocks' writes may be ordered before it
     bool pause = false;     // hand the OS thread back to the worker at the next chance
     std::uint32_t first_epoch = 0, epoch = 0;
     char* arena = nullptr;
@@ -122,9 +123,17 @@ struct Block {
     ~Block() { std::free(arena); }
 };
 
+// The last plain write to a byte of a buffer. `block` is its number + 1, so that zeroed memory means nobody.
+struct GlobalCell {
+    std::uint32_t block, epoch;
+    std::uint16_t thread, warp_epoch;
+};
+
+// Memory that a kernel may touch; `cells` for a buffer that is not too large, one a byte.
 struct Region {
     std::uintptr_t low, high;
     bool buffer;
+    GlobalCell* cells = nullptr;
 };
 
 struct Launch {
@@ -138,6 +147,10 @@ struct Launch {
     unsigned long long stride = 1;   // of the random order of blocks
     std::uintptr_t module = 0;       // where the kernel's library starts
     std::vector<Region> regions;     // memory that a kernel may touch
+
+    ~Launch() {
+        for (const Region& region : regions) std::free(region.cells);
+    }
 };
 
 struct Worker {

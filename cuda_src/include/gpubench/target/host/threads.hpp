@@ -117,6 +117,11 @@ int barrier(int predicate, Where where) {
     return thread.barrier_result;
 }
 
+void ordering_point() {
+    Block& block = *self().block;
+    block.epoch = ++block.worker->epoch;
+}
+
 // Put this thread behind the others. When all of a block's threads only wait, another block gets its turn.
 inline void wait_a_turn(Where where) {
     Thread& thread = self();

@@ -23,14 +23,15 @@ GPUBENCH_HOST_OWN int finish_ballot(host::LaneSlot* lanes, uint32 mask) {
     for (int lane = 0; lane < warp_size; ++lane) {
         if ((mask >> lane & 1u) != 0 && lanes[lane].parameter != 0) votes |= 1u << lane;
     }
-    for (int lane = 0; lane < warp_size; ++lane) memcpy(lanes[lane].value, &votes, sizeof votes);
+    for (uint32 rest = mask; rest != 0; rest &= rest - 1) memcpy(lanes[__builtin_ctz(rest)].value, &votes, sizeof votes);
     return -1;
 }
 
 GPUBENCH_HOST_OWN int finish_match(host::LaneSlot* lanes, uint32 mask) {
     uint64 values[warp_size];
     for (int lane = 0; lane < warp_size; ++lane) memcpy(&values[lane], lanes[lane].value, sizeof(uint64));
-    for (int lane = 0; lane < warp_size; ++lane) {
+    for (uint32 rest = mask; rest != 0; rest &= rest - 1) {
+        const int lane = __builtin_ctz(rest);
         uint32 same = 0;
         for (int other = 0; other < warp_size; ++other) {
             if ((mask >> other & 1u) != 0 && values[other] == values[lane]) same |= 1u << other;

@@ -1,0 +1,107 @@
+// What tiles tell later tiles in a single-pass scan, and how a tile learns the sum of all before it: decoupled look-back
+// (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA NVR-2016-002, 2016).
+#pragma once
+
+#include "gpubench/arithmetic.cuh"
+#include "gpubench/warp.cuh"
+
+namespace gpubench {
+
+enum class TileStatus : uint32 {
+    nothing = 0,    // what a cleared workspace says
+    aggregate = 1,  // the value is the tile's own sum
+    inclusive = 2,  // the value is the sum of this tile and all before it
+};
+
+template <class A>
+struct TileState {
+    TileStatus status;
+    A value;
+};
+
+// One state a tile, in memory of which `bytes(tiles)` were set to zero before the launch. Sums of up to 8 bytes share one
+// word with their status, written and read in a single access, so that no fence is needed.
+template <class A>
+class TileStates {
+    using W = Word<2 * sizeof(A)>;
+    W* words_;
+
+public:
+    GPUBENCH_DEVICE TileStates(void* memory, long long) : words_(static_cast<W*>(memory)) {}
+
+    GPUBENCH_DEVICE void publish(long long tile, TileStatus status, A value) const {
+        if constexpr (sizeof(A) == 4) {
+            store_relaxed(words_ + tile, static_cast<uint64>(status) << 32 | bit_cast<uint32>(value));
+        } else {
+            store_relaxed(words_ + tile, Word128{bit_cast<uint64>(value), static_cast<uint64>(status)});
+        }
+    }
+
+    GPUBENCH_DEVICE TileState<A> read(long long tile) const {
+        const W word = load_relaxed(words_ + tile);
+        if constexpr (sizeof(A) == 4) {
+            return {static_cast<TileStatus>(word >> 32), bit_cast<A>(static_cast<uint32>(word))};
+        } else {
+            return {static_cast<TileStatus>(word.high), bit_cast<A>(word.low)};
+        }
+    }
+};
+
+// Sums of 16 bytes: statuses by themselves, with the value written before (release) and read after (acquire) them. The
+// two kinds of value have places of their own, since the second is written while others read the first.
+template <class A>
+    requires(sizeof(A) == 16)
+class TileStates<A> {
+    A* aggregates_;
+    A* inclusives_;
+    uint32* statuses_;
+
+public:
+    GPUBENCH_DEVICE TileStates(void* memory, long long tiles)
+        : aggregates_(static_cast<A*>(memory)),
+          inclusives_(aggregates_ + tiles),
+          statuses_(reinterpret_cast<uint32*>(inclusives_ + tiles)) {}
+
+    GPUBENCH_DEVICE void publish(long long tile, TileStatus status, A value) const {
+        (status == TileStatus::inclusive ? inclusives_ : aggregates_)[tile] = value;
+        store_release(statuses_ + tile, static_cast<uint32>(status));
+    }
+
+    GPUBENCH_DEVICE TileState<A> read(long long tile) const {
+        const auto status = static_cast<TileStatus>(load_acquire(statuses_ + tile));
+        if (status == TileStatus::nothing) return {status, A{}};
+        return {status, (status == TileStatus::inclusive ? inclusives_ : aggregates_)[tile]};
+    }
+};
+
+// Waiting costs the memory system reads that tell nothing. Grids of 500 blocks and more wait before the first look and
+// between looks; the times are CUB's for float on compute capability 9.0 (its fixed delay of 688 ns, 1140 ns at first),
+// and other types differ from them by less than a sixth there.
+constexpr int busy_grid = 500;
+constexpr uint32 first_wait_ns = 1140;
+constexpr uint32 wait_ns = 688;
+constexpr uint32 short_wait_ns = 20;
+
+// The sum of all tiles before `tile` (which has published its aggregate), for all lanes of the one warp that calls. Lane
+// l looks at the tile l + 1 places back; 32 tiles at a time, until one of them is inclusive.
+template <class A>
+GPUBENCH_DEVICE A look_back(const TileStates<A>& states, long long tile) {
+    const bool busy = grid_size_x() >= busy_grid;
+    if (busy) back_off(first_wait_ns);
+    A sum{};
+    for (long long nearest = tile - 1;; nearest -= warp_size) {
+        const long long mine = nearest - lane_index();
+        TileState<A> state{TileStatus::inclusive, A{}};  // before the first tile: nothing, and nothing further
+        if (mine >= 0) state = states.read(mine);
+        while (any(full_mask, state.status == TileStatus::nothing)) {
+            back_off(busy ? wait_ns : short_wait_ns);
+            if (mine >= 0) state = states.read(mine);
+        }
+        const uint32 inclusive = ballot(full_mask, state.status == TileStatus::inclusive);
+        const int last = count_trailing_zeros(inclusive);  // 32 where there is none: all lanes count
+        sum = add(warp_reduce_all(lane_index() <= last ? state.value : A{}, Add{}), sum);
+        if (inclusive != 0) return sum;
+    }
+}
+
+}  // namespace gpubench

@@ -1,0 +1,91 @@
+// A ring of stages in shared memory between warps with different roles: phases that one side completes and the other
+// waits for, and copies from global memory that complete a phase when they have landed.
+//
+//   PhaseBarrier            64 bits of shared memory. It counts arrivals; when as many have come as it was made for, the
+//                           phase is complete and the next one begins. Phases are told apart by their parity, 0 first.
+//   phase_init(barrier, arrivals)      one thread; then `phase_init_done()` by it and a block barrier before any use
+//   phase_arrive(barrier)              one arrival; what this thread did before is seen by those who waited
+//   phase_wait(barrier, parity)        until the phase of that parity is complete
+//   warp_copy(target, source, bytes, barrier)   by all lanes of one warp: bring `bytes` (a multiple of 16) from global to
+//                           shared memory, both on 16 bytes, and make one arrival when they are there
+//   last_to_arrive(counter, count)     true for the last of `count` callers, who then sees what the others did before
+//                           and finds the counter at 0 for the next round; counter: a zeroed uint32 in shared memory
+//
+// On compute capability 9.0 and later these are the hardware's mbarriers and bulk copies (the copy engine moves the bytes;
+// the warp goes on at once). Elsewhere the warp copies by itself and the barriers are words changed by atomics.
+#pragma once
+
+#include "gpubench/platform.cuh"
+
+namespace gpubench {
+
+struct PhaseBarrier {
+    alignas(8) uint32 words[2];  // without hardware: arrivals so far (low half) and wanted (high half); phases completed
+};
+
+namespace detail {
+
+GPUBENCH_DEVICE void soft_phase_init(PhaseBarrier* barrier, int arrivals) {
+    barrier->words[0] = static_cast<uint32>(arrivals) << 16;
+    barrier->words[1] = 0;
+}
+GPUBENCH_DEVICE void soft_phase_arrive(PhaseBarrier* barrier) {
+    block_memory_fence();
+    const uint32 before = fetch_add(&barrier->words[0], 1u);
+    if ((before & 0xffffu) + 1 != before >> 16) return;
+    fetch_add(&barrier->words[0], 0u - (before >> 16));
+    ordering_point();
+    block_memory_fence();
+    fetch_add(&barrier->words[1], 1u);
+}
+GPUBENCH_DEVICE void soft_phase_wait(PhaseBarrier* barrier, uint32 parity) {
+    while ((load_acquire(&barrier->words[1]) & 1u) == parity) {
+    }
+    block_memory_fence();
+}
+GPUBENCH_DEVICE void soft_warp_copy(void* target, const void* source, uint32 bytes, PhaseBarrier* barrier) {
+    for (uint32 at = static_cast<uint32>(lane_index()) * 16u; at < bytes; at += warp_size * 16u) {
+        store_word(reinterpret_cast<Word128*>(static_cast<char*>(target) + at),
+                   load_word(reinterpret_cast<const Word128*>(static_cast<const char*>(source) + at)));
+    }
+    block_memory_fence();
+    warp_barrier();
+    if (lane_index() == 0) soft_phase_arrive(barrier);
+}
+
+}  // namespace detail
+
+GPUBENCH_DEVICE void phase_init(PhaseBarrier* barrier, int arrivals) {
+    if constexpr (has_bulk_copies) hardware::phase_init(barrier->words, arrivals);
+    else detail::soft_phase_init(barrier, arrivals);
+}
+GPUBENCH_DEVICE void phase_init_done() {
+    if constexpr (has_bulk_copies) hardware::phase_init_done();
+}
+GPUBENCH_DEVICE void phase_arrive(PhaseBarrier* barrier) {
+    if constexpr (has_bulk_copies) hardware::phase_arrive(barrier->words);
+    else detail::soft_phase_arrive(barrier);
+}
+GPUBENCH_DEVICE void phase_wait(PhaseBarrier* barrier, uint32 parity) {
+    if constexpr (has_bulk_copies) hardware::phase_wait(barrier->words, parity);
+    else detail::soft_phase_wait(barrier, parity);
+}
+GPUBENCH_DEVICE void warp_copy(void* target, const void* source, uint32 bytes, PhaseBarrier* barrier) {
+    if constexpr (has_bulk_copies) {
+        warp_barrier();  // what other lanes stored beside the copied bytes comes before the arrival
+        if (lane_index() == 0) hardware::bulk_copy(target, source, bytes, barrier->words);
+    } else {
+        detail::soft_warp_copy(target, source, bytes, barrier);
+    }
+}
+
+GPUBENCH_DEVICE bool last_to_arrive(uint32* counter, uint32 count) {
+    block_memory_fence();
+    if (fetch_add(counter, 1u) + 1 != count) return false;
+    fetch_add(counter, 0u - count);
+    ordering_point();
+    block_memory_fence();
+    return true;
+}
+
+}  // namespace gpubench

@@ -1,0 +1,55 @@
+// Mbarriers and bulk copies on a GPU. Part of target/cuda.cuh; `pipeline.cuh` says what they mean and when they are used.
+#pragma once
+
+namespace gpubench {
+
+constexpr bool has_bulk_copies = architecture >= 900;
+
+// Between what a thread saw and what it does next; only the simulator's checks need to be told.
+GPUBENCH_DEVICE void ordering_point() {}
+
+namespace hardware {
+
+GPUBENCH_DEVICE uint32 shared_address(const void* pointer) {
+    return static_cast<uint32>(__cvta_generic_to_shared(pointer));
+}
+
+GPUBENCH_DEVICE void phase_init(uint32* barrier, int arrivals) {
+    if constexpr (has_bulk_copies) {
+        asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
+    }
+}
+GPUBENCH_DEVICE void phase_init_done() {
+    if constexpr (has_bulk_copies) asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+GPUBENCH_DEVICE void phase_arrive(uint32* barrier) {
+    if constexpr (has_bulk_copies) {
+        asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+    }
+}
+GPUBENCH_DEVICE void phase_wait(uint32* barrier, uint32 parity) {
+    if constexpr (has_bulk_copies) {
+        asm volatile(
+            "{\n"
+            ".reg .pred done;\n"
+            "again: mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n"
+            "@!done bra again;\n"
+            "}" ::"r"(shared_address(barrier)),
+            "r"(parity)
+            : "memory");
+    }
+}
+GPUBENCH_DEVICE void bulk_copy(void* target, const void* source, uint32 bytes, uint32* barrier) {
+    if constexpr (has_bulk_copies) {
+        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes) : "memory");
+        if (bytes == 0) return;
+        asm volatile(
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared_address(target)),
+            "l"(source), "r"(bytes), "r"(shared_address(barrier))
+            : "memory");
+    }
+}
+
+}  // namespace hardware
+
+}  // namespace gpubench

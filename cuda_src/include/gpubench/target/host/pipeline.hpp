@@ -1,0 +1,22 @@
+// Phases and copies on the host: `pipeline.cuh` builds them from atomics, and tells the checks where they order accesses.
+// Part of target/host.hpp.
+#pragma once
+
+namespace gpubench {
+
+constexpr bool has_bulk_copies = false;
+
+// What the block's threads did before is ordered before what they do next: they have met through a completed phase.
+inline void ordering_point() { host::ordering_point(); }
+
+namespace hardware {  // never called: has_bulk_copies is false
+
+inline void phase_init(uint32*, int) {}
+inline void phase_init_done() {}
+inline void phase_arrive(uint32*) {}
+inline void phase_wait(uint32*, uint32) {}
+inline void bulk_copy(void*, const void*, uint32, uint32*) {}
+
+}  // namespace hardware
+
+}  // namespace gpubench

@@ -1,0 +1,107 @@
+"""The host rule of cumsum/carry_forward.cu: long rows by resident blocks with a ring of stages."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value, Workspace
+from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.geometry import items_of, published_bytes, rows_of, vector_items
+from gpubench.operators.cumsum.rows import NOT_ROWS, accuracy, template
+from gpubench.operators.results import sum_dtype
+
+
+class CarryForward:
+    """One row, or a few long ones, in one pass at the rate of a copy."""
+
+    name: str = "carry_forward"
+    summary: str = "long rows: resident blocks, a ring of bulk copies, sums carried forward"
+    origin: str = "after Merrill and Garland 2016 without the chain of prefixes; needs all blocks resident"
+    source = "cumsum/carry_forward.cu"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Take rows whose elements lie side by side; every device that has the shared memory."""
+        rows = rows_of(problem)
+        if rows is None or rows.step != 1:
+            return NOT_ROWS + ", their elements side by side"
+        x, y = problem.operand("x").dtype, problem.operand("y").dtype
+        shape = ring_shape(x, y, device)
+        if shape is None:
+            return f"needs {ring_bytes(tuning.SMALL_RING, x, y)} bytes of shared memory a block"
+        if rows.rows * tiles_per_row(rows.length, shape, vector_items(problem)) >= 2**31:
+            return "takes at most 2^31 - 1 tiles"
+        return None
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch, a block an SM."""
+        rows = rows_of(problem)
+        x, y = problem.operand("x").dtype, problem.operand("y").dtype
+        shape = ring_shape(x, y, device)
+        assert rows is not None
+        assert shape is not None
+        items = vector_items(problem)
+        per_row = tiles_per_row(rows.length, shape, items)
+        tiles = rows.rows * per_row
+        blocks = min(device.sm_count, tiles)
+        elements = (rows.rows - 1) * rows.pitch + rows.length
+        launch = Launch(
+            self.source,
+            ring_kernel(x, shape),
+            (blocks, 1, 1),
+            (32 * (shape.consumers + shape.reducers + 2), 1, 1),
+            (
+                Pointer("x"),
+                Pointer("y"),
+                Value(struct.pack("<qqqii", rows.length, rows.pitch, elements, per_row, tiles)),
+                Workspace(0),
+                Workspace(16),
+            ),
+            shared_bytes=ring_bytes(shape, x, y),
+            waits_for_blocks=True,
+        )
+        additions = 2 * items + 2 * shape.vectors + 30 + 2 * -(-per_row // blocks)
+        return Plan(
+            self.name,
+            (launch,),
+            accuracy(problem, additions),
+            workspace_bytes=16 + tiles * published_bytes(y),
+            workspace_zeroed=True,
+            notes={"tiles_per_row": per_row, "stages": shape.stages, "consumers": shape.consumers},
+        )
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One instance a shape."""
+        return [(self.source, ring_kernel(dtype, shape)) for shape in (*tuning.RINGS[dtype], tuning.SMALL_RING)]
+
+
+def ring_kernel(dtype: str, shape: tuning.RingShape) -> str:
+    """Return the name expression."""
+    numbers = (shape.consumers, shape.reducers, shape.vectors, shape.stages)
+    return "gpubench::cumsum::carry_forward" + template(dtype, sum_dtype(dtype), *numbers)
+
+
+def tile_items(shape: tuning.RingShape, items: int) -> int:
+    """Return the elements of a tile."""
+    return 32 * shape.consumers * shape.vectors * items
+
+
+def tiles_per_row(length: int, shape: tuning.RingShape, items: int) -> int:
+    """Return the tiles of a row, wherever it starts on the grid of vectors."""
+    return -(-(length + items - 1) // tile_items(shape, items))
+
+
+def ring_bytes(shape: tuning.RingShape, x: str, y: str) -> int:
+    """Return the dynamic shared memory of a block (`Ring::stage_bytes` in C++)."""
+    stage = tile_items(shape, items_of(x, y)) * dtypes.dtype(x).itemsize + 48
+    return shape.stages * (-(-stage // 16) * 16)
+
+
+def ring_shape(x: str, y: str, device: DeviceInfo) -> tuning.RingShape | None:
+    """Return the first shape of the dtype whose ring fits; the small one elsewhere; None where that does not fit."""
+    for shape in (*tuning.RINGS[x], tuning.SMALL_RING):
+        if ring_bytes(shape, x, y) + 4096 <= device.max_shared_bytes:
+            return shape
+    return None

@@ -1,0 +1,174 @@
+"""The host rules of cumsum/columns.cu: sums across contiguous memory, for any dim but the last."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpubench.dtypes import dtype as row_of
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value, Workspace
+from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.geometry import Columns, columns_of, published_bytes, vector_items
+from gpubench.operators.cumsum.rows import template
+from gpubench.operators.cumsum.tuning import StripShape
+from gpubench.operators.results import sum_dtype
+
+NOT_COLUMNS = "takes only dims with neighbouring columns behind them, in one piece"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A problem cut into strips: strips of one outer block, tiles of a strip, blocks that share one."""
+
+    shape: StripShape
+    strips: int
+    tiles: int
+    share: int
+
+
+def aligned_items(problem: Problem[Any], columns: Columns) -> int:
+    """Return the columns of one thread: a whole vector where every row of x and y starts on one, else 1."""
+    items = vector_items(problem)
+    steps = (columns.inner, columns.row_pitch, columns.outer_pitch, problem.operand("x").view.offset)
+    return items if all(step % items == 0 for step in steps) else 1
+
+
+def strip_columns(shape: StripShape, items: int) -> int:
+    """Return the columns of a strip."""
+    return shape.lanes * items
+
+
+def tile_rows(shape: StripShape) -> int:
+    """Return the rows of a tile."""
+    return shape.warps * 32 // shape.lanes * shape.rows
+
+
+def cut(problem: Problem[Any], columns: Columns, shape: StripShape, items: int) -> Cut:
+    """Cut a problem; `share` is 1."""
+    del problem
+    return Cut(shape, -(-columns.inner // (shape.lanes * items)), -(-columns.length // tile_rows(shape)), 1)
+
+
+def strip_kernel(dtype: str, items: int, shape: StripShape, linked: bool) -> str:
+    """Return the name expression."""
+    numbers = (items, shape.lanes, shape.rows, shape.warps, shape.blocks, linked)
+    return "gpubench::cumsum::columns" + template(dtype, sum_dtype(dtype), *numbers)
+
+
+def strip_plan(name: str, problem: Problem[Any], columns: Columns, one: Cut, items: int) -> Plan:
+    """Return the plan of a cut problem."""
+    shape, linked = one.shape, name == "linked_columns"
+    x, y = problem.operand("x").dtype, problem.operand("y").dtype
+    strips = one.strips * columns.outer
+    numbers = (columns.length, columns.inner, columns.outer_pitch, columns.row_pitch, one.strips, one.tiles, one.share)
+    launch = Launch(
+        Strips.source,
+        strip_kernel(x, items, shape, linked),
+        (strips * one.share, 1, 1),
+        (32 * shape.warps, 1, 1),
+        (Pointer("x"), Pointer("y"), Value(struct.pack("<qqqqqii", *numbers)), Workspace(0), Workspace(16)),
+        waits_for_blocks=linked,
+    )
+    from gpubench.model import Accuracy
+
+    additions = shape.rows + 5 + shape.warps + 3 + 2 * -(-one.tiles // one.share) + (one.share if linked else 0)
+    sums = strips * one.tiles * strip_columns(shape, items) if linked else 0
+    return Plan(
+        name,
+        (launch,),
+        Accuracy(max(1, min(additions, columns.length)), row_of(y).accumulator),
+        workspace_bytes=16 + sums * published_bytes(y) if linked else 0,
+        workspace_zeroed=linked,
+        notes={"items": items, "lanes": shape.lanes, "rows": shape.rows, "tiles": one.tiles, "share": one.share},
+    )
+
+
+def shapes_of(dtype: str, items: int, linked: bool) -> tuple[StripShape, ...]:
+    """Return the shapes to choose from, widest strip first."""
+    if items == 1:
+        return tuning.SINGLE_STRIPS
+    return tuning.LINKED_STRIPS if linked else tuning.STRIPS_8 if row_of(dtype).itemsize == 2 else tuning.STRIPS
+
+
+class Strips:
+    """Many strips of columns: a block walks each from top to bottom."""
+
+    name: str = "columns"
+    summary: str = "columns: a block walks a strip down, the carry in registers"
+    origin: str = "one pass, no exchange between blocks; wants about as many strips as blocks run at once"
+    source = "cumsum/columns.cu"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Take every dim but the last over contiguous columns."""
+        del device
+        columns = columns_of(problem)
+        if columns is None:
+            return NOT_COLUMNS
+        return None
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch, a block a strip; the widest strips that still give every SM its blocks."""
+        columns = columns_of(problem)
+        assert columns is not None
+        items = aligned_items(problem, columns)
+        shapes = shapes_of(problem.operand("x").dtype, items, False)
+        cuts = [cut(problem, columns, shape, items) for shape in shapes]
+        wanted = device.sm_count * tuning.STRIPS_PER_SM
+        best = next((one for one in cuts if one.strips * columns.outer >= wanted), cuts[-1])
+        return strip_plan(self.name, problem, columns, best, items)
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One instance a shape, for whole vectors and for single columns."""
+        return strip_instances(dtype, False)
+
+
+def strip_instances(dtype: str, linked: bool) -> list[tuple[str, str]]:
+    """Return the instances of a dtype, without repeats."""
+    from gpubench.operators.cumsum.geometry import items_of
+
+    counts = dict.fromkeys((items_of(dtype, sum_dtype(dtype)), 1))
+    names = [strip_kernel(dtype, items, shape, linked) for items in counts for shape in shapes_of(dtype, items, linked)]
+    return [(Strips.source, name) for name in dict.fromkeys(names)]
+
+
+class LinkedStrips:
+    """Few strips of many rows: resident blocks take a strip's tiles in turn."""
+
+    name: str = "linked_columns"
+    summary: str = "few columns, many rows: blocks share a strip and carry its sums forward"
+    origin: str = "as carry_forward, a sum a column; needs all blocks resident"
+    source = Strips.source
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Take what leaves at least two blocks for a strip."""
+        columns = columns_of(problem)
+        if columns is None:
+            return NOT_COLUMNS
+        if linked_cut(problem, columns, device) is None:
+            return "has too many strips for blocks to share one, or a single tile in each"
+        return None
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch of resident blocks."""
+        columns = columns_of(problem)
+        best = linked_cut(problem, columns, device) if columns else None
+        assert columns is not None
+        assert best is not None
+        return strip_plan(self.name, problem, columns, best, aligned_items(problem, columns))
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One instance a shape, for whole vectors and for single columns."""
+        return strip_instances(dtype, True)
+
+
+def linked_cut(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> Cut | None:
+    """Return the first cut with which at least two resident blocks share a strip of several tiles."""
+    items = aligned_items(problem, columns)
+    for shape in shapes_of(problem.operand("x").dtype, items, True):
+        one = cut(problem, columns, shape, items)
+        share = min(shape.blocks * device.sm_count // (one.strips * columns.outer), one.tiles)
+        if share >= 2:
+            return Cut(shape, one.strips, one.tiles, share)
+    return None

@@ -1,0 +1,108 @@
+"""How the fast kernels see a problem: as rows, summed along contiguous memory, or as columns, summed across it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import Problem
+from gpubench.operators.coalesce import coalesce
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Row r of x starts at r * pitch, its elements are `step` apart; y is contiguous. Counted in elements."""
+
+    rows: int
+    length: int
+    pitch: int
+    step: int
+
+    @property
+    def contiguous(self) -> bool:
+        """True when x is one piece of memory, row after row."""
+        return self.step == 1 and (self.rows == 1 or self.pitch == self.length)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """`outer` blocks of `length` rows of `inner` neighbouring columns; sums run down the rows.
+
+    outer_pitch, row_pitch: distances of x in elements; y is contiguous.
+    """
+
+    outer: int
+    length: int
+    inner: int
+    outer_pitch: int
+    row_pitch: int
+
+    @property
+    def contiguous(self) -> bool:
+        """True when each block of x is one piece of memory."""
+        return self.length == 1 or self.row_pitch == self.inner
+
+
+def rows_of(problem: Problem[Any]) -> Rows | None:
+    """Return the problem as rows; None where the summed dim is not the fastest of y or the rows have no one pitch."""
+    x, y = problem.operand("x").view, problem.operand("y").view
+    dim = problem.params.dim
+    if not y.is_contiguous or x.size == 0:
+        return None
+    if not x.shape or (x.shape[dim] == 1 and x.is_contiguous):
+        return Rows(x.size, 1, 1, 1)
+    if math.prod(x.shape[dim + 1 :]) != 1:
+        return None
+    outer = _one_pitch(x.shape[:dim], x.strides[:dim])
+    if outer is None:
+        return None
+    length, step = x.shape[dim], x.strides[dim] if x.shape[dim] > 1 else 1
+    return Rows(outer[0], length, outer[1] if outer[0] > 1 else length, step)
+
+
+def columns_of(problem: Problem[Any]) -> Columns | None:
+    """Return the problem as columns; None where there are none or their memory has no such form."""
+    x, y = problem.operand("x").view, problem.operand("y").view
+    dim = problem.params.dim
+    if not y.is_contiguous or x.size == 0 or not x.shape:
+        return None
+    inner = _one_pitch(x.shape[dim + 1 :], x.strides[dim + 1 :])
+    outer = _one_pitch(x.shape[:dim], x.strides[:dim])
+    if inner is None or outer is None or inner[0] == 1 or inner[1] != 1:
+        return None
+    length = x.shape[dim]
+    row_pitch = x.strides[dim] if length > 1 else inner[0]
+    return Columns(outer[0], length, inner[0], outer[1] if outer[0] > 1 else length * inner[0], row_pitch)
+
+
+def _one_pitch(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int] | None:
+    """Return (size, stride) of dims that walk as one; None when they do not."""
+    sizes, (steps,) = coalesce(shape, strides)
+    if not sizes:
+        return 1, 1
+    return (sizes[0], steps[0]) if len(sizes) == 1 else None
+
+
+def vector_items(problem: Problem[Any]) -> int:
+    """Return the elements of one vector of the kernels: 16 bytes of the wider of x and y (`vector_items` in C++)."""
+    widest = max(dtypes.dtype(problem.operand(name).dtype).itemsize for name in ("x", "y"))
+    return max(16 // widest, 1)
+
+
+def items_of(x: str, y: str) -> int:
+    """Return `vector_items` for two dtypes."""
+    return max(16 // max(dtypes.dtype(x).itemsize, dtypes.dtype(y).itemsize), 1)
+
+
+def accumulator_bytes(dtype: str) -> int:
+    """Return the bytes of the accumulator of y's dtype."""
+    return dtypes.dtype(dtypes.dtype(dtype).accumulator).itemsize
+
+
+def published_bytes(dtype: str) -> int:
+    """Return the bytes of one sum that blocks exchange (`Published` in cumsum/items.cuh)."""
+    width = accumulator_bytes(dtype)
+    return 8 if width <= 4 else 2 * width

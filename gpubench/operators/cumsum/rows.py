@@ -1,0 +1,249 @@
+"""The host rules of the kernels for rows that fit the registers of lanes, a block, or a few blocks at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import Accuracy, DeviceInfo, Launch, Plan, Pointer, Problem, Workspace
+from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.geometry import Rows, accumulator_bytes, items_of, published_bytes, rows_of, vector_items
+from gpubench.operators.packing import int32, int64
+from gpubench.operators.results import sum_dtype
+
+THREADS = 256
+"""`lanes_rows_threads` and `segments_rows_threads`."""
+
+NOT_ROWS = "takes only sums along the last dim, over rows with one pitch"
+
+
+def template(x: str, y: str, *numbers: object) -> str:
+    """Return the template arguments of a kernel: the two types, then numbers."""
+    values = [dtypes.dtype(x).cpp, dtypes.dtype(y).cpp, *(str(number).lower() for number in numbers)]
+    return "<" + ", ".join(values) + ">"
+
+
+def accuracy(problem: Problem[Any], additions: int) -> Accuracy:
+    """Return the bound for so many additions on the longest path, never more than the row has."""
+    rows = rows_of(problem)
+    length = rows.length if rows else additions
+    return Accuracy(max(1, min(additions, length)), dtypes.dtype(problem.operand("y").dtype).accumulator)
+
+
+def vectors_of(rows: Rows, items: int) -> int:
+    """Return the vectors that a row may touch on the grid of y's vectors, wherever it starts."""
+    extra = 0 if rows.length % items == 0 or rows.rows == 1 else items - 1
+    return -(-(rows.length + extra) // items)
+
+
+class LanesRows:
+    """Short rows: a power of two of lanes each."""
+
+    name: str = "lanes_rows"
+    summary: str = "short rows: a few lanes of a warp a row, shuffles"
+    origin: str = "Hillis and Steele 1986 over lanes; rows of up to 32 vectors of 16 bytes"
+    source = "cumsum/lanes_rows.cu"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Take rows of up to 32 vectors."""
+        del device
+        rows = rows_of(problem)
+        if rows is None:
+            return NOT_ROWS
+        vectors = vectors_of(rows, vector_items(problem))
+        if vectors > tuning.LANES_VECTORS:
+            return f"a row touches {vectors} vectors of 16 bytes; a warp has {tuning.LANES_VECTORS} lanes"
+        return None
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch, a thread a vector."""
+        del device
+        rows = rows_of(problem)
+        assert rows is not None
+        items = vector_items(problem)
+        lanes = 1 << (vectors_of(rows, items) - 1).bit_length()
+        x, y = problem.operand("x"), problem.operand("y")
+        launch = Launch(
+            self.source,
+            "gpubench::cumsum::lanes_rows" + template(x.dtype, y.dtype, lanes),
+            (-(-rows.rows * lanes // THREADS), 1, 1),
+            (THREADS, 1, 1),
+            (Pointer("x"), Pointer("y"), int64(rows.rows), int32(rows.length), int64(rows.pitch), int64(rows.step)),
+        )
+        bound = accuracy(problem, items + lanes.bit_length())
+        return Plan(self.name, (launch,), bound, notes={"lanes": lanes, "vector_items": items})
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One instance a number of lanes."""
+        y = sum_dtype(dtype)
+        return [(self.source, "gpubench::cumsum::lanes_rows" + template(dtype, y, 1 << k)) for k in range(6)]
+
+
+class SegmentsRows:
+    """Tiny rows, several in a warp's vectors."""
+
+    name: str = "segments_rows"
+    summary: str = "tiny rows packed into a warp: segmented scan by shuffles"
+    origin: str = "Sengupta and others 2007, segmented scan; rows of at most 32 vectors that pack well"
+    source = "cumsum/segments_rows.cu"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Take contiguous rows of which several, ending on a vector's end together, fit a warp."""
+        del device
+        rows = rows_of(problem)
+        if rows is None or not rows.contiguous:
+            return NOT_ROWS + " and no gaps"
+        if segments_span(rows.length, vector_items(problem)) == 0:
+            return f"no whole number of rows of {rows.length} fills whole vectors of one warp"
+        return None
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch, a warp a span of rows."""
+        del device
+        rows = rows_of(problem)
+        assert rows is not None
+        items = vector_items(problem)
+        span = segments_span(rows.length, items)
+        elements = rows.rows * rows.length
+        x, y = problem.operand("x"), problem.operand("y")
+        launch = Launch(
+            self.source,
+            "gpubench::cumsum::segments_rows" + template(x.dtype, y.dtype),
+            (-(-elements // (span * THREADS // 32)), 1, 1),
+            (THREADS, 1, 1),
+            (Pointer("x"), Pointer("y"), int64(elements), int32(rows.length), int32(span)),
+        )
+        return Plan(self.name, (launch,), accuracy(problem, items + 6), notes={"elements_per_warp": span})
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One instance a dtype."""
+        return [(self.source, "gpubench::cumsum::segments_rows" + template(dtype, sum_dtype(dtype)))]
+
+
+def segments_span(length: int, items: int) -> int:
+    """Return the elements of as many whole rows as fill whole vectors of one warp; 0 when not one such group fits."""
+    group = length * (items // math.gcd(length, items))
+    return 32 * items // group * group
+
+
+class BlockRows:
+    """Rows that fit the registers of one block."""
+
+    name: str = "block_rows"
+    summary: str = "rows of middle length: a block a row, held in registers"
+    origin: str = "block scan by shuffles and shared memory; rows of up to 4096 vectors of 16 bytes"
+    source = "cumsum/block_rows.cu"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Take rows that fit a block."""
+        del device
+        rows = rows_of(problem)
+        if rows is None:
+            return NOT_ROWS
+        vectors, most = vectors_of(rows, vector_items(problem)), tuning.BLOCK_SHAPES[-1].capacity
+        if vectors > most:
+            return f"a row touches {vectors} vectors of 16 bytes; a block holds {most}"
+        if rows.rows >= 2**31:
+            return "takes at most 2^31 - 1 rows"
+        return None
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch, a block a row."""
+        del device
+        rows = rows_of(problem)
+        assert rows is not None
+        vectors = vectors_of(rows, vector_items(problem))
+        shape = next(one for one in tuning.BLOCK_SHAPES if one.capacity >= vectors)
+        launch = block_launch(problem, rows, shape, tiles=1, linked=False)
+        bound = accuracy(problem, vector_items(problem) + 6 + shape.vectors + shape.warps)
+        return Plan(self.name, (launch,), bound, notes={"warps": shape.warps, "vectors": shape.vectors})
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One instance a shape."""
+        return [(self.source, block_kernel(dtype, shape, False)) for shape in tuning.BLOCK_SHAPES]
+
+
+def block_kernel(dtype: str, shape: tuning.BlockShape, linked: bool) -> str:
+    """Return the name expression."""
+    arguments = template(dtype, sum_dtype(dtype), shape.warps, shape.vectors, linked)
+    return "gpubench::cumsum::block_rows" + arguments
+
+
+def block_launch(problem: Problem[Any], rows: Rows, shape: tuning.BlockShape, tiles: int, linked: bool) -> Launch:
+    """Return the launch of block_rows.cu: `tiles` blocks a row. The workspace holds a counter, then the sums."""
+    return Launch(
+        BlockRows.source,
+        block_kernel(problem.operand("x").dtype, shape, linked),
+        (rows.rows * tiles, 1, 1),
+        (32 * shape.warps, 1, 1),
+        (
+            Pointer("x"),
+            Pointer("y"),
+            int64(rows.length),
+            int32(tiles),
+            int64(rows.pitch),
+            int64(rows.step),
+            Workspace(0),
+            Workspace(16),
+        ),
+        waits_for_blocks=linked,
+    )
+
+
+class LinkedBlocks:
+    """Few rows that together fit the registers of the whole device."""
+
+    name: str = "linked_blocks"
+    summary: str = "up to a few MB: all tiles in registers at once, one hop between blocks"
+    origin: str = "reduce-then-scan with every tile resident; all blocks must run at the same time"
+    source = BlockRows.source
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Take what the device holds at once."""
+        rows = rows_of(problem)
+        if rows is None:
+            return NOT_ROWS
+        if linked_shape(problem, rows, device) is None:
+            return "more than the registers of the whole device hold"
+        return None
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch of resident blocks."""
+        rows = rows_of(problem)
+        shape = linked_shape(problem, rows, device) if rows else None
+        assert rows is not None
+        assert shape is not None
+        tiles = -(-vectors_of(rows, vector_items(problem)) // shape.capacity)
+        launch = block_launch(problem, rows, shape, tiles, linked=True)
+        additions = vector_items(problem) + 6 + shape.vectors + 2 * shape.warps + 6 + -(-tiles // (32 * shape.warps))
+        return Plan(
+            self.name,
+            (launch,),
+            accuracy(problem, additions),
+            workspace_bytes=16 + rows.rows * tiles * published_bytes(problem.operand("y").dtype),
+            workspace_zeroed=True,
+            notes={"warps": shape.warps, "vectors": shape.vectors, "tiles_per_row": tiles},
+        )
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One instance a shape."""
+        return [(self.source, block_kernel(dtype, shape, True)) for shape in tuning.LINKED_SHAPES]
+
+
+def resident_blocks(shape: tuning.BlockShape, x: str, y: str, device: DeviceInfo) -> int:
+    """Return how many blocks of block_rows.cu surely run at once (`block_rows_resident` there)."""
+    words = shape.vectors * items_of(x, y) * accumulator_bytes(y) // 4
+    threads = min(1024 if words >= 32 else 1536 if words >= 16 else 2048, device.max_threads_per_sm)
+    return max(threads // (32 * shape.warps), 1) * device.sm_count
+
+
+def linked_shape(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuning.BlockShape | None:
+    """Return the smallest shape with which all tiles are resident; None when there is none."""
+    vectors = vectors_of(rows, vector_items(problem))
+    x, y = problem.operand("x").dtype, problem.operand("y").dtype
+    for shape in tuning.LINKED_SHAPES:
+        if rows.rows * -(-vectors // shape.capacity) <= resident_blocks(shape, x, y, device):
+            return shape
+    return None

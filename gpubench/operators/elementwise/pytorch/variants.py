@@ -1,0 +1,300 @@
+"""The variants after PyTorch's elementwise kernels: which problems each takes, and its launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import DeviceInfo, Launch, Plan, Problem
+from gpubench.operators.elementwise.functions import FUNCTIONS
+from gpubench.operators.elementwise.promotion import accuracy
+from gpubench.operators.elementwise.pytorch import launches
+from gpubench.operators.elementwise.pytorch.divider import MAX_DIMS
+from gpubench.operators.elementwise.pytorch.iterator import Walk
+from gpubench.operators.elementwise.pytorch.width import (
+    OLDER_ITEMS,
+    WIDEST,
+    aligned_width,
+    items_per_thread,
+    newer_width,
+    older_width,
+)
+from gpubench.operators.elementwise.pytorch.work import Work, types_of, work_of
+
+PROBES = ("copy", "exp", "add", "addcmul", "where")
+"""The functions whose instances are compiled ahead: each arity, each kind of operand, and a costly one. The functors
+themselves are compiled in full by the naive kernel's instances; all of them here would be some thousands."""
+
+LARGEST_VECTOR_BYTES = 32
+"""A fixed width makes at most two 16-byte accesses of a vector."""
+
+
+def _plan(name: str, problem: Problem[Any], launch: Callable[[Work, Walk], Launch]) -> Plan:
+    """Return one launch for each walk."""
+    work = work_of(problem)
+    steps = tuple(launch(work, walk) for walk in work.walks())
+    return Plan(name, steps, accuracy(problem.params, problem.case.dtype), notes=_notes(steps))
+
+
+def _notes(steps: Sequence[Launch]) -> dict[str, Any]:
+    return {"kernels": [step.kernel for step in steps]} if len(steps) > 1 else {}
+
+
+def _too_many_dims(work: Work) -> str | None:
+    for walk in work.walks():
+        if not work.is_contiguous(walk) and len(walk.sizes) > MAX_DIMS:
+            return f"{len(walk.sizes)} dims are left after merging neighbours; the kernel walks at most {MAX_DIMS}"
+    return None
+
+
+def _cast_needed(work: Work) -> str | None:
+    if not work.needs_cast:
+        return None
+    found = ", ".join(tensor.dtype for tensor in work.tensors)
+    return f"a cast is needed (output and operands are {found}; without one: {', '.join(work.natural)})"
+
+
+def _not_contiguous(work: Work) -> str | None:
+    """Return why a kernel without offsets or casts does not take the work."""
+    reason = _cast_needed(work)
+    if reason is None and not all(work.is_contiguous(walk) for walk in work.walks()):
+        reason = "some operand is strided or broadcast; this kernel takes contiguous ones only"
+    return reason
+
+
+def _probes(dtype: str) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Return (function, dtype of the work, dtypes of output and operands) of the instances compiled ahead."""
+    kind = dtypes.dtype(dtype).kind
+    return [(name, *types_of(name, dtype)) for name in PROBES if kind in FUNCTIONS[name].kinds]
+
+
+def _itemsizes(types: Sequence[str]) -> tuple[int, ...]:
+    return tuple(dtypes.dtype(name).itemsize for name in types)
+
+
+@dataclass(frozen=True, slots=True)
+class Vectorized:
+    """Several neighbouring elements an access; the width by every pointer's alignment and the output's dtype."""
+
+    name: str = "vectorized"
+    summary: str = "contiguous: 8 elements a thread (bytes: 16), vectors of up to 16 bytes by alignment"
+    origin: str = "PyTorch's vectorized_elementwise_kernel, newer form; no casts, nothing strided, not 16-byte elements"
+    older: bool = False
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Refuse casts, strides, and pointers that allow no vector at all."""
+        del device
+        work = work_of(problem)
+        reason = _not_contiguous(work)
+        if reason is None and work.walks() and all(self._width(work, walk) == 1 for walk in work.walks()):
+            reason = "alignment and element size allow no vector of two; `unrolled` is for that"
+        return reason
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch for each part that 32-bit indices reach; a part that allows no vector is unrolled."""
+        del device
+        return _plan(self.name, problem, self._launch)
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """The probes, at every width that some alignment can give."""
+        found = []
+        for function, work, types in _probes(dtype):
+            sizes = _itemsizes(types)
+            aligned = (0,) * len(sizes)
+            width = older_width(aligned, sizes) if self.older else newer_width(aligned, sizes)
+            items = OLDER_ITEMS if self.older else items_per_thread(sizes)
+            while width > 1:
+                kernel = launches.vectorized_kernel(function, work, types, width, items)
+                found.append(("elementwise/vectorized.cu", kernel))
+                width //= 2
+        return tuple(found)
+
+    def _width(self, work: Work, walk: Walk) -> int:
+        rule = older_width if self.older else newer_width
+        return rule(launches.places(work, walk), work.itemsizes)
+
+    def _launch(self, work: Work, walk: Walk) -> Launch:
+        items = OLDER_ITEMS if self.older else items_per_thread(work.itemsizes)
+        return launches.vectorized(work, walk, self._width(work, walk), items)
+
+
+@dataclass(frozen=True, slots=True)
+class FixedWidth:
+    """`vectorized` with a width that the suite chooses, to measure widths side by side; `unrolled` is width 1."""
+
+    width: int
+
+    @property
+    def name(self) -> str:
+        """vectorized_2, vectorized_4, vectorized_8."""
+        return f"vectorized_{self.width}"
+
+    @property
+    def summary(self) -> str:
+        """One line."""
+        return f"`vectorized` with vectors of {self.width} elements whatever the dtype, to measure the width"
+
+    @property
+    def origin(self) -> str:
+        """One line."""
+        return (
+            f"a probe of PyTorch's design; copy, add and addcmul only, vectors of at most {LARGEST_VECTOR_BYTES} bytes"
+        )
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Refuse other functions, casts, strides, vectors that are too long and pointers that are not aligned."""
+        del device
+        work = work_of(problem)
+        if work.function not in _MEASURED:
+            return f"this probe of the vector width claims only {', '.join(_MEASURED)}"
+        reason = _not_contiguous(work)
+        if reason is None and max(work.itemsizes) * self.width > LARGEST_VECTOR_BYTES:
+            reason = f"{self.width} elements are more than {LARGEST_VECTOR_BYTES} bytes"
+        if reason is None and not all(self._aligned(work, walk) for walk in work.walks()):
+            reason = f"some pointer is not aligned to {self.width} elements"
+        return reason
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch for each part that 32-bit indices reach."""
+        del device
+        return _plan(self.name, problem, lambda work, walk: launches.vectorized(work, walk, self.width))
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """The three functions, where a vector of the dtype is not too long."""
+        found = []
+        for function, work, types in _probes(dtype):
+            sizes = _itemsizes(types)
+            if function in _MEASURED and max(sizes) * self.width <= LARGEST_VECTOR_BYTES:
+                kernel = launches.vectorized_kernel(function, work, types, self.width, items_per_thread(sizes))
+                found.append(("elementwise/vectorized.cu", kernel))
+        return tuple(found)
+
+    def _aligned(self, work: Work, walk: Walk) -> bool:
+        return aligned_width(launches.places(work, walk), work.itemsizes, WIDEST) >= self.width
+
+
+_MEASURED = ("copy", "add", "addcmul")
+
+
+@dataclass(frozen=True, slots=True)
+class Unrolled:
+    """The grid of `vectorized` with one element an access."""
+
+    name: str = "unrolled"
+    summary: str = "contiguous: 8 elements a thread (bytes: 16), one element an access"
+    origin: str = "PyTorch's unrolled_elementwise_kernel, for pointers that allow no vector; no casts, nothing strided"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Refuse casts and strides."""
+        del device
+        return _not_contiguous(work_of(problem))
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch for each part that 32-bit indices reach."""
+        del device
+        return _plan(self.name, problem, launches.unrolled)
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """The probes."""
+        return tuple(
+            (
+                "elementwise/unrolled.cu",
+                launches.unrolled_kernel(name, work, types, items_per_thread(_itemsizes(types))),
+            )
+            for name, work, types in _probes(dtype)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Strided:
+    """Any strides, by an offset calculator."""
+
+    name: str = "strided"
+    summary: str = "any strides: offsets by multiplication and shift, 2 or 4 elements a thread"
+    origin: str = f"PyTorch's elementwise_kernel with OffsetCalculator; no casts, at most {MAX_DIMS} dims after merging"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Refuse casts and too many dims."""
+        del device
+        work = work_of(problem)
+        return _cast_needed(work) or _too_many_dims(work)
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch for each part that 32-bit indices reach."""
+        del device
+        return _plan(self.name, problem, launches.strided)
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """The probes."""
+        return tuple(("elementwise/strided.cu", launches.strided_kernel(*probe)) for probe in _probes(dtype))
+
+
+@dataclass(frozen=True, slots=True)
+class Casting:
+    """Dtypes known at run time only."""
+
+    name: str = "casting"
+    summary: str = "dtypes fetched and stored through run-time casts, contiguous or strided, 4 elements a thread"
+    origin: str = f"PyTorch's LoadWithCast, StoreWithCast and fetch_and_cast; at most {MAX_DIMS} dims after merging"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Refuse too many dims."""
+        del device
+        return _too_many_dims(work_of(problem))
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch for each part that 32-bit indices reach."""
+        del device
+        return _plan(self.name, problem, launches.casting)
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """The probes, contiguous and strided."""
+        return tuple(
+            ("elementwise/casting.cu", launches.casting_kernel(name, work, len(types) - 1, strided))
+            for name, work, types in _probes(dtype)
+            for strided in (False, True)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AutoPytorch:
+    """The dispatch over the kernels above."""
+
+    name: str = "auto_pytorch"
+    summary: str = "dispatch: 32-bit indices? cast? contiguous? vector width; one launch for each part"
+    origin: str = f"PyTorch's gpu_kernel_impl, newer form; at most {MAX_DIMS} dims after merging"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Refuse too many dims."""
+        del device
+        return _too_many_dims(work_of(problem))
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """Each part takes the kernel that its own strides and alignment ask for."""
+        del device
+        return _plan(self.name, problem, launches.dispatched)
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """None of its own: it launches the kernels of the other variants."""
+        del dtype
+        return ()
+
+
+PYTORCH_VARIANTS = (
+    Casting(),
+    Strided(),
+    Unrolled(),
+    FixedWidth(2),
+    FixedWidth(4),
+    FixedWidth(8),
+    Vectorized(
+        name="vectorized_older",
+        summary="contiguous: 4 elements a thread, vectors of 4, 2 or 1 elements by alignment",
+        origin="PyTorch's vectorized_elementwise_kernel, older form; no casts, nothing strided",
+        older=True,
+    ),
+    Vectorized(),
+    AutoPytorch(),
+)

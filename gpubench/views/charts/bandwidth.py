@@ -1,0 +1,279 @@
+"""`bandwidth`: GB/s over bytes moved, a panel a dtype, under the ceilings of the same run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gpubench.dtypes import NAMES
+from gpubench.model import ResultSet
+from gpubench.views import style, text
+from gpubench.views.charts.data import (
+    Point,
+    contenders,
+    device_number,
+    family,
+    is_simulated,
+    launch_bound_us,
+    points,
+)
+from gpubench.views.charts.page import MARGIN, Entry, Sheet, series_entry, sheet, subtitle, unnumbered
+from gpubench.views.charts.sheets import Chart, file_name
+from gpubench.views.rows import HOST_CONTENDERS
+from gpubench.views.style import INK, MUTED, PAPER, WIDTH
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SWEEP = 3
+"""Sizes that a sweep must have at least to be joined by a line."""
+
+_GREY = "#eaeef2"
+_SHADE = {"facecolor": _GREY, "edgecolor": "#d0d7de", "hatch": "////", "linewidth": 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What all panels of one sheet share: the scales, and the limits that are drawn in each. Bytes, GB/s, us."""
+
+    left: float
+    right: float
+    top: float
+    copy: float | None
+    peak: float | None
+    launch_us: float | None
+    l2: float | None
+
+
+def charts(result: ResultSet) -> list[Chart]:
+    """Return a chart for each operator that has a rate."""
+    made = []
+    found = points(result)
+    for operator in dict.fromkeys(point.row.operator for point in found):
+        mine = [point for point in found if point.row.operator == operator]
+        drawn = [point for point in mine if point.rate is not None and point.row.bytes]
+        if drawn:
+            missing = [point.why for point in mine if point.rate is None or not point.row.bytes]
+            title = f"{operator}: achieved bandwidth over bytes moved"
+            made.append(
+                Chart(
+                    name=file_name("bandwidth", operator),
+                    title=title,
+                    alt=_alt(operator, drawn, result),
+                    draw=partial(_draw, result, title, drawn, missing),
+                )
+            )
+    return made
+
+
+def _alt(operator: str, drawn: Sequence[Point], result: ResultSet) -> str:
+    top = max(drawn, key=lambda point: point.rate or 0.0)
+    copy = result.ceiling.copy_GBps
+    against = f"; the measured copy ceiling is {text.rate(copy)} GB/s" if copy else ""
+    return (
+        f"Bandwidth of {operator} over bytes moved, {len(drawn)} measurements of {', '.join(contenders(drawn))}. "
+        f"The highest rate is {text.rate(top.rate or 0.0)} GB/s, by {top.row.contender} on {top.row.case}{against}."
+    )
+
+
+def frame(result: ResultSet, drawn: Sequence[Point]) -> Frame:
+    """Return the scales: all of the data and both ceilings are inside."""
+    sizes = [float(point.row.bytes or 1) for point in drawn]
+    rates = [point.rate or 0.0 for point in drawn]
+    copy = result.ceiling.copy_GBps
+    peak = device_number(result, "theoretical_GBps")
+    return Frame(
+        left=2.0 ** (math.floor(math.log2(min(sizes)) * 2 - 1) / 2),
+        right=2.0 ** (math.ceil(math.log2(max(sizes)) * 2 + 1) / 2),
+        top=1.16 * max(*rates, copy or 0.0, peak or 0.0),
+        copy=copy,
+        peak=peak,
+        launch_us=None if is_simulated(drawn) else launch_bound_us(result),
+        l2=device_number(result, "l2_bytes"),
+    )
+
+
+# --- Drawing ---------------------------------------------------------------------------------------------------------
+
+
+def _draw(result: ResultSet, title: str, drawn: Sequence[Point], missing: Sequence[str]) -> Figure:
+    dtypes = sorted({point.row.dtype for point in drawn}, key=lambda name: (_order(name), name))
+    columns = len(dtypes) if len(dtypes) <= 2 else 2 if len(dtypes) == 4 else 3
+    rows = -(-len(dtypes) // columns)
+    height = {1: 3.6, 2: 2.9, 3: 2.35}[columns]
+    left, gap, down = 0.62, 0.3, 0.58
+    width = (WIDTH - left - MARGIN - 0.16 - (columns - 1) * gap) / columns
+    scale = frame(result, drawn)
+    names = contenders(drawn)
+    marks = style.marks(names)
+    made = sheet(
+        title,
+        subtitle(result),
+        rows * (height + down) + 0.22,
+        legend=_legend(drawn, names, marks, scale),
+        notes=[*_notes(result, drawn, scale), *unnumbered(missing)],
+        simulated=is_simulated(drawn),
+    )
+    for number, dtype in enumerate(dtypes):
+        row, column = divmod(number, columns)
+        axes = made.axes(left + column * (width + gap), 0.22 + row * (height + down), width, height)
+        axes.set_title(style.label(dtype, 24))
+        _scales(axes, scale, width)
+        _limits(axes, scale, words=column == 0)
+        mine = [point for point in drawn if point.row.dtype == dtype]
+        for name in reversed(names):
+            _series(axes, [point for point in mine if point.row.contender == name], marks[name])
+        if column:
+            axes.tick_params(labelleft=False)
+        else:
+            axes.set_ylabel("GB/s")
+        if number + columns >= len(dtypes):
+            axes.set_xlabel("bytes moved (log scale)")
+    return made.figure
+
+
+def _order(dtype: str) -> int:
+    return NAMES.index(dtype) if dtype in NAMES else len(NAMES)
+
+
+def _legend(
+    drawn: Sequence[Point], names: Sequence[str], marks: Mapping[str, style.Mark], scale: Frame
+) -> list[Entry]:
+    entries = [series_entry(name, marks[name], line=True) for name in names]
+    if any(point.row.launch_bound for point in drawn):
+        hollow = {"color": INK, "marker": "o", "linestyle": "none", "markerfacecolor": PAPER}
+        entries.append(Entry("hollow: launch-bound", hollow))
+    if scale.launch_us is not None and _launch_edge(scale) > scale.left:
+        entries.append(Entry("launch-bound region", patch=dict(_SHADE)))
+    return entries
+
+
+def _notes(result: ResultSet, drawn: Sequence[Point], scale: Frame) -> list[str]:
+    ceiling = result.ceiling
+    rates = [
+        f"{name} {text.rate(rate)}"
+        for name, rate in (("copy", ceiling.copy_GBps), ("read", ceiling.read_GBps), ("write", ceiling.write_GBps))
+        if rate
+    ]
+    notes = []
+    if rates:
+        notes.append(f"Ceilings measured in this run, GB/s: {', '.join(rates)}.")
+    if scale.launch_us is not None:
+        notes.append(f"Launch-bound: the median is under {text.duration(scale.launch_us)}, 3 times an empty launch.")
+    method = "Cases that fit in L2 start with a flushed cache when timed cold." if scale.l2 else ""
+    notes.append(f"Bands and bars: 95 % interval of the median. Lines join sweeps over one size. {method}".strip())
+    if any(point.row.contender in HOST_CONTENDERS for point in drawn):
+        notes.append("numpy runs on the host.")
+    return [" ".join(notes)]
+
+
+def _scales(axes: Axes, scale: Frame, width: float) -> None:
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(scale.left, scale.right)
+    axes.set_ylim(0, scale.top)
+    axes.xaxis.set_major_locator(FixedLocator(_size_ticks(scale.left, scale.right, max(int(width / 0.55), 2))))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(lambda value, _: text.size(value))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+
+
+def _size_ticks(left: float, right: float, most: int) -> list[float]:
+    """Return powers of two between the ends, at most `most`, as many doublings apart as that takes."""
+    first, last = math.ceil(math.log2(left)), math.floor(math.log2(right))
+    step = next((step for step in (1, 2, 5, 10, 20, 40) if (last - first) // step < most), 80)
+    aligned = math.ceil(first / step) * step
+    return [2.0**power for power in range(aligned, last + 1, step)] or [left]
+
+
+def _launch_edge(scale: Frame) -> float:
+    """Return the bytes up to which a case at the ceiling would be launch-bound."""
+    return (scale.launch_us or 0.0) * 1e3 * (scale.peak or scale.copy or scale.top)
+
+
+def _limits(axes: Axes, scale: Frame, words: bool) -> None:
+    """Draw what limits a kernel: the ceilings across, the launch to the left, the size of the L2 cache."""
+    import numpy as np
+
+    size = 7.5
+    for rate, dashes, name, below in (
+        (scale.peak, (0, (5, 2)), "theoretical peak", False),
+        (scale.copy, "-", "measured copy ceiling", True),
+    ):
+        if rate:
+            axes.axhline(rate, color=INK, linewidth=1.1, linestyle=dashes, zorder=1.6)
+            if words:
+                axes.annotate(
+                    f"{name} {text.rate(rate)}",
+                    (0.0, rate),
+                    xycoords=axes.get_yaxis_transform(),
+                    xytext=(4, -2.5 if below else 2),
+                    textcoords="offset points",
+                    size=size,
+                    color=INK,
+                    va="top" if below else "bottom",
+                    zorder=4,
+                )
+    if scale.launch_us is not None and _launch_edge(scale) > scale.left:
+        across = np.geomspace(scale.left, scale.right, 200)
+        edge = np.minimum(across / scale.launch_us / 1e3, scale.top)
+        axes.fill_between(across, edge, scale.top, zorder=0.3, **_SHADE)
+    if scale.l2 and scale.left < scale.l2 < scale.right:
+        axes.axvline(scale.l2, color=MUTED, linewidth=0.9, linestyle=(0, (1, 1.5)), zorder=1.5)
+        if words:
+            axes.annotate(
+                f"fits in L2 ({text.size(scale.l2)})",
+                (scale.l2, 1.0),
+                xycoords=axes.get_xaxis_transform(),
+                xytext=(-3, -1),
+                textcoords="offset points",
+                size=size,
+                color=MUTED,
+                ha="right",
+                va="top",
+                zorder=4,
+            )
+
+
+def _series(axes: Axes, mine: Sequence[Point], mark: style.Mark) -> None:
+    """Draw one contender: a line and a band for each sweep, and a mark with its interval for every case."""
+    for sweep in sweeps(mine):
+        sizes = [float(point.row.bytes or 0) for point in sweep]
+        rates = [point.rate or 0.0 for point in sweep]
+        bounds = [point.rate_interval or (point.rate or 0.0, point.rate or 0.0) for point in sweep]
+        axes.fill_between(
+            sizes, [low for low, _ in bounds], [high for _, high in bounds], color=mark.color, alpha=0.25, linewidth=0
+        )
+        axes.plot(sizes, rates, color=mark.color, linestyle=mark.dashes, zorder=2.2)
+    intervals = [(float(point.row.bytes or 0), *both) for point in mine if (both := point.rate_interval)]
+    if intervals:
+        sizes_, lows, highs = zip(*intervals, strict=True)
+        axes.vlines(sizes_, lows, highs, color=mark.color, linewidth=1.2, zorder=2.1)
+    for hollow in (False, True):
+        chosen = [point for point in mine if point.row.launch_bound is hollow]
+        if chosen:
+            axes.plot(
+                [float(point.row.bytes or 0) for point in chosen],
+                [point.rate or 0.0 for point in chosen],
+                **mark.point,
+                markerfacecolor=PAPER if hollow else mark.color,
+                zorder=3,
+            )
+
+
+def sweeps(mine: Sequence[Point]) -> list[list[Point]]:
+    """Return the points of each sweep over sizes, in order of size: SWEEP or more different sizes, none twice."""
+    families: dict[tuple[str, ...], list[Point]] = {}
+    for point in mine:
+        families.setdefault(family(point.record), []).append(point)
+    ordered = [sorted(members, key=lambda point: point.row.bytes or 0) for members in families.values()]
+    return [
+        members
+        for members in ordered
+        if len(members) >= SWEEP and len({point.row.bytes for point in members}) == len(members)
+    ]

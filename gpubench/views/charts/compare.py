@@ -1,0 +1,139 @@
+"""`compare`: a forest plot. How much slower or faster each case became, with its interval and verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gpubench.comparison import Comparison, Row, Verdict
+from gpubench.views import style, text
+from gpubench.views.charts import dots
+from gpubench.views.charts.page import Entry, sheet, unnumbered
+from gpubench.views.charts.sheets import Chart, numbered
+from gpubench.views.comparison import totals
+from gpubench.views.style import PAPER, VERDICT_MARKS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_ORDER: tuple[Verdict, ...] = ("SLOWER", "FASTER", "UNDECIDED", "SAME")
+
+
+def charts(comparison: Comparison) -> list[Chart]:
+    """Return the sheets of the chart; none when no pair has a ratio."""
+    drawn = [row for row in comparison.rows if row.estimate is not None and row.verdict in VERDICT_MARKS]
+    missing = [
+        f"{row.case} {row.contender} ({row.verdict})"
+        for row in comparison.rows
+        if row.estimate is None or row.verdict not in VERDICT_MARKS
+    ]
+    sheets = dots.pages(_lines(drawn))
+    return [
+        Chart(
+            name=numbered("compare", number),
+            title="What changed",
+            alt=f"Forest plot of {len(page)} ratios, new time over old. {totals(comparison)}.",
+            draw=partial(_draw, comparison, page, missing if number == len(sheets) else [], (number, len(sheets))),
+        )
+        for number, page in enumerate(sheets, 1)
+    ]
+
+
+def _lines(drawn: Sequence[Row]) -> list[dots.Line]:
+    """Return a row a pair: by verdict, those that changed first, and within by how much."""
+    contenders = {row.contender for row in drawn}
+    found = []
+    for row in sorted(drawn, key=lambda row: (_ORDER.index(row.verdict), _by_size(row), row.case, row.contender)):
+        one = row.estimate
+        if one is None:
+            continue
+        name = row.case if len(contenders) == 1 else f"{row.case}  {row.contender}"
+        dot = dots.Dot(row.verdict, one.ratio, one.low, one.high, hollow=row.verdict == "UNDECIDED")
+        band = (1 / (1 + one.threshold), 1 + one.threshold)
+        found.append(dots.Line(row.verdict, name, (dot,), band))
+    return found
+
+
+def _by_size(row: Row) -> float:
+    ratio = row.estimate.ratio if row.estimate else 1.0
+    return ratio if row.verdict == "FASTER" else -ratio
+
+
+def _legend() -> list[Entry]:
+    words = {
+        "SLOWER": "slower",
+        "FASTER": "faster",
+        "SAME": "same: wholly inside the threshold",
+        "UNDECIDED": "undecided: the interval crosses it",
+    }
+    entries = []
+    for verdict in _ORDER:
+        mark = VERDICT_MARKS[verdict]
+        face = PAPER if verdict == "UNDECIDED" else mark.color
+        entries.append(Entry(words[verdict], {**mark.point, "markerfacecolor": face}))
+    return [*entries, Entry("threshold", patch={"facecolor": "#c9d1d9", "edgecolor": "none"})]
+
+
+def _draw(comparison: Comparison, page: list[dots.Line], missing: list[str], place: tuple[int, int]) -> Figure:
+    number, last = place
+    means = [
+        f"{mean.group} {mean.name}: {text.significant(mean.ratio)}" if mean.group != "overall" else ""
+        for mean in comparison.means
+    ]
+    overall = next((mean for mean in comparison.means if mean.group == "overall"), None)
+    notes = [f"{totals(comparison)}. A change counts from {100 * comparison.threshold:g} %, or from the case's own noise."]
+    if overall is not None:
+        interval = f"{text.significant(overall.low)} to {text.significant(overall.high)}"
+        told = [mean for mean in means if mean.startswith("operator")]
+        notes.append(
+            f"Geometric mean of {overall.pairs} ratios: {text.significant(overall.ratio)} (95 % interval {interval})"
+            + (f"; {'; '.join(told)}." if told else ".")
+        )
+    made = sheet(
+        f"What changed: {comparison.old} -> {comparison.new}" + (f" ({number} of {last})" if last > 1 else ""),
+        "median time of new over old, with its 95 % interval; a mark a case and contender",
+        dots.body_height(page),
+        legend=_legend(),
+        notes=[*notes, *unnumbered(missing)],
+        simulated=comparison.simulated,
+    )
+    axes = dots.draw(made, page, dict(VERDICT_MARKS))
+    _scale(axes, page)
+    dots.draw_reference(axes, 1.0, "")
+    dots.name_axis(axes, "new / old time (log scale): faster is left of 1, slower right of it")
+    return made.figure
+
+
+def _scale(axes: Axes, page: Sequence[dots.Line]) -> None:
+    """Give the axis a logarithmic scale, as wide to the left of 1 as to the right, that holds every interval."""
+    import math
+
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    ends = [value for line in page for dot in line.dots for value in (dot.x, dot.low or dot.x, dot.high or dot.x)]
+    ends += [value for line in page for value in line.band or ()]
+    reach = max([math.log(1.02), *(abs(math.log(value)) for value in ends)]) * 1.08
+    axes.set_xscale("log")
+    axes.set_xlim(math.exp(-reach), math.exp(reach))
+    axes.xaxis.set_major_locator(FixedLocator(_ticks(reach)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:.4g}x" if value >= 0.001 else f"{value:.1e}x")
+
+
+_STEPS = (1.005, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 1000.0, 1e6)
+
+
+def _ticks(reach: float) -> list[float]:
+    """Return 1 and up to four ticks to each side, the same way apart."""
+    import math
+
+    step = next((step for step in _STEPS if reach / math.log(step) < 5), 1e9)
+    count = int(reach / math.log(step))
+    if step >= 1.5:
+        return [step**power for power in range(-count, count + 1)]
+    plain = [1 + i * (step - 1) for i in range(-count - 1, count + 2)]
+    return [value for value in plain if value > 0 and abs(math.log(value)) <= reach]
+
+

@@ -1,0 +1,158 @@
+"""Dot plots with a row a case: what the charts of the ceiling, of speed-ups and of comparisons have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from gpubench.views import style
+from gpubench.views.charts.page import MARGIN, Sheet
+from gpubench.views.style import FAINT, INK, MUTED, PAPER, SHADE, WIDTH, Mark
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PAGE = 60
+"""Rows on one sheet; more go on further sheets."""
+
+ROW_HEIGHT = 0.185
+AXIS_HEIGHT = 0.45
+LABEL_SIZE, GROUP_SIZE = 8.0, 8.5
+_WIDEST_LABEL = 3.6
+_TOP = 0.2
+_LINES = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One mark: where it stands, its interval if it has one, and `hollow` where it should be taken with care."""
+
+    series: str
+    x: float
+    low: float | None = None
+    high: float | None = None
+    hollow: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row: the group it belongs to, its words, its marks, and a band of its own around 1 (forest plots)."""
+
+    group: str
+    words: str
+    dots: tuple[Dot, ...]
+    band: tuple[float, float] | None = None
+
+
+def pages(lines: Sequence[Line]) -> list[list[Line]]:
+    """Cut the rows into sheets of nearly equal length, at most PAGE rows each."""
+    count = -(-len(lines) // PAGE)
+    length = -(-len(lines) // count) if count else 0
+    return [list(lines[start : start + length]) for start in range(0, len(lines), length or 1)]
+
+
+def body_height(lines: Sequence[Line]) -> float:
+    """Return the inches that `draw` needs for these rows."""
+    return _TOP + (len(lines) + len(_groups(lines))) * ROW_HEIGHT + AXIS_HEIGHT
+
+
+def _groups(lines: Sequence[Line]) -> list[tuple[str, list[Line]]]:
+    return [(group, list(members)) for group, members in groupby(lines, key=lambda line: line.group)]
+
+
+def draw(sheet: Sheet, lines: Sequence[Line], marks: Mapping[str, Mark], connect: bool = False) -> Axes:
+    """Draw the rows from top to bottom, each group under a line that names it, and return the axes.
+
+    `connect`: draw a line through all marks of a row, so that the eye sees how far apart they are.
+    """
+    width = max((style.text_width(style.label(line.words, 90), LABEL_SIZE) for line in lines), default=1.0)
+    left = MARGIN + min(width, _WIDEST_LABEL) + 0.14
+    count = len(lines) + len(_groups(lines))
+    axes = sheet.axes(left, _TOP, WIDTH - left - MARGIN - 0.18, count * ROW_HEIGHT)
+    axes.set_ylim(count - 0.5, -0.5)
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0, pad=4)
+    axes.grid(visible=False, axis="y")
+    places: list[tuple[float, Line]] = []
+    for y, group, line in _numbered(lines):
+        if line is None:
+            _name_group(axes, y, group, left)
+        else:
+            places.append((y, line))
+    room = left - MARGIN - 0.14
+    axes.set_yticks([y for y, _ in places], [style.fitted(line.words, room, LABEL_SIZE) for _, line in places])
+    _lay_guides(axes, places, connect)
+    for series, mark in marks.items():
+        _draw_series(axes, places, series, mark)
+    return axes
+
+
+def _numbered(lines: Sequence[Line]) -> Iterator[tuple[float, str, Line | None]]:
+    """Yield each row's place; a group begins with a row of its own, whose line is None."""
+    y = 0.0
+    for group, members in _groups(lines):
+        yield y, group, None
+        y += _LINES
+        for line in members:
+            yield y, group, line
+            y += _LINES
+
+
+def _name_group(axes: Axes, y: float, group: str, left: float) -> None:
+    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
+
+    figure = axes.get_figure(root=True)
+    if figure is None:
+        return
+    place = blended_transform_factory(figure.transFigure, axes.transData)
+    axes.axhspan(y - 0.46, y + 0.46, color=SHADE, linewidth=0, zorder=0.4)
+    shifted = place + ScaledTranslation(MARGIN, 0, figure.dpi_scale_trans)
+    words = style.fitted(group, left + 2.5, GROUP_SIZE, bold=True)
+    axes.text(0, y, words, transform=shifted, size=GROUP_SIZE, weight="bold", color=INK, va="center", zorder=5)
+
+
+def _lay_guides(axes: Axes, places: Sequence[tuple[float, Line]], connect: bool) -> None:
+    from matplotlib.patches import Rectangle
+
+    for y, line in places:
+        axes.axhline(y, color=FAINT, linewidth=0.5, linestyle=(0, (1, 2)), zorder=0.5)
+        if line.band is not None:
+            low, high = line.band
+            axes.add_patch(
+                Rectangle((low, y - 0.36), high - low, 0.72, facecolor="#c9d1d9", edgecolor="none", zorder=0.6)
+            )
+        if connect and len(line.dots) > 1:
+            places_x = [dot.x for dot in line.dots]
+            axes.plot([min(places_x), max(places_x)], [y, y], color="#afb8c1", linewidth=1.2, zorder=1)
+
+
+def _draw_series(axes: Axes, places: Sequence[tuple[float, Line]], series: str, mark: Mark) -> None:
+    """Draw all marks of one series at once: full ones, then hollow ones, over their intervals."""
+    found = [(y, dot) for y, line in places for dot in line.dots if dot.series == series]
+    intervals = [(y, dot.low, dot.high) for y, dot in found if dot.low is not None and dot.high is not None]
+    if intervals:
+        heights, lows, highs = zip(*intervals, strict=True)
+        axes.hlines(heights, lows, highs, color=mark.color, linewidth=1.6, zorder=2)
+    for hollow in (False, True):
+        chosen = [(dot.x, y) for y, dot in found if dot.hollow is hollow]
+        if chosen:
+            across, down = zip(*chosen, strict=True)
+            face = PAPER if hollow else mark.color
+            axes.plot(across, down, **mark.point, markerfacecolor=face, markeredgecolor=mark.color, zorder=3)
+
+
+def name_axis(axes: Axes, words: str) -> None:
+    """Label the axis under the rows, and show its scale above them too, for tall charts."""
+    axes.set_xlabel(words)
+    if axes.get_ylim()[0] > PAGE / 3:
+        axes.tick_params(axis="x", labeltop=True)
+
+
+def draw_reference(axes: Axes, x: float, words: str, color: str = INK) -> None:
+    """Draw a vertical line with its words above it."""
+    axes.axvline(x, color=color, linewidth=1.1, zorder=1.5)
+    if words:
+        place = axes.get_xaxis_transform()
+        axes.text(x, 1.0, words + " ", transform=place, size=7.5, color=MUTED, ha="right", va="bottom")

@@ -1,0 +1,95 @@
+"""The kinds of charts in one table, and how a set of them becomes files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from gpubench.comparison import Comparison
+from gpubench.model import ResultSet
+from gpubench.views.charts.sheets import Chart
+from gpubench.views.style import Format, encoded, styled
+
+Kind = Literal["bandwidth", "ceiling", "speedup", "ladder", "samples"]
+
+KINDS: tuple[Kind, ...] = ("bandwidth", "ceiling", "speedup", "ladder", "samples")
+"""What one result gives; `compare` takes two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What to draw of a result: `over` is the contender of the speed-up; `whole` the result before it was filtered."""
+
+    kind: Kind
+    over: str = "numpy"
+    whole: ResultSet | None = None
+
+
+def charts(result: ResultSet, wish: Wish) -> list[Chart]:
+    """Return the charts of one kind; none when the result has nothing to show in it."""
+    return _MAKERS[wish.kind](result, wish)
+
+
+def _bandwidth(result: ResultSet, wish: Wish) -> list[Chart]:
+    from gpubench.views.charts import bandwidth
+
+    del wish
+    return bandwidth.charts(result)
+
+
+def _ceiling(result: ResultSet, wish: Wish) -> list[Chart]:
+    from gpubench.views.charts import ceiling
+
+    del wish
+    return ceiling.charts(result)
+
+
+def _speedup(result: ResultSet, wish: Wish) -> list[Chart]:
+    from gpubench.views.charts import speedup
+
+    return speedup.charts(result, wish.over, speedup.base_medians(wish.whole or result, wish.over))
+
+
+def _ladder(result: ResultSet, wish: Wish) -> list[Chart]:
+    from gpubench.views.charts import ladder
+
+    del wish
+    return ladder.charts(result)
+
+
+def _samples(result: ResultSet, wish: Wish) -> list[Chart]:
+    from gpubench.views.charts import samples
+
+    del wish
+    return samples.charts(result)
+
+
+_MAKERS: dict[Kind, Callable[[ResultSet, Wish], list[Chart]]] = {
+    "bandwidth": _bandwidth,
+    "ceiling": _ceiling,
+    "speedup": _speedup,
+    "ladder": _ladder,
+    "samples": _samples,
+}
+
+
+def comparison_charts(comparison: Comparison) -> list[Chart]:
+    """Return the forest plot of a comparison."""
+    from gpubench.views.charts import compare
+
+    return compare.charts(comparison)
+
+
+def prefixed(charts_: Sequence[Chart], prefix: str) -> list[Chart]:
+    """Return the charts with `prefix-` before their names, where several results go to one folder."""
+    return [replace(chart, name=f"{prefix}-{chart.name}") for chart in charts_]
+
+
+def files(charts_: Sequence[Chart], formats: Sequence[Format]) -> Iterator[tuple[str, bytes]]:
+    """Draw the charts one by one and yield the name and the bytes of each file."""
+    with styled():
+        for chart in charts_:
+            figure = chart.draw()
+            for form in formats:
+                yield f"{chart.name}.{form}", encoded(figure, form, chart.title)

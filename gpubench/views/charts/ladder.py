@@ -1,0 +1,135 @@
+"""`ladder`: the variants of one operator on one case, from the naive one to the best, and what each step gained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gpubench.model import ResultSet
+from gpubench.views import style, text
+from gpubench.views.charts.data import Point, device_number, is_simulated, points
+from gpubench.views.charts.page import MARGIN, sheet, subtitle, unnumbered
+from gpubench.views.charts.sheets import Chart, file_name
+from gpubench.views.style import INK, MUTED, WIDTH
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PREFIX = "gpubench:"
+AUTO, NAIVE = "gpubench:auto", "gpubench:naive"
+_BAR = 0.36
+
+
+def charts(result: ResultSet) -> list[Chart]:
+    """Return a chart for each operator that has a case with two variants or more: the case with the most, the largest
+    of those.
+    """
+    found = points(result)
+    made = []
+    for operator in dict.fromkeys(point.row.operator for point in found):
+        cases: dict[str, list[Point]] = {}
+        for point in found:
+            if point.row.operator == operator and point.row.contender.startswith(PREFIX):
+                cases.setdefault(point.row.case, []).append(point)
+        best = max(cases.values(), key=lambda mine: (len(rungs(mine)), mine[0].row.bytes or 0), default=[])
+        steps = rungs(best)
+        if len(steps) >= 2:
+            missing = [point.why for point in best if point.rate is None]
+            auto = next((point.row.variant for point in best if point.row.contender == AUTO), None)
+            made.append(
+                Chart(
+                    name=file_name("ladder", operator),
+                    title=f"{operator}: from naive to best",
+                    alt=_alt(operator, steps),
+                    draw=partial(_draw, result, operator, steps, missing, auto),
+                )
+            )
+    return made
+
+
+def rungs(mine: Sequence[Point]) -> list[Point]:
+    """Return the variants that have a rate: the naive one, then the slower before the faster. `auto` is none."""
+    steps = [point for point in mine if point.rate is not None and point.row.contender != AUTO]
+    return sorted(steps, key=lambda point: (point.row.contender != NAIVE, point.rate or 0.0, point.row.contender))
+
+
+def _alt(operator: str, steps: Sequence[Point]) -> str:
+    told = ", ".join(f"{_variant(point)} {text.rate(point.rate or 0.0)} GB/s" for point in steps)
+    return f"Bars: the variants of {operator} on {steps[0].row.case}, slowest to fastest: {told}."
+
+
+def _variant(point: Point) -> str:
+    return point.row.contender.removeprefix(PREFIX)
+
+
+def _draw(
+    result: ResultSet, operator: str, steps: Sequence[Point], missing: Sequence[str], auto: str | None
+) -> Figure:
+    case = steps[0].row.case
+    moved = steps[0].row.bytes or 0
+    copy = None if is_simulated(steps) else result.ceiling.copy_GBps
+    peak = None if is_simulated(steps) else device_number(result, "theoretical_GBps")
+    made = sheet(
+        f"{operator}: from naive to best",
+        f"{case}, {text.size(moved)} moved; {subtitle(result)}",
+        0.24 + len(steps) * _BAR + 0.5,
+        notes=["To the right of a bar: the gain over the bar above it. Whiskers: 95 % interval.", *unnumbered(missing)],
+        simulated=is_simulated(steps),
+    )
+    names = [_variant(point) + (" (auto's choice)" if _variant(point) == auto else "") for point in steps]
+    left = MARGIN + min(max(style.text_width(style.label(name, 60), 9) for name in names), 2.6) + 0.14
+    axes = made.axes(left, 0.24, WIDTH - left - MARGIN - 0.15, len(steps) * _BAR)
+    axes.set_ylim(len(steps) - 0.5, -0.5)
+    axes.set_yticks(range(len(steps)), [style.fitted(name, left - MARGIN - 0.14, 9) for name in names], size=9)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(visible=False, axis="y")
+    rates = [point.rate or 0.0 for point in steps]
+    axes.set_xlim(0, max([*rates, copy or 0.0, peak or 0.0]) * (1.04 if copy else 1.3))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+    axes.set_xlabel("GB/s")
+    _bars(axes, steps, rates, copy)
+    for rate, dashes, words in ((copy, "-", "measured copy ceiling"), (peak, (0, (5, 2)), "theoretical peak")):
+        if rate:
+            axes.axvline(rate, color=INK, linewidth=1.1, linestyle=dashes, zorder=2.5)
+            right = rate == copy and peak is not None
+            axes.text(
+                rate,
+                1.0,
+                f"{words} {text.rate(rate)} " if right else f"{words} {text.rate(rate)}",
+                transform=axes.get_xaxis_transform(),
+                size=7.5,
+                color=MUTED,
+                ha="right",
+                va="bottom",
+            )
+    return made.figure
+
+
+def _bars(axes: Axes, steps: Sequence[Point], rates: Sequence[float], copy: float | None) -> None:
+    from matplotlib.colors import to_rgb
+
+    blue = to_rgb("#0072b2")
+    for y, (point, rate) in enumerate(zip(steps, rates, strict=True)):
+        light = 0.62 * (1 - y / max(len(steps) - 1, 1))
+        color = tuple(part + (1 - part) * light for part in blue)
+        axes.barh(y, rate, height=0.66, color=color, zorder=2)
+        if point.rate_interval:
+            axes.hlines(y, *point.rate_interval, color=INK, linewidth=1.4, zorder=3)
+        gain = f"  {text.ratio(rate / rates[y - 1])}" if y else ""
+        share = f" = {text.percent(rate / copy)}" if copy else ""
+        words = f"{text.rate(rate)} GB/s{share}"
+        inside = rate > 0.55 * axes.get_xlim()[1]
+        white = inside and light < 0.45
+        options = {"size": 8, "va": "center", "zorder": 4}
+        axes.annotate(
+            words + gain,
+            (rate, y),
+            xytext=(-6 if inside else 6, 0),
+            textcoords="offset points",
+            ha="right" if inside else "left",
+            color="#ffffff" if white else INK,
+            weight="bold" if gain else "normal",
+            **options,
+        )

@@ -1,0 +1,151 @@
+"""The sheet that a chart is drawn on: title, legend, room for axes, and notes, placed in inches from the top.
+
+The width is fixed and the height follows from what is on it, so that letters have one size on every chart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gpubench.model import ResultSet
+from gpubench.views import style
+from gpubench.views.style import INK, MUTED, WIDTH
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MARGIN = 0.12
+TITLE_SIZE, SUBTITLE_SIZE, LEGEND_SIZE, NOTE_SIZE = 11.5, 8.5, 8.5, 7.5
+_NOTE_LINE = 0.15
+_LEGEND_LINE = 0.2
+_MARK_EVERY = 5.0
+
+SIMULATED = "SIMULATED"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a legend: what `Line2D` or `Patch` takes, and its words."""
+
+    words: str
+    line: dict[str, Any] = field(default_factory=dict)
+    patch: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A figure and the part of it that is left for axes: inches from the left and from the top."""
+
+    figure: Figure
+    height: float
+    top: float
+    bottom: float
+
+    def axes(self, left: float, top: float, width: float, height: float, **options: Any) -> Axes:
+        """Add axes; `left` and `top` are inches from the sheet's upper left corner of what is left for axes."""
+        bottom = self.height - self.top - top - height
+        return self.figure.add_axes(
+            (left / WIDTH, bottom / self.height, width / WIDTH, height / self.height), **options
+        )
+
+
+def subtitle(result: ResultSet) -> str:
+    """Return the line under a title: the suite, the device, and when it was measured."""
+    device = result.environment.get("device")
+    name = device.get("name") if isinstance(device, dict) else None
+    suite = result.suite.get("name")
+    words = [str(suite or "suite"), "on", str(name or "unknown device") + ",", result.created[:10]]
+    return " ".join(words)
+
+
+def sheet(
+    title: str,
+    below: str,
+    body: float,
+    *,
+    legend: Sequence[Entry] = (),
+    notes: Sequence[str] = (),
+    simulated: bool = False,
+) -> Sheet:
+    """Return a sheet with `body` inches of room for axes between its legend and its notes."""
+    from matplotlib.figure import Figure
+
+    room = WIDTH - 2 * MARGIN
+    lines = [line for note in notes for line in style.wrapped(note, room, NOTE_SIZE)]
+    if simulated:
+        below += " - simulated on the host: says nothing about a GPU"
+    rows = _legend_rows(legend, room)
+    head = MARGIN + 0.24 + 0.2 + len(rows) * _LEGEND_LINE + (0.1 if rows else 0.04)
+    foot = MARGIN + len(lines) * _NOTE_LINE + (0.06 if lines else 0.0)
+    height = head + body + foot
+    figure = Figure(figsize=(WIDTH, height))
+    made = Sheet(figure, height, head, foot)
+
+    def write(y: float, words: str, **options: Any) -> None:
+        figure.text(MARGIN / WIDTH, 1 - y / height, words, va="top", ha="left", **options)
+
+    write(MARGIN, style.fitted(title, room, TITLE_SIZE, bold=True), size=TITLE_SIZE, weight="bold", color=INK)
+    write(MARGIN + 0.24, style.fitted(below, room, SUBTITLE_SIZE), size=SUBTITLE_SIZE, color=MUTED)
+    for number, row in enumerate(rows):
+        _legend(made, row, MARGIN + 0.47 + number * _LEGEND_LINE)
+    for number, line in enumerate(lines):
+        write(head + body + 0.06 + number * _NOTE_LINE, line, size=NOTE_SIZE, color=MUTED)
+    if simulated:
+        _watermark(made, head, body)
+    return made
+
+
+def _legend_rows(entries: Sequence[Entry], room: float) -> list[list[Entry]]:
+    """Break the legend into rows that fit the width."""
+    rows: list[list[Entry]] = []
+    left = 0.0
+    for entry in entries:
+        need = style.text_width(entry.words, LEGEND_SIZE) + 0.62
+        if not rows or left < need:
+            rows.append([])
+            left = room
+        rows[-1].append(entry)
+        left -= need
+    return rows
+
+
+def _legend(made: Sheet, entries: Sequence[Entry], top: float) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Line2D | Patch] = [
+        Patch(**one.patch) if one.patch is not None else Line2D([], [], **one.line) for one in entries
+    ]
+    made.figure.legend(
+        handles,
+        [one.words for one in entries],
+        loc="upper left",
+        bbox_to_anchor=(MARGIN / WIDTH, 1 - top / made.height),
+        ncols=len(entries),
+    )
+
+
+def _watermark(made: Sheet, top: float, body: float) -> None:
+    count = max(round(body / _MARK_EVERY), 1)
+    for number in range(count):
+        y = 1 - (top + body * (number + 0.5) / count) / made.height
+        made.figure.text(
+            0.5, y, SIMULATED, size=64, weight="bold", color="#b42318", alpha=0.22, rotation=18, ha="center", va="center"
+        )
+
+
+def unnumbered(items: Sequence[str], limit: int = 20) -> list[str]:
+    """Return the notes that list what has no number on this chart: `limit` of them, and how many more there are."""
+    if not items:
+        return []
+    more = f"; and {len(items) - limit} more" if len(items) > limit else ""
+    return [f"Without a number here ({len(items)}): " + "; ".join(style.label(one, 110) for one in items[:limit]) + more]
+
+
+def series_entry(name: str, mark: style.Mark, line: bool = False, words: str | None = None) -> Entry:
+    """Return the legend's entry of a contender."""
+    shown = style.label(words or name, 48)
+    return Entry(shown, {**mark.point, "linestyle": mark.dashes if line else "none"})

@@ -1,0 +1,201 @@
+"""`samples`: every sample of one case, in the order of time and as a distribution, with the clock under it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gpubench.model import ResultSet, Sample, Timing
+from gpubench.views import style, text
+from gpubench.views.charts.data import Point, contenders, is_simulated, points
+from gpubench.views.charts.page import MARGIN, Entry, Sheet, sheet, subtitle, unnumbered
+from gpubench.views.charts.sheets import Chart, file_name
+from gpubench.views.style import INK, MUTED, PAPER, WIDTH
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ROUND_MARKS = (
+    style.Mark("#0072b2", "o"),
+    style.Mark("#d55e00", "^"),
+    style.Mark("#00805c", "s"),
+    style.Mark("#b0568b", "D"),
+    style.Mark("#a87500", "v"),
+)
+"""Rounds are told apart by these, again from the first after the last."""
+
+_TIMES, _CLOCK, _GAP, _BETWEEN = 1.75, 0.62, 0.1, 0.62
+_LEFT, _RIGHT = 0.78, 1.75
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One sample in its place: counted from 1 in the order of time; a discarded one stands at its round's end."""
+
+    place: int
+    round: int
+    sample: Sample
+    discarded: bool
+
+
+def charts(result: ResultSet) -> list[Chart]:
+    """Return a chart for each case that has samples."""
+    found = points(result)
+    cases: dict[str, list[Point]] = {}
+    for point in found:
+        cases.setdefault(point.row.case, []).append(point)
+    made = []
+    for case, mine in cases.items():
+        order = contenders(mine)
+        drawn = sorted(
+            (point for point in mine if point.record.timing and in_order(point.record.timing)),
+            key=lambda point: order.index(point.row.contender),
+        )
+        if drawn:
+            missing = [point.why for point in mine if point not in drawn]
+            alt = f"Every sample of {case}. " + " ".join(_told(point) for point in drawn)
+            name = file_name("samples", case)
+            made.append(Chart(name, f"Samples of {case}", alt, partial(_draw, result, case, drawn, missing)))
+    return made
+
+
+def _told(point: Point) -> str:
+    timing, row = point.record.timing, point.row
+    kept, gone = (len(timing.samples), len(timing.discarded)) if timing else (0, 0)
+    median = text.quantity(row.median_us, "us")
+    return f"{row.contender}: {kept} samples kept, {gone} discarded, median {median}."
+
+
+def in_order(timing: Timing) -> list[Taken]:
+    """Return all samples of a timing in order: round by round, the kept ones of each, then those it discarded."""
+    found: list[Taken] = []
+    for number, kept in enumerate(timing.rounds):
+        gone = [sample for owner, sample in timing.discarded if owner == number]
+        for sample, discarded in [*((one, False) for one in kept), *((one, True) for one in gone)]:
+            found.append(Taken(len(found) + 1, number, sample, discarded))
+    return found
+
+
+def _draw(result: ResultSet, case: str, drawn: Sequence[Point], missing: Sequence[str]) -> Figure:
+    taken = [in_order(point.record.timing) for point in drawn if point.record.timing]
+    clocks = [any(one.sample.sm_mhz is not None for one in mine) for mine in taken]
+    heights = [0.26 + _TIMES + (_GAP + _CLOCK if clock else 0.0) + _BETWEEN for clock in clocks]
+    rounds = max(one.round for mine in taken for one in mine) + 1
+    made = sheet(
+        f"Samples of {case}",
+        subtitle(result) + _method(drawn),
+        sum(heights),
+        legend=_legend(rounds, any(one.discarded for mine in taken for one in mine)),
+        notes=[
+            "Line and band: the median and its 95 % interval, over the kept samples. A discarded sample (its clock had "
+            "fallen) stands at the end of its round.",
+            *unnumbered(missing),
+        ],
+        simulated=is_simulated(drawn),
+    )
+    top = 0.0
+    for point, mine, clock, height in zip(drawn, taken, clocks, heights, strict=True):
+        _block(made, point, mine, top + 0.26, clock)
+        top += height
+    return made.figure
+
+
+def _method(drawn: Sequence[Point]) -> str:
+    return f", timed {drawn[0].record.case.timing.method}"
+
+
+def _legend(rounds: int, discarded: bool) -> list[Entry]:
+    shown = min(rounds, len(ROUND_MARKS))
+    entries = [Entry(f"round {number + 1}", ROUND_MARKS[number].point) for number in range(shown)]
+    if rounds > shown:
+        entries.append(Entry("and so on", {"linestyle": "none"}))
+    if discarded:
+        entries.append(
+            Entry("hollow: discarded", {"color": INK, "marker": "o", "linestyle": "none", "markerfacecolor": PAPER})
+        )
+    return entries
+
+
+def _block(made: Sheet, point: Point, taken: Sequence[Taken], top: float, clock: bool) -> None:
+    """Draw one contender: times on the left, their distribution beside, clocks below."""
+    row = point.row
+    width = WIDTH - _LEFT - _RIGHT - MARGIN
+    times = made.axes(_LEFT, top, width, _TIMES)
+    median = text.quantity(row.median_us, "us")
+    words = f"{style.label(row.contender, 48)}: median {median}, {row.status}"
+    if point.record.timing:
+        words += f", {len(point.record.timing.samples)} samples"
+    times.set_title(words)
+    scale, unit = text.time_unit(row.median_us or taken[0].sample.us)
+    _scatter(times, taken, lambda one: one.sample.us / scale)
+    _median(times, point, scale)
+    times.set_ylabel(unit if unit != "us" else "\u00b5s")
+    times.set_xlim(0.2, len(taken) + 0.8)
+    times.margins(y=0.12)
+    lowest = times
+    if clock:
+        times.tick_params(labelbottom=False)
+        lowest = made.axes(_LEFT, top + _TIMES + _GAP, width, _CLOCK, sharex=times)
+        _scatter(lowest, taken, lambda one: one.sample.sm_mhz, size=3.2)
+        lowest.set_ylabel("SM clock\nMHz", fontsize=8)
+        lowest.margins(y=0.25)
+        lowest.yaxis.get_major_locator().set_params(nbins=2)  # type: ignore[attr-defined] # MaxNLocator has it
+    lowest.set_xlabel("samples in the order taken")
+    _distribution(made, times, point, taken, top, scale)
+
+
+def _scatter(axes: Axes, taken: Sequence[Taken], value, size: float | None = None) -> None:  # type: ignore[no-untyped-def]
+    extra = {} if size is None else {"markersize": size}
+    for number in dict.fromkeys(one.round for one in taken):
+        mark = ROUND_MARKS[number % len(ROUND_MARKS)]
+        for discarded in (False, True):
+            chosen = [
+                (one.place, y)
+                for one in taken
+                if one.round == number and one.discarded is discarded and (y := value(one)) is not None
+            ]
+            if chosen:
+                across, up = zip(*chosen, strict=True)
+                face = PAPER if discarded else mark.color
+                axes.plot(across, up, **mark.point, markerfacecolor=face, **extra)
+        first = next(one.place for one in taken if one.round == number)
+        if first > 1:
+            axes.axvline(first - 0.5, color=MUTED, linewidth=0.7, linestyle=(0, (1, 2)))
+
+
+def _median(axes: Axes, point: Point, scale: float) -> None:
+    row = point.row
+    if row.low_us is not None and row.high_us is not None:
+        axes.axhspan(row.low_us / scale, row.high_us / scale, color=INK, alpha=0.12, linewidth=0, zorder=0.5)
+    if row.median_us is not None:
+        axes.axhline(row.median_us / scale, color=INK, linewidth=1.0, zorder=1)
+
+
+def _distribution(
+    made: Sheet, times: Axes, point: Point, taken: Sequence[Taken], top: float, scale: float
+) -> None:
+    """Draw the kept samples' histogram on its side, the rounds upon each other, on the axis of the times."""
+    kept = [one for one in taken if not one.discarded]
+    axes = made.axes(WIDTH - MARGIN - _RIGHT + 0.12, top, _RIGHT - 0.2, _TIMES, sharey=times)
+    axes.tick_params(labelleft=False)
+    axes.set_xlabel("samples")
+    if kept:
+        values = [one.sample.us / scale for one in kept]
+        low, high = min(values), max(values)
+        bins = min(max(int(len(values) ** 0.5 * 2), 6), 30)
+        edges = [low + (high - low) * i / bins for i in range(bins + 1)] if high > low else [low * 0.999, low * 1.001]
+        numbers = sorted({one.round for one in kept})
+        axes.hist(
+            [[one.sample.us / scale for one in kept if one.round == number] for number in numbers],
+            bins=edges,
+            orientation="horizontal",
+            stacked=True,
+            color=[ROUND_MARKS[number % len(ROUND_MARKS)].color for number in numbers],
+            edgecolor=PAPER,
+            linewidth=0.3,
+        )
+        axes.xaxis.get_major_locator().set_params(integer=True, nbins=3)  # type: ignore[attr-defined] # MaxNLocator has it
+    _median(axes, point, scale)

@@ -1,0 +1,174 @@
+"""How charts look: the style file, the colours, a mark for every contender and verdict, and text that cannot break.
+
+Colours are Okabe and Ito's palette for the colour-blind ("Color Universal Design", 2008), the light ones darkened to
+be seen on white paper. No meaning hangs on colour alone: every contender has its own marker and dashes as well.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Literal
+
+from gpubench.comparison import Verdict
+from gpubench.views import text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.ft2font import FT2Font
+
+Format = Literal["svg", "png", "pdf"]
+FORMATS: tuple[Format, ...] = ("svg", "png", "pdf")
+
+WIDTH = 8.64
+"""Inches: 830 pixels in a browser, the width of a README."""
+
+INK, MUTED, FAINT, PAPER = "#1f2328", "#57606a", "#d8dee4", "#ffffff"
+SHADE = "#eef1f4"
+
+Dashes = str | tuple[int, tuple[float, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How one series is drawn. `dashes` is matplotlib's line style."""
+
+    color: str
+    marker: str
+    dashes: Dashes = "-"
+
+    @property
+    def point(self) -> dict[str, Any]:
+        """The arguments of `Axes.plot` that give its markers alone."""
+        return {"color": self.color, "marker": self.marker, "linestyle": "none"}
+
+
+_KNOWN: dict[str, Mark] = {
+    "gpubench:auto": Mark("#0072b2", "o"),
+    "numpy": Mark("#6e7781", "s", (0, (1, 1.5))),
+    "torch": Mark("#d55e00", "^", (0, (5, 1.5))),
+    "inductor": Mark("#b0568b", "v", (0, (4, 1.5, 1, 1.5))),
+    "cupy": Mark("#00805c", "D", (0, (2.5, 1.5))),
+    "cub": Mark("#a87500", "P", (0, (7, 2))),
+    "jax": Mark("#2f8fc4", "X", (0, (3, 1, 1, 1, 1, 1))),
+    "gpubench:naive": Mark("#8c6bb1", "<", (0, (3, 2))),
+}
+_COLORS = ("#00805c", "#d55e00", "#b0568b", "#a87500", "#2f8fc4", "#7a5195", "#4d4d4d")
+_MARKERS = ("D", "^", "v", "P", "X", ">", "h", "p", "*", "d", "8")
+_DASHES: tuple[Dashes, ...] = ("-", (0, (5, 1.5)), (0, (2.5, 1.5)), (0, (4, 1.5, 1, 1.5)), (0, (7, 2)))
+
+VERDICT_MARKS: dict[Verdict, Mark] = {
+    "SLOWER": Mark("#d55e00", ">"),
+    "FASTER": Mark("#0072b2", "<"),
+    "SAME": Mark("#6e7781", "o"),
+    "UNDECIDED": Mark("#a87500", "D"),
+}
+
+
+def marks(contenders: Iterable[str]) -> dict[str, Mark]:
+    """Return a mark for each contender. Well-known ones always look the same; others go by their order of name."""
+    names = list(dict.fromkeys(contenders))
+    strangers = sorted(name for name in names if name not in _KNOWN)
+    taken = {_KNOWN[name].marker for name in names if name in _KNOWN}
+    free = [marker for marker in _MARKERS if marker not in taken] or list(_MARKERS)
+    found = {
+        name: Mark(_COLORS[i % len(_COLORS)], free[i % len(free)], _DASHES[i % len(_DASHES)])
+        for i, name in enumerate(strangers)
+    }
+    return {name: _KNOWN.get(name) or found[name] for name in names}
+
+
+@contextmanager
+def styled(**changes: Any) -> Iterator[None]:
+    """Draw and save inside this: the project's style over matplotlib's defaults, whatever the reader's own are."""
+    import matplotlib.style
+
+    file = resources.files("gpubench.views").joinpath("gpubench.mplstyle")
+    with (
+        resources.as_file(file) as path,
+        matplotlib.style.context([str(path), changes], after_reset=True),
+        warnings.catch_warnings(),
+    ):
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # `label` replaced those it can
+        yield
+
+
+_METADATA: dict[Format, dict[str, Any]] = {
+    "svg": {"Date": None, "Creator": "gpubench"},
+    "png": {"Software": "gpubench"},
+    "pdf": {"CreationDate": None, "ModDate": None, "Creator": "gpubench", "Producer": None},
+}
+
+
+def encoded(figure: Figure, form: Format, title: str = "") -> bytes:
+    """Return the figure as a file's bytes: the same for the same figure, with no date in them. Inside `styled` only."""
+    import io
+
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    FigureCanvasAgg(figure)
+    out = io.BytesIO()
+    figure.savefig(out, format=form, metadata={**_METADATA[form], "Title": label(title, 200)})
+    return out.getvalue()
+
+
+# --- Text ------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _font(bold: bool = False) -> FT2Font:
+    from matplotlib import font_manager
+
+    weight = "bold" if bold else "normal"
+    path = font_manager.findfont(font_manager.FontProperties(family="DejaVu Sans", weight=weight))
+    return font_manager.get_font(path)
+
+
+@cache
+def _letters() -> frozenset[int]:
+    return frozenset(_font().get_charmap())
+
+
+def label(foreign: str, width: int = 60) -> str:
+    r"""Return a foreign string fit for a chart: one line, at most `width` characters, only letters the font has.
+
+    What it has not is written as `\u4e2d`. `$` and `_` need no care here: the style switches mathematics off.
+    """
+    safe = "".join(
+        letter if ord(letter) in _letters() else letter.encode("unicode_escape").decode("ascii")
+        for letter in text.printable(foreign[: 4 * width + 200])
+    )
+    if len(foreign) > 4 * width + 200:
+        safe += ".."
+    return text.shorten(safe, width)
+
+
+def text_width(words: str, size: float, bold: bool = False) -> float:
+    """Return the width in inches of a line of text in points of `size`."""
+    font = _font(bold)
+    font.set_size(size, 72)
+    font.set_text(words, 0.0)
+    width, _ = font.get_width_height()
+    return float(width) / 64 / 72
+
+
+def fitted(foreign: str, inches: float, size: float, bold: bool = False) -> str:
+    """Return `label(foreign)`, its middle cut out so far that it takes at most `inches`."""
+    count = max(int(inches * 72 / size * 2.2), 8)
+    words = label(foreign, count)
+    while count > 4 and text_width(words, size, bold) > inches:
+        count = max(int(count * min(inches / text_width(words, size, bold), 0.98)), 4)
+        words = label(foreign, count)
+    return words
+
+
+def wrapped(foreign: str, inches: float, size: float) -> list[str]:
+    """Return the string in lines of at most `inches`."""
+    import textwrap
+
+    room = max(int(inches * 72 / (size * 0.56)), 20)
+    return textwrap.wrap(label(foreign, 2000), room) or [""]

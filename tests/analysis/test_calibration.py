@@ -1,0 +1,121 @@
+"""Noise floors from repeated runs, and the paired analysis of alternating contenders."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gpubench.analysis import floors
+from gpubench.analysis.calibration import calibrate
+from gpubench.analysis.compare import Options, compare
+from gpubench.analysis.pairing import Selection
+from gpubench.analysis.power import visible
+from gpubench.analysis.rule import Rule
+from gpubench.errors import ComparisonError
+from gpubench.model import Record, ResultSet
+from tests.analysis.synthetic import many, record, result, times
+
+
+def summary(one: Record) -> dict[str, int]:
+    """Return a summary that shows it was made anew."""
+    return {"n": len(one.timing.samples) if one.timing else 0}
+
+
+def runs(count: int = 5, cases: int = 30, drift: float = 0.003) -> list[ResultSet]:
+    """Return runs of the same thing."""
+    return [many(100 + number, cases, drift=drift) for number in range(count)]
+
+
+def test_calibration_keeps_all_samples_and_gives_floors() -> None:
+    """The result holds the rounds of all runs, in order, and a floor for each case that compare reads back."""
+    given = runs()
+    calibrated, comparisons = calibrate(given, Rule(), summary)
+    first = calibrated.records[0]
+    assert first.timing is not None
+    assert len(first.timing.rounds) == 15
+    assert first.timing.rounds[3:6] == given[1].records[0].timing.rounds  # type: ignore[union-attr] # made with times
+    assert first.summary == {"n": 300}
+    assert len(comparisons) == 10
+    stored = floors.stored(calibrated)
+    assert len(stored) == 30
+    assert all(0.002 < floor < 0.1 for floor in stored.values())
+    entry = calibrated.extra["noise_floor"]
+    assert entry["gates"] == 20
+    assert entry["false_positive_rate"] == 0.0
+
+
+def test_noisier_cases_get_larger_floors() -> None:
+    """A case that drifts ten times as much has a far larger floor."""
+    given = []
+    for number in range(6):
+        calm, wild = times(number, 20, drift=0.002), times(50 + number, 1, drift=0.02)
+        data = [*calm, wild[0]]
+        given.append(result(*(record(f"sum/{i}/float32", x) for i, x in enumerate(data))))
+    stored = list(floors.stored(calibrate(given, Rule(), summary)[0]).values())
+    assert stored[-1] > 3 * float(np.median(stored[:-1]))
+
+
+def test_a_failure_in_any_run_is_kept() -> None:
+    """A case that crashed once in five runs does not come out as fine."""
+    given = runs()
+    broken = replace(given[2].records[4], status="crashed", message="signal 11", timing=None)
+    given[2] = replace(given[2], records=(*given[2].records[:4], broken, *given[2].records[5:]))
+    assert calibrate(given, Rule(), summary)[0].records[4].status == "crashed"
+
+
+def test_nothing_to_calibrate_is_said() -> None:
+    """One run, or runs in which nothing was timed, give an error and no floors."""
+    with pytest.raises(ComparisonError):
+        calibrate(runs(1), Rule(), summary)
+    failed = result(record(status="crashed"))
+    with pytest.raises(ComparisonError):
+        calibrate([failed, failed], Rule(), summary)
+
+
+def test_power_grows_with_freedom_and_falls_with_pairs() -> None:
+    """Fewer degrees of freedom and more pairs ask for larger changes; z values bound it from below."""
+    assert visible(4, 4, 0.01, 1) > visible(20, 4, 0.01, 1) > 2.576 + 1.645
+    assert visible(20, 4, 0.01, 100) > visible(20, 4, 0.01, 1)
+
+
+def alternating(seed: int, cases: int, factor: float, rounds: int = 24, drift: float = 0.004) -> ResultSet:
+    """Return contenders a and b of one result whose rounds drift together."""
+    random = np.random.default_rng(seed)
+    records = []
+    for number in range(cases):
+        common = drift * random.normal(size=(rounds, 1)).cumsum(axis=0)
+        for name, scale in (("a", 1.0), ("b", factor)):
+            own = 0.0005 * random.normal(size=(rounds, 1)) + 0.002 * random.standard_t(3, size=(rounds, 10))
+            records.append(record(f"sum/{number}/float32", 100 * scale * np.exp(common + own), contender=name))
+    return result(*records)
+
+
+def test_alternating_contenders_show_a_change_that_two_runs_hide() -> None:
+    """A change of 0.3 % under a drift that is ten times larger is seen by the paired analysis alone."""
+    both = alternating(1, 12, 1.003)
+    selection = Selection(a="a", b="b")
+    rule = Rule(threshold=0.001)
+    assert compare(both, both, Options(rule, selection, interleaved=True)).count("SLOWER") == 12
+    assert compare(both, both, Options(rule, selection)).count("SLOWER") == 0
+
+
+def test_alternating_contenders_that_are_alike_are_not_called_different() -> None:
+    """Without a change no pair of 400 is called changed, even with a threshold of 0."""
+    both = alternating(2, 400, 1.0)
+    comparison = compare(both, both, Options(Rule(threshold=0.0), Selection(a="a", b="b"), interleaved=True))
+    assert comparison.count("SLOWER") + comparison.count("FASTER") == 0
+
+
+def test_a_round_that_lacks_one_side_does_not_shift_the_others() -> None:
+    """Pairs of rounds stay together when one contender lost all samples of a round."""
+    both = alternating(3, 1, 1.01, rounds=12, drift=0.05)
+    a, b = both.records
+    assert a.timing is not None
+    gap = replace(a.timing, rounds=(*a.timing.rounds[:4], (), *a.timing.rounds[5:]))
+    holed = replace(both, records=(replace(a, timing=gap), b))
+    row = compare(holed, holed, Options(Rule(0.001), Selection(a="a", b="b"), interleaved=True)).rows[0]
+    assert row.verdict == "SLOWER"
+    assert row.estimate is not None
+    assert row.estimate.high - row.estimate.low < 0.01

@@ -1,0 +1,262 @@
+"""What is paired, refused, and called what."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpubench.analysis.compare import Options, compare
+from gpubench.analysis.gate import exit_code
+from gpubench.analysis.pairing import Selection
+from gpubench.analysis.rule import Rule
+from gpubench.comparison import Verdict
+from gpubench.errors import ComparisonError, ExitCode, ResultFileError, UsageError
+from gpubench.model import Record, ResultSet, Status, TimingOptions
+from tests.analysis.synthetic import many, record, result, times
+
+KERNEL = {
+    "variant": "scan",
+    "cubin_sha256": "ab" * 32,
+    "registers": 32,
+    "spill_bytes": 0,
+    "launches": [{"source": "cumsum/scan.cu", "kernel": "k<float>", "grid": [8, 1, 1], "block": [256, 1, 1]}],
+}
+CASE = "cumsum/4096/dim=0/float32"
+
+
+def pair(old: Record, new: Record, **device: object) -> tuple[ResultSet, ResultSet]:
+    """Return two results of one record each; `device` changes the second one's device."""
+    return result(old), result(new, device=device)
+
+
+def slow_pair(kernel: dict[str, object], **device: object) -> tuple[ResultSet, ResultSet]:
+    """Return results 5 % apart, the first with KERNEL and the second with `kernel`."""
+    old = record(CASE, times(1)[0], kernel=KERNEL, sm_mhz=1980.0)
+    return pair(old, record(CASE, times(2)[0] * 1.05, kernel=kernel, sm_mhz=1980.0), **device)
+
+
+def test_identical_code_in_an_identical_environment_is_the_same() -> None:
+    """Equal machine code and launches are SAME whatever the clock on the wall said, and the row says why."""
+    row = compare(*slow_pair(KERNEL)).rows[0]
+    assert row.verdict == "SAME"
+    assert "identical machine code" in row.reasons[0]
+    assert "SLOWER by its times" in row.reasons[0]
+
+
+def test_identical_code_from_another_checkout_is_the_same() -> None:
+    """The path of the source is not part of the machine code."""
+    moved = {**KERNEL, "launches": [{**KERNEL["launches"][0], "source": "@b/cumsum/scan.cu"}]}  # type: ignore[index] # the dict above
+    assert compare(*slow_pair(moved)).rows[0].verdict == "SAME"
+
+
+@pytest.mark.parametrize(
+    ("device", "said"),
+    [({"driver": "590.2"}, "driver"), ({"power_limit_w": 500.0}, "power_limit_w"), ({"ecc": False}, "ecc")],
+)
+def test_identical_code_in_another_environment_is_judged_by_its_times(device: dict[str, object], said: str) -> None:
+    """A driver, power limit or ECC that differs can slow the same code: the times speak, and the cause is named."""
+    comparison = compare(*slow_pair(KERNEL, **device))
+    assert comparison.rows[0].verdict == "SLOWER"
+    assert said in comparison.rows[0].reasons[0]
+    assert said in comparison.differences[0].name
+
+
+def test_identical_code_at_other_clocks_is_judged_by_its_times() -> None:
+    """Clocks that differ are said, and the times speak."""
+    old, new = slow_pair(KERNEL)
+    slower_clock = record(CASE, times(2)[0] * 1.05, kernel=KERNEL, sm_mhz=1755.0)
+    row = compare(old, replace(new, records=(slower_clock,))).rows[0]
+    assert row.verdict == "SLOWER"
+    assert any("SM clock 1980 -> 1755" in one for one in row.reasons)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        {**KERNEL, "cubin_sha256": "cd" * 32},
+        {**KERNEL, "launches": [{"kernel": "k<float>", "grid": [9, 1, 1], "block": [256, 1, 1]}]},
+        {**KERNEL, "launches": []},
+        {},
+    ],
+)
+def test_other_code_or_launches_are_not_identical(kernel: dict[str, object]) -> None:
+    """Another hash, another grid, or no knowledge of either leaves the verdict to the times."""
+    assert compare(*slow_pair(kernel)).rows[0].verdict == "SLOWER"
+
+
+def test_the_rule_can_be_told_to_judge_identical_code() -> None:
+    """For calibration the times of identical code are judged like any other."""
+    assert compare(*slow_pair(KERNEL), Options(Rule(trust_same_code=False))).rows[0].verdict == "SLOWER"
+
+
+def test_reasons_name_what_the_compiler_said() -> None:
+    """More registers, spills and another variant are given as reasons."""
+    row = compare(
+        *slow_pair({**KERNEL, "cubin_sha256": "ee", "variant": "naive", "registers": 64, "spill_bytes": 8})
+    ).rows[0]
+    assert set(row.reasons) >= {"variant scan -> naive", "registers 32 -> 64", "spilled bytes 0 -> 8"}
+
+
+GOOD, BAD = (times(seed, drift=0.0005, noise=0.0005)[0] for seed in (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict", "code"),
+    [
+        ("ok", "wrong", "BROKEN", ExitCode.WRONG_ANSWER),
+        ("ok", "crashed", "BROKEN", ExitCode.FAILED_CASE),
+        ("noisy", "timeout", "BROKEN", ExitCode.FAILED_CASE),
+        ("ok", "out_of_memory", "BROKEN", ExitCode.FAILED_CASE),
+        ("crashed", "wrong", "BROKEN", ExitCode.WRONG_ANSWER),
+        ("wrong", "ok", "FIXED", ExitCode.FINE),
+        ("wrong", "wrong", "UNDECIDED", ExitCode.NOT_COMPARABLE),
+        ("unsupported", "unsupported", "UNDECIDED", ExitCode.NOT_COMPARABLE),
+        ("ok", "skipped", "REMOVED", ExitCode.NOT_COMPARABLE),
+    ],
+)
+def test_statuses_give_verdicts_and_codes(old: Status, new: Status, verdict: Verdict, code: ExitCode) -> None:
+    """What broke is BROKEN with its code, what was broken before is not blamed on the new result."""
+    comparison = compare(*pair(record(CASE, GOOD, status=old), record(CASE, GOOD, status=new)))
+    assert comparison.rows[0].verdict == verdict
+    assert exit_code([comparison], "slower") == code
+
+
+def test_the_most_serious_outcome_decides_the_exit_code() -> None:
+    """A wrong answer goes before a crash, a crash before a regression."""
+    names = ["a/1/float32", "b/1/float32", "c/1/float32"]
+    old = result(*(record(name, GOOD) for name in names))
+    slow = record(names[0], BAD * 1.2)
+    crashed = record(names[1], status="crashed")
+    wrong = record(names[2], BAD, status="wrong")
+    fine = [record(name, BAD) for name in names]
+
+    def code(*records: Record, fail_on: str = "slower") -> ExitCode:
+        return exit_code([compare(old, result(*records))], fail_on)  # type: ignore[arg-type] # one of the levels
+
+    assert code(slow, crashed, wrong) == ExitCode.WRONG_ANSWER
+    assert code(slow, crashed, fine[2]) == ExitCode.FAILED_CASE
+    assert code(slow, fine[1], fine[2]) == ExitCode.REGRESSION
+    assert code(*fine) == ExitCode.FINE
+    assert code(slow, fine[1], fine[2], fail_on="wrong") == ExitCode.FINE
+    assert code(slow, crashed, wrong, fail_on="none") == ExitCode.FINE
+    assert code(*fine[:2]) == ExitCode.FINE
+    assert code(*fine[:2], fail_on="missing") == ExitCode.REGRESSION
+
+
+def test_added_and_removed_are_said() -> None:
+    """Cases of one result only are listed, not dropped in silence."""
+    old, new = many(1, 3), many(2, 2)
+    extra = record("sum/9/float32", times(3)[0])
+    comparison = compare(old, replace(new, records=(*new.records, extra)))
+    assert {row.verdict for row in comparison.rows} >= {"ADDED", "REMOVED"}
+    assert comparison.count("ADDED") == comparison.count("REMOVED") == 1
+
+
+def test_nothing_in_common_names_the_nearest() -> None:
+    """Results without a common case are an error that helps, not a success."""
+    old, new = pair(record("cumsum/4096/dim=0/float32", GOOD), record("cumsum/4096/dim=1/float32", GOOD))
+    with pytest.raises(ComparisonError, match="cumsum/4096/dim=0/float32"):
+        compare(old, new)
+    with pytest.raises(ComparisonError, match="empty"):
+        compare(result(), result())
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"bytes_moved": 1}, "bytes"),
+        ({"simulated": True}, "simulated"),
+        ({"timing": TimingOptions(method="hot")}, "methods"),
+    ],
+)
+def test_unlike_work_is_refused_unless_allowed(change: dict[str, object], word: str) -> None:
+    """Other bytes, a simulator or another timing method are not compared by accident."""
+    old, new = pair(record(CASE, GOOD), record(CASE, BAD, **change))  # type: ignore[arg-type] # keywords of record
+    with pytest.raises(ComparisonError, match=word):
+        compare(old, new)
+    allowed = compare(old, new, Options(allow_different=True))
+    assert any(word in note for note in allowed.notes)
+
+
+def test_another_gpu_is_refused_unless_allowed() -> None:
+    """Two models of GPU are compared only on demand."""
+    old, new = pair(record(CASE, GOOD), record(CASE, BAD), name="NVIDIA A100")
+    with pytest.raises(ComparisonError, match="A100"):
+        compare(old, new)
+    assert compare(old, new, Options(allow_different=True)).rows
+
+
+def test_two_contenders_of_one_result_are_paired_by_case() -> None:
+    """--a and --b compare contenders with each other; the ratio is b over a."""
+    both = result(record(CASE, GOOD, contender="torch"), record(CASE, GOOD * 2, contender="gpubench:auto"))
+    comparison = compare(both, both, Options(selection=Selection(a="gpubench:auto", b="torch")))
+    row = comparison.rows[0]
+    assert (row.verdict, row.contender) == ("FASTER", "gpubench:auto -> torch")
+    assert row.estimate is not None
+    assert row.estimate.ratio == pytest.approx(0.5)
+    with pytest.raises(UsageError, match="torch"):
+        compare(both, both, Options(selection=Selection(a="gpubench:auto", b="torhc")))
+
+
+def test_numpy_is_left_out_unless_asked_for() -> None:
+    """Host times say nothing about kernels: they cannot fail a gate, and the omission is said."""
+    old = result(record(CASE, GOOD), record(CASE, GOOD, contender="numpy"))
+    new = result(record(CASE, BAD), record(CASE, BAD * 2, contender="numpy"))
+    comparison = compare(old, new)
+    assert [row.contender for row in comparison.rows] == ["gpubench:auto"]
+    assert any("numpy" in note for note in comparison.notes)
+    assert compare(old, new, Options(host=True)).count("SLOWER") == 1
+
+
+def test_a_noise_floor_is_the_threshold_of_its_case() -> None:
+    """A change of 3 % counts for a calm case and not for one whose own noise floor is 5 %."""
+    floors = [{"case": "cumsum/0/dim=0/float32", "contender": "gpubench:auto", "floor": 0.05}]
+    old = many(1, 2, drift=0.0005, noise=0.0005)
+    new = many(2, 2, {0: 1.03, 1: 1.03}, drift=0.0005, noise=0.0005)
+    for results in (
+        (replace(old, extra={"noise_floor": {"floors": floors}}), new),
+        (old, replace(new, extra={"noise_floor": {"floors": floors}})),
+    ):
+        rows = compare(*results).rows
+        assert [row.verdict for row in rows] == ["SAME", "SLOWER"]
+        assert any("noise floor" in one for one in rows[0].reasons)
+
+
+@pytest.mark.parametrize(
+    "entry", [7, {"floors": 3}, {"floors": [5]}, {"floors": [{"case": "a", "contender": "b", "floor": -1}]}]
+)
+def test_a_hostile_noise_floor_is_an_error_in_words(entry: object) -> None:
+    """A noise floor that makes no sense is named, not believed."""
+    with pytest.raises(ResultFileError, match="noise_floor"):
+        compare(many(1, 1), replace(many(2, 1), extra={"noise_floor": entry}))
+
+
+def test_a_filter_does_not_change_what_is_learned_from_all_cases() -> None:
+    """A case has the same interval alone as among all; only the correction for many pairs changes."""
+    old, new = many(1, 50), many(2, 50, {3: 1.04})
+    everything = {row.case: row for row in compare(old, new).rows}
+    name = "cumsum/3/dim=0/float32"
+    alone = compare(old, new, Options(selection=Selection(keep=lambda case, _: case.id == name))).rows
+    assert len(alone) == 1
+    one, other = alone[0].estimate, everything[name].estimate
+    assert one is not None
+    assert other is not None
+    assert (one.low, one.high) == (other.low, other.high)
+    assert one.q <= other.q
+
+
+def test_means_cover_all_groups() -> None:
+    """Geometric means come overall, by operator and by dtype, each with its interval around it."""
+    comparison = compare(many(1, 30), many(2, 30, dict.fromkeys(range(30), 1.02)))
+    assert [mean.group for mean in comparison.means] == ["overall", "operator", "dtype"]
+    for mean in comparison.means:
+        assert mean.low < mean.ratio < mean.high
+        assert mean.low < 1.02 < mean.high
+
+
+def test_equal_cases_twice_in_a_file_are_paired_in_order() -> None:
+    """A case that a file has twice is compared twice, first with first."""
+    old = result(record(CASE, GOOD), record(CASE, GOOD * 3))
+    new = result(record(CASE, BAD), record(CASE, BAD * 3))
+    assert [row.verdict for row in compare(old, new).rows] == ["SAME", "SAME"]

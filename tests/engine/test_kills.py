@@ -1,0 +1,117 @@
+"""Kills at random moments. GPUBENCH_KILLS sets how many (the default is small, for every day)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from gpubench.engine.process import WorkerProcess
+from gpubench.engine.supervisor import Outcome, RunOptions, Supervisor
+from gpubench.engine.workers import WorkerOptions
+from gpubench.errors import DeviceError
+from gpubench.model import Record
+from gpubench.results.read import read
+from tests.engine.bed import NAIVE, case, own_sources, script
+
+KILLS = int(os.environ.get("GPUBENCH_KILLS", "12"))
+
+
+def test_kills_of_the_worker_lose_nothing(tmp_path: Path) -> None:
+    """Workers killed at random moments: each record comes once, right or `crashed`, and no more faults than kills."""
+    chance = random.Random(1)
+    cases = [case("cumsum", {"shape": [n, 3], "dim": 0}, contenders=(NAIVE, "numpy")) for n in range(1, 5 * KILLS)]
+    living: list[WorkerProcess] = []
+    killed: list[int] = []
+    over = threading.Event()
+
+    def spawn() -> WorkerProcess:
+        living.append(WorkerProcess())
+        return living[-1]
+
+    def killer() -> None:
+        while len(killed) < KILLS and not over.wait(chance.uniform(0.02, 0.5)):
+            if living and living[-1].pid not in killed:
+                killed.append(living[-1].pid)
+                living[-1].kill_now()
+
+    stored: list[Record] = []
+    options = RunOptions(WorkerOptions(script(tmp_path, seconds_per_sample=0.002)), stop_after=0)
+    thread = threading.Thread(target=killer)
+    thread.start()
+    outcome: Outcome | None = None
+    while outcome is None or outcome.stopped is not None:  # a row of workers killed while starting ends a run: go on
+        with contextlib.suppress(DeviceError), Supervisor(options, spawn=spawn) as supervisor:
+            supervisor.open()
+            outcome = supervisor.run(cases, stored.append, tuple(stored))
+    over.set()
+    thread.join()
+    found = Counter((record.case.id, record.contender) for record in stored)
+    assert found == Counter((one.id, name) for one in cases for name in one.contenders)
+    assert {record.status for record in stored} <= {"ok", "crashed"}
+    crashed = [record for record in stored if record.status == "crashed"]
+    assert all("SIGKILL" in str(record.message) for record in crashed)
+    assert len({record.case.id for record in crashed}) <= len(killed)
+    assert all(
+        record.check is not None and record.check.ok
+        for record in stored
+        if record.contender == NAIVE and record.status == "ok"
+    )
+    assert len(killed) >= KILLS // 2
+
+
+def _lines(journal: Path) -> list[dict[str, Any]]:
+    """Return the complete lines of a journal after the header."""
+    return [json.loads(line) for line in journal.read_bytes().splitlines(keepends=True)[1:] if line.endswith(b"\n")]
+
+
+def test_kills_of_the_supervisor_lose_nothing(tmp_path: Path) -> None:
+    """A run killed by kill -9 and resumed, again and again, ends with every record once, none measured twice."""
+    chance = random.Random(2)
+    wanted = max(KILLS // 3, 3)
+    cases = 8 * wanted
+    device = script(tmp_path, seconds_per_sample=0.008)
+    suite = tmp_path / "s.yaml"
+    suite.write_text(
+        "name: killed\ndefaults: {contenders: ['gpubench:naive', numpy], timing: {min_samples: 6, max_samples: 9}}\n"
+        f"cases: [{{operator: sum, shape: ['{{n}}'], dim: [0], n: {{range: [1, {cases}, 1]}}}}]\n"
+    )
+    result, journal = tmp_path / "r.json", tmp_path / "r.journal.jsonl"
+    command = [sys.executable, "-m", "gpubench", "run", str(suite), "--device", device, "-q", "-o", str(result)]
+    environment = own_sources(tmp_path)
+    before: list[dict[str, Any]] = []
+    kills = 0
+    for _ in range(10 * KILLS):
+        resume = ["--resume", str(journal)] if journal.exists() else []
+        process = subprocess.Popen([*command, *resume], stderr=subprocess.PIPE, text=True, env=environment)
+        try:
+            process.wait(chance.uniform(0.3, 1.2) if kills < wanted else 120)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+        _, error = process.communicate()
+        assert "Traceback" not in error
+        assert process.returncode in (0, -signal.SIGKILL), error
+        if process.returncode == 0:
+            break
+        assert not result.exists()
+        if journal.exists():
+            now = _lines(journal)
+            assert now[: len(before)] == before
+            before = now
+    records = json.loads(result.read_text())["records"]
+    assert kills >= wanted // 2
+    assert len(records) == 2 * cases
+    assert len({(record["case"]["id"], record["contender"]) for record in records}) == 2 * cases
+    assert all(record in records for record in before)
+    assert {record["status"] for record in records} <= {"ok", "noisy"}
+    assert read(result).extra["resumed_records"] == len(before)
+    assert not journal.exists()

@@ -1,0 +1,101 @@
+"""Every variant's answer on a real GPU: dtypes x layouts x hard shapes against the references.
+
+Run with: pytest tests/gpu/test_operators.py -p no:cacheprovider
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from gpubench import dtypes
+from gpubench.devices.base import Device
+from gpubench.errors import NoDeviceError
+from gpubench.kernels.compiler import Request, compile_many
+from gpubench.model import Case, Check
+from gpubench.operators import OPERATORS
+from tests.gpu.matrix import answer, cases, elementwise_cases
+from tests.operators.cases import make_case
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[Device]:
+    """Open the first GPU."""
+    from gpubench.devices import open_device
+
+    try:
+        opened = open_device("cuda:0")
+    except NoDeviceError as error:
+        pytest.skip(str(error))
+    yield opened
+    opened.close()
+
+
+DTYPES = tuple(os.environ.get("GPUBENCH_TEST_DTYPES", ",".join(dtypes.NAMES)).split(","))
+"""All dtypes; fewer where a tool such as compute-sanitizer slows everything down."""
+
+
+def matrix(operator: str, dtype: str) -> list[Case]:
+    """Return the hard cases of an operator for a dtype."""
+    return list(elementwise_cases(dtype) if operator == "elementwise" else cases(operator, dtype))
+
+
+def wrong(device: Device, chosen: list[Case], variant_name: str, operator: str) -> tuple[list[str], int]:
+    """Return what is wrong with a variant's answers, and how many cases it took."""
+    variant = next(one for one in OPERATORS[operator].variants if one.name == variant_name)
+    faults, taken = [], 0
+    for case in chosen:
+        got = answer(device, case, variant)
+        if isinstance(got, Check):
+            taken += 1
+            if not got.ok:
+                faults.append(f"{case.id} {case.distribution}: {got.max_error_over_tolerance} {got.first_mismatch}")
+    return faults, taken
+
+
+PAIRS = [(name, variant.name) for name, operator in OPERATORS.items() for variant in operator.variants]
+
+
+@pytest.mark.timeout(550)
+@pytest.mark.parametrize(("operator", "variant"), PAIRS, ids=str)
+def test_answers(device: Device, operator: str, variant: str) -> None:
+    """A variant is right on every hard case that it takes, for every dtype, also on NaN and infinity."""
+    one = next(row for row in OPERATORS[operator].variants if row.name == variant)
+    major, minor = device.info.compute_capability
+    instances = {pair for dtype in DTYPES for pair in one.instances(dtype)}
+    compile_many([Request(*pair, f"sm_{major}{minor}") for pair in sorted(instances)], os.cpu_count() or 1)
+    faults, taken = [], 0
+    for dtype in DTYPES:
+        found, count = wrong(device, matrix(operator, dtype), variant, operator)
+        faults += found
+        taken += count
+    print(f"{operator} {variant}: {taken} cases, {len(faults)} wrong")
+    assert not faults, "\n".join(faults[:20])
+    assert taken > 0
+
+
+BIG = 2**31 + 8
+HUGE = [
+    make_case("elementwise", "float16", "integers", function="neg", shape=[BIG]),
+    make_case("sum", "float16", "normal", shape=[2, BIG // 2 + 3], dim=[1]),
+    make_case("sum", "uint8", "normal", shape=[BIG], dim="all"),
+    make_case("cumsum", "bfloat16", "normal", shape=[2**16 + 1, 2**15], dim=1),
+    make_case("index_add", "uint8", "normal", shape=[2**16 + 1, 2**15], dim=0, indices=9, pattern="uniform"),
+]
+
+
+@pytest.mark.timeout(550)
+@pytest.mark.parametrize("case", HUGE, ids=lambda case: str(case.id))
+def test_more_than_2_to_the_31_elements(device: Device, case: Case) -> None:
+    """Offsets do not wrap: `naive` and what `auto` picks are right beyond 2^31 elements."""
+    operator = OPERATORS[case.operator]
+    picked = operator.choose(operator.problem(case), device.info)
+    naive = next(one for one in operator.variants if one.name == "naive")
+    for variant in {picked.name: picked, naive.name: naive}.values():
+        got = answer(device, case, variant)
+        assert isinstance(got, Check), got
+        assert got.ok, (variant.name, got)

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpubench.devices.host import HostDevice, parse_options, parse_schedule
+from gpubench.engine.buffers import Operands, Pristine
+from gpubench.errors import GpubenchError
+from gpubench.measure.check import check
+from gpubench.model import Case, Plan, Problem
+from gpubench.operators import OPERATORS
+from gpubench.operators.base import Variant
+from tests.host.matrix import HARD, hard_cases
+
+FULL = bool(os.environ.get("GPUBENCH_FULL_MATRIX"))
+"""Set it to run every case under every schedule; else a part of the cases runs, under two schedules drawn by a seed."""
+
+SCHEDULES = ("forward", "reverse", *(f"random:{seed}" for seed in range(1, 9)))
+STEP = {"cumsum": 1, "sum": 1, "elementwise": 2, "index_add": 1}
+"""Without FULL, a dtype of an operator meets every STEPth of its cases; dtypes start at different ones."""
+
+PAIRS = [(name, variant.name) for name, operator in OPERATORS.items() for variant in operator.variants]
+Work = tuple[Case, Problem[Any], Plan]
+
+
+def _plans(operator: str, variant: Variant, device: HostDevice) -> list[Work]:
+    """Return the cases of all dtypes that the variant takes, with their plans."""
+    found = []
+    for number, dtype in enumerate(OPERATORS[operator].dtypes):
+        for case in hard_cases(operator, dtype, number, 1 if FULL else STEP[operator]):
+            problem = OPERATORS[operator].problem(case)
+            if variant.refuses(problem, device.info) is None:
+                found.append((case, problem, variant.plan(problem, device.info)))
+    return found
+
+
+def _failures(device: HostDevice, work: Work, schedules: tuple[str, ...]) -> list[str]:
+    """Run one case under several schedules; return what went wrong, in words."""
+    case, problem, plan = work
+    operator = OPERATORS[case.operator]
+    inputs = operator.inputs(problem)
+    reference = operator.reference(problem, inputs)
+    pristine = Pristine(device, problem, inputs, keep_inputs=True)
+    failures = []
+    for schedule in schedules:
+        device.options = replace(device.options, schedule=parse_schedule(schedule))
+        operands = Operands(device, problem, pristine, plan.workspace_bytes)
+        try:
+            device.bind(plan, operands.addresses, operands.workspace).run()
+        except GpubenchError as error:
+            failures.append(f"{case.id} [{schedule}]: {error}")
+            continue
+        verdict = check(problem, reference, plan.accuracy, operands.output())
+        if not verdict.ok:
+            failures.append(f"{case.id} [{schedule}]: wrong: {verdict.first_mismatch}")
+    return failures
+
+
+@pytest.mark.timeout(1200 if FULL else 300)
+@pytest.mark.parametrize(("operator", "name"), PAIRS, ids=str)
+def test_every_variant_is_right_in_every_dtype_and_hard_shape(operator: str, name: str) -> None:
+    """Under several orders of threads, with every access checked, a variant gives right answers wherever it says so."""
+    variant = next(one for one in OPERATORS[operator].variants if one.name == name)
+    device = HostDevice(parse_options("build=checked,workers=1"))
+    works = _plans(operator, variant, device)
+    assert works, "the variant takes none of the cases"
+    device.compile([launch for _, _, plan in works for launch in plan.launches])
+    choose = random.Random(f"{operator} {name}")
+    failures: list[str] = []
+    for work in works:
+        failures += _failures(device, work, SCHEDULES if FULL else tuple(choose.sample(SCHEDULES, 2)))
+    assert not failures, "\n".join([f"{len(failures)} failures:", *failures[:10]])
+
+
+def test_every_operator_has_hard_cases() -> None:
+    """A new operator cannot be forgotten here, and no operator's cases are empty for one of its dtypes."""
+    assert set(HARD) == set(OPERATORS)
+    for operator in OPERATORS.values():
+        for number, dtype in enumerate(operator.dtypes):
+            assert hard_cases(operator.name, dtype, number, STEP[operator.name]), (operator.name, dtype)
