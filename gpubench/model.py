@@ -30,6 +30,7 @@ Status = Literal[
 ]
 Method = Literal["cold", "hot", "graph"]
 Order = Literal["random", "alternating"]
+Clock = Literal["events", "cupti", "both"]
 Distribution = Literal["normal", "uniform", "integers", "with_nonfinite"]
 Role = Literal["in", "out", "inout"]
 
@@ -39,7 +40,8 @@ class TimingOptions:
     """How long and how often a contender is timed. `max_noise` is the half-width of the median's 95 % interval
     relative to the median at which sampling stops; `time_limit_s` bounds the sampling of one contender over all
     rounds; `timeout_s` is the deadline of the whole case, after which its worker is killed. `order`: who comes when in
-    a round, at random or alternating (A B, B A, A B ...).
+    a round, at random or alternating (A B, B A, A B ...). `clock`: CUDA events, CUPTI's timestamps of the kernels, or
+    events with a few samples of each round by CUPTI beside them.
     """
 
     method: Method = "cold"
@@ -50,6 +52,7 @@ class TimingOptions:
     time_limit_s: float = 2.0
     timeout_s: float = 300.0
     order: Order = "random"
+    clock: Clock = "events"
 
 
 @dataclass(frozen=True, slots=True)

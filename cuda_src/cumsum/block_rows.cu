@@ -42,7 +42,8 @@ GPUBENCH_DEVICE A link(uint64* launches, void* sums, A total, int first, int blo
         }
         before = add(before, sum);
     }
-    before = warp_reduce_all(before, Add{});
+    warp_barrier();  // lanes that had to wait longer rejoin the others
+    before = sum_lanes(before);
     if (lane_index() == 0) parts[thread / warp_size] = before;
     block_barrier();
     A all = parts[0];
@@ -68,24 +69,19 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block
     const int shift = empty_slots<V>(y, row * length);
     const long long start = (static_cast<long long>(tile) * Warps + warp) * (warp_size * Vectors * V) + lane * V - shift;
     const bool whole = x_step == 1 && is_aligned(source - shift, V * sizeof(T));
-    const int room = static_cast<int>(length - start > 0x40000000 ? 0x40000000 : length - start);  // may be negative
-    const int skip = start < 0 ? shift : 0;
+    const int end = static_cast<int>(length - start > 0x40000000 ? 0x40000000 : length - start);  // may be negative
+    const Span span{start, warp_size * V, start < 0 ? shift : 0, end};
+    Vector<T, V> raw[Vectors];
+    load_span<V, Vectors>(raw, source, span, whole, x_step);
     Vector<A, V> items[Vectors];
     GPUBENCH_UNROLL
-    for (int k = 0; k < Vectors; ++k) {
-        const int at = k * warp_size * V;
-        items[k] = Vector<A, V>{};
-        if (room > at) items[k] = load_items<V, A>(source, start + at, k == 0 ? skip : 0, room - at, whole, x_step);
-    }
+    for (int k = 0; k < Vectors; ++k) items[k] = convert_items<V, A>(raw[k]);
     A run{};
     A before[Vectors];
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
         scan_items<V>(items[k]);
-        const A sum = warp_inclusive_scan(items[k][V - 1], Add{});
-        const A left = shuffle_up(full_mask, sum, 1);
-        before[k] = lane == 0 ? run : add(run, left);
-        run = add(run, shuffle(full_mask, sum, warp_size - 1));
+        before[k] = before_lane(scan_lanes(items[k][V - 1]), run);
     }
     if (lane == 0) warp_sums[warp] = run;
     block_barrier();
@@ -99,9 +95,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block
     if constexpr (Linked) carry = add(link<A, Warps>(launches, sums, total, block - tile, block), carry);
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
-        const int at = k * warp_size * V;
         add_to_items<V>(items[k], add(carry, before[k]));
-        if (room > at) store_items<V>(target, start + at, k == 0 ? skip : 0, room - at, items[k]);
+        store_items<V>(target, span, k, items[k]);
     }
 }
 

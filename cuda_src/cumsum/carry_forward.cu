@@ -113,23 +113,26 @@ GPUBENCH_DEVICE void reduce(const T* x, const Out* y, const RingRows& rows, cons
         phase_wait(shared.full + stage, (turn / Stages) & 1);
         for (int consumer = warp; consumer < Consumers; consumer += Reducers) {
             A sum{};
+            const int slot = consumer * R::part + lane_index() * V;
+            const Span span{slot, warp_size * V, tile.begin - slot, tile.end - slot};
+            Vector<T, V> raw[Vectors];
+            load_span<V, Vectors>(raw, source, span, whole);
             GPUBENCH_UNROLL
             for (int k = 0; k < Vectors; ++k) {
-                const int slot = consumer * R::part + (k * warp_size + lane_index()) * V;
-                const Vector<A, V> items = load_items<V, A>(source, slot, tile.begin - slot, tile.end - slot, whole);
+                const Vector<A, V> items = convert_items<V, A>(raw[k]);
                 A local = items[0];
                 GPUBENCH_UNROLL
                 for (int j = 1; j < V; ++j) local = add(local, items[j]);
                 sum = add(sum, local);
             }
-            sum = warp_reduce_all(sum, Add{});
+            sum = sum_lanes(sum);
             if (lane_index() == 0) shared.sums[stage * Consumers + consumer] = sum;
         }
         bool last = false;
         if (lane_index() == 0) last = last_to_arrive(shared.arrived + stage, Reducers);
         if (!any(full_mask, last)) continue;
         const A mine = lane_index() < Consumers ? shared.sums[stage * Consumers + lane_index()] : A{};
-        const A total = warp_reduce_all(mine, Add{});
+        const A total = sum_lanes(mine);
         if (lane_index() == 0) {
             publish(published_at<A>(published, index), shared.launch, total);
             phase_arrive(shared.summed + stage);
@@ -157,6 +160,7 @@ GPUBENCH_DEVICE A fold_between(void* published, uint32 launch, int after, int in
             while (!there[w]) there[w] = read_published(published_at<A>(published, other), launch, values[w]);
             sum = add(sum, values[w]);
         }
+        warp_barrier();  // lanes that had to wait longer rejoin the others
     }
     return sum;
 }
@@ -175,9 +179,9 @@ GPUBENCH_DEVICE void link(const RingRows& rows, const Shared<typename R::A>& sha
         }
         phase_wait(shared.summed + stage, (turn / Stages) & 1);
         const A between = fold_between<A>(published, shared.launch, previous, index);
-        running = add(running, warp_reduce_all(between, Add{}));
+        running = add(running, sum_lanes(between));
         const A mine = lane_index() < Consumers ? shared.sums[stage * Consumers + lane_index()] : A{};
-        const A upto = warp_inclusive_scan(mine, Add{});
+        const A upto = scan_lanes(mine);
         const A left = shuffle_up(full_mask, upto, 1);
         if (lane_index() < Consumers) {
             shared.carries[stage * Consumers + lane_index()] = lane_index() == 0 ? running : add(running, left);
@@ -202,11 +206,13 @@ GPUBENCH_DEVICE void consume(const T* x, Out* y, const RingRows& rows, const Sha
         const bool whole = lead % (V * static_cast<int>(sizeof(T))) == 0;
         const int start = warp * R::part + lane_index() * V;
         phase_wait(shared.full + stage, (turn / Stages) & 1);
+        const Span span{start, warp_size * V, tile.begin - start, tile.end - start};
+        Vector<T, V> raw[Vectors];
+        load_span<V, Vectors>(raw, source, span, whole);
         Vector<A, V> items[Vectors];
         GPUBENCH_UNROLL
         for (int k = 0; k < Vectors; ++k) {
-            const int slot = start + k * warp_size * V;
-            items[k] = load_items<V, A>(source, slot, tile.begin - slot, tile.end - slot, whole);
+            items[k] = convert_items<V, A>(raw[k]);
             scan_items<V>(items[k]);
         }
         phase_wait(shared.ready + stage, (turn / Stages) & 1);
@@ -216,12 +222,8 @@ GPUBENCH_DEVICE void consume(const T* x, Out* y, const RingRows& rows, const Sha
         Out* const target = y + tile.row * rows.length + tile.first;
         GPUBENCH_UNROLL
         for (int k = 0; k < Vectors; ++k) {
-            const int slot = start + k * warp_size * V;
-            const A sum = warp_inclusive_scan(items[k][V - 1], Add{});
-            const A left = shuffle_up(full_mask, sum, 1);
-            add_to_items<V>(items[k], lane_index() == 0 ? run : add(run, left));
-            run = add(run, shuffle(full_mask, sum, warp_size - 1));
-            store_items<V>(target, slot, tile.begin - slot, tile.end - slot, items[k]);
+            add_to_items<V>(items[k], before_lane(scan_lanes(items[k][V - 1]), run));
+            store_items<V>(target, span, k, items[k]);
         }
     }
 }

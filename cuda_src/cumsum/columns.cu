@@ -8,28 +8,9 @@
 // tile's column sums and carry forward as in carry_forward.cu: for few strips and many rows.
 // Narrow strips keep that exchange small: it grows with the square of the strip's width.
 // Items is a whole 16-byte vector where every row starts on one, else 1.
-#include "gpubench/grid.cuh"
-#include "cumsum/items.cuh"
+#include "cumsum/strip.cuh"
 
 namespace gpubench::cumsum {
-
-struct ColumnShape {
-    long long length, inner;              // rows of a column; columns side by side
-    long long x_outer, x_row;             // distances in x; y is contiguous
-    long long strips;                     // in one outer block
-    int tiles, share;                     // of a strip; blocks that take them in turn
-};
-
-// Warps x 32 threads as groups of Lanes; each group takes Rows rows.
-template <class T, class Out, int I, int L, int R, int W>
-struct Strip {
-    using A = accumulator_t<Out>;
-    static constexpr int items = I, lanes = L, rows = R, warps = W;
-    static constexpr int columns = L * I;
-    static constexpr int groups = W * warp_size / L;
-    static constexpr int tile = groups * R;
-    static constexpr int slices = W * warp_size / columns > 0 ? W * warp_size / columns : 1;
-};
 
 template <class S, class T>
 GPUBENCH_DEVICE void load_rows(Vector<T, S::items> (&raw)[S::rows], const T* source, long long row, long long length, long long step) {
@@ -37,79 +18,6 @@ GPUBENCH_DEVICE void load_rows(Vector<T, S::items> (&raw)[S::rows], const T* sou
     for (int r = 0; r < S::rows; ++r) {
         raw[r] = Vector<T, S::items>{};
         if (row + r < length) raw[r] = load_vector<S::items>(source + r * step);
-    }
-}
-
-// The sums of all columns over tiles `after` + 1 to `tile` - 1 of the strip, for the calling thread's columns.
-template <class S>
-GPUBENCH_DEVICE Vector<typename S::A, S::items> fold_columns(void* published, uint32 launch, long long first, int after, int tile,
-                                                             typename S::A* parts) {
-    using A = typename S::A;
-    const int thread = thread_index_x();
-    for (int column = thread % S::columns; column < S::columns && thread < S::slices * S::columns; column += S::warps * warp_size) {
-        const int slice = thread / S::columns;
-        A sum{};
-        for (int other = after + 1 + slice; other < tile; other += 4 * S::slices) {
-            A values[4];
-            bool there[4];
-            GPUBENCH_UNROLL
-            for (int w = 0; w < 4; ++w) {
-                const int one = other + w * S::slices;
-                values[w] = A{};
-                there[w] = one >= tile || read_published(published_at<A>(published, (first + one) * S::columns + column), launch, values[w]);
-            }
-            GPUBENCH_UNROLL
-            for (int w = 0; w < 4; ++w) {
-                const int one = other + w * S::slices;
-                while (!there[w]) there[w] = read_published(published_at<A>(published, (first + one) * S::columns + column), launch, values[w]);
-                sum = add(sum, values[w]);
-            }
-        }
-        parts[slice * S::columns + column] = sum;
-    }
-    block_barrier();
-    Vector<A, S::items> result{};
-    GPUBENCH_UNROLL
-    for (int j = 0; j < S::items; ++j) {
-        const int column = thread % S::lanes * S::items + j;
-        result[j] = parts[column];
-        for (int slice = 1; slice < S::slices; ++slice) result[j] = add(result[j], parts[slice * S::columns + column]);
-    }
-    return result;
-}
-
-// Turn the rows of each thread into sums within the tile: `before` gets the sums of the groups before this one, `total`
-// those of the whole tile. totals: shared memory for the warps' sums.
-template <class S, class A>
-GPUBENCH_DEVICE void scan_tile(Vector<A, S::items> (&sums)[S::rows], Vector<A, S::items>& before, Vector<A, S::items>& total, A* totals) {
-    const int lane = lane_index(), warp = thread_index_x() / warp_size;
-    const int column = lane % S::lanes * S::items;
-    GPUBENCH_UNROLL
-    for (int j = 0; j < S::items; ++j) {
-        GPUBENCH_UNROLL
-        for (int r = 1; r < S::rows; ++r) sums[r][j] = add(sums[r - 1][j], sums[r][j]);
-        A upto = sums[S::rows - 1][j];
-        GPUBENCH_UNROLL
-        for (int delta = S::lanes; delta < warp_size; delta *= 2) {
-            const A other = shuffle_up(full_mask, upto, delta);
-            if (lane >= delta) upto = add(other, upto);
-        }
-        const A left = shuffle_up(full_mask, upto, S::lanes % warp_size);
-        before[j] = lane >= S::lanes ? left : A{};
-        if (lane >= warp_size - S::lanes) totals[warp * S::columns + column + j] = upto;
-    }
-    block_barrier();
-    GPUBENCH_UNROLL
-    for (int j = 0; j < S::items; ++j) {
-        A earlier{};
-        A all{};
-        GPUBENCH_UNROLL
-        for (int other = 0; other < S::warps; ++other) {
-            if (other == warp) earlier = all;
-            all = add(all, totals[other * S::columns + column + j]);
-        }
-        before[j] = add(earlier, before[j]);
-        total[j] = all;
     }
 }
 
@@ -151,21 +59,19 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
         const long long here = row;
         row += static_cast<long long>(shape.share) * S::tile;
         load_rows<S>(raw, source + row * shape.x_row, row, length, shape.x_row);  // of the next tile
-        scan_tile<S>(sums, before, total, totals + turn % 2 * (Warps * S::columns));
-        if constexpr (Linked) {
-            if (thread_index_x() < Lanes) {
-                GPUBENCH_UNROLL
-                for (int j = 0; j < Items; ++j) {
-                    publish(published_at<A>(published, (strip * shape.tiles + tile) * S::columns + thread_index_x() * Items + j), launch, total[j]);
-                }
-            }
-            const int after = tile == member ? -1 : tile - shape.share;
-            const Vector<A, Items> between = fold_columns<S>(published, launch, strip * shape.tiles, after, tile, parts);
-            GPUBENCH_UNROLL
-            for (int j = 0; j < Items; ++j) running[j] = add(running[j], between[j]);
-        }
         GPUBENCH_UNROLL
-        for (int j = 0; j < Items; ++j) before[j] = add(running[j], before[j]);
+        for (int r = 1; r < Rows; ++r) {
+            GPUBENCH_UNROLL
+            for (int j = 0; j < Items; ++j) sums[r][j] = add(sums[r - 1][j], sums[r][j]);
+        }
+        Vector<A, Items> upto = sums[Rows - 1];
+        scan_groups<S>(upto, before, total, totals + turn % 2 * (Warps * S::columns));
+        if constexpr (Linked) {
+            publish_columns<S>(published, launch, strip * shape.tiles + tile, total);
+            const int after = tile == member ? -1 : tile - shape.share;
+            add_vector<Items>(running, fold_columns<S>(published, launch, strip * shape.tiles, after, tile, parts));
+        }
+        add_vector<Items>(before, running);
         GPUBENCH_UNROLL
         for (int r = 0; r < Rows; ++r) {
             Vector<Out, Items> out;
@@ -173,8 +79,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
             for (int j = 0; j < Items; ++j) out[j] = convert<Out>(add(before[j], sums[r][j]));
             if (here + r < length) store_vector(target + (here + r) * shape.inner, out);
         }
-        GPUBENCH_UNROLL
-        for (int j = 0; j < Items; ++j) running[j] = add(running[j], total[j]);
+        add_vector<Items>(running, total);
     }
 }
 

@@ -24,36 +24,74 @@ GPUBENCH_DEVICE int empty_slots(const Out* y, long long offset) {
     return static_cast<int>((reinterpret_cast<uint64>(y) / sizeof(Out) + static_cast<uint64>(offset)) % V);
 }
 
-// V elements from source + first, in the accumulator's type. Those outside [begin, end) of the vector count as zero and
-// are not touched. `whole`: the source is aligned to the vector and its elements lie side by side.
-template <int V, class A, class T>
-GPUBENCH_DEVICE Vector<A, V> load_items(const T* source, long long first, int begin, int end, bool whole,
-                                        long long step = 1) {
-    Vector<A, V> items;
-    if (whole && begin <= 0 && end >= V) {
-        const Vector<T, V> raw = load_vector<V>(source + first);
-        GPUBENCH_UNROLL
-        for (int j = 0; j < V; ++j) items[j] = convert<A>(raw[j]);
-        return items;
-    }
-    GPUBENCH_UNROLL
-    for (int j = 0; j < V; ++j) items[j] = j >= begin && j < end ? convert<A>(source[(first + j) * step]) : A{};
-    return items;
-}
+// Where a thread's vectors stand: `count` of them, `apart` elements from one to the next, the first at `first`. Of
+// vector k the elements from begin - k * apart up to end - k * apart exist; only the edges of a row cut a vector.
+struct Span {
+    long long first;
+    int apart;
+    int begin, end;
 
-// The counterpart: V sums to the vector at target + first; only [begin, end) of it.
-template <int V, class Out, class A>
-GPUBENCH_DEVICE void store_items(Out* target, long long first, int begin, int end, const Vector<A, V>& items) {
-    if (begin <= 0 && end >= V) {
-        Vector<Out, V> raw;
+    GPUBENCH_DEVICE int from(int k) const { return begin - k * apart; }
+    GPUBENCH_DEVICE int to(int k) const { return end - k * apart; }
+    template <int V>
+    GPUBENCH_DEVICE bool full(int k) const { return from(k) <= 0 && to(k) >= V; }
+    template <int V>
+    GPUBENCH_DEVICE bool cut(int k) const { return !full<V>(k) && to(k) > 0 && from(k) < V; }
+};
+
+// Load K vectors; what does not exist is zero and is not touched. `whole`: the source is aligned to the vector and its
+// elements lie side by side. All full vectors are asked for before anything is waited for.
+template <int V, int K, class T>
+GPUBENCH_DEVICE void load_span(Vector<T, V> (&raw)[K], const T* source, const Span& span, bool whole, long long step = 1) {
+    if (whole) {
+        bool any_cut = false;
         GPUBENCH_UNROLL
-        for (int j = 0; j < V; ++j) raw[j] = convert<Out>(items[j]);
-        store_vector(target + first, raw);
+        for (int k = 0; k < K; ++k) {
+            raw[k] = Vector<T, V>{};
+            if (span.full<V>(k)) raw[k] = load_vector<V>(source + span.first + k * span.apart);
+            any_cut = any_cut || span.cut<V>(k);
+        }
+        if (!any_cut) return;
+        GPUBENCH_UNROLL
+        for (int k = 0; k < K; ++k) {
+            if (!span.cut<V>(k)) continue;
+            GPUBENCH_UNROLL
+            for (int j = 0; j < V; ++j) {
+                if (j >= span.from(k) && j < span.to(k)) raw[k][j] = source[span.first + k * span.apart + j];
+            }
+        }
         return;
     }
     GPUBENCH_UNROLL
-    for (int j = 0; j < V; ++j) {
-        if (j >= begin && j < end) target[first + j] = convert<Out>(items[j]);
+    for (int k = 0; k < K; ++k) {
+        GPUBENCH_UNROLL
+        for (int j = 0; j < V; ++j) {
+            raw[k][j] = T{};
+            if (j >= span.from(k) && j < span.to(k)) raw[k][j] = source[(span.first + k * span.apart + j) * step];
+        }
+    }
+}
+
+template <int V, class A, class T>
+GPUBENCH_DEVICE Vector<A, V> convert_items(const Vector<T, V>& raw) {
+    Vector<A, V> items;
+    GPUBENCH_UNROLL
+    for (int j = 0; j < V; ++j) items[j] = convert<A>(raw[j]);
+    return items;
+}
+
+// The counterpart: vector k of the span; only what exists is written.
+template <int V, class Out, class A>
+GPUBENCH_DEVICE void store_items(Out* target, const Span& span, int k, const Vector<A, V>& items) {
+    Out* const place = target + span.first + k * span.apart;
+    const Vector<Out, V> raw = convert_items<V, Out>(items);
+    if (span.full<V>(k)) {
+        store_vector(place, raw);
+    } else if (span.cut<V>(k)) {
+        GPUBENCH_UNROLL
+        for (int j = 0; j < V; ++j) {
+            if (j >= span.from(k) && j < span.to(k)) place[j] = raw[j];
+        }
     }
 }
 
@@ -68,6 +106,39 @@ template <int V, class A>
 GPUBENCH_DEVICE void add_to_items(Vector<A, V>& items, A before) {
     GPUBENCH_UNROLL
     for (int j = 0; j < V; ++j) items[j] = add(before, items[j]);
+}
+
+// Sums over the lanes of a warp up to and with each lane, in segments of `width` lanes. (warp_inclusive_scan, for code
+// that scans several vectors in a row: see `opaque`.)
+template <class A>
+GPUBENCH_DEVICE A scan_lanes(A value, int width = warp_size) {
+    const int place = opaque(lane_index()) & (width - 1);
+    GPUBENCH_UNROLL
+    for (int delta = 1; delta < warp_size; delta *= 2) {
+        if (delta >= width) break;
+        const A before = shuffle_up(full_mask, value, delta, width);
+        if (place >= delta) value = add(before, value);
+    }
+    return value;
+}
+
+// The sum over all lanes, for every lane. (Addition commutes, so no lane needs to know on which side it stands.)
+template <class A>
+GPUBENCH_DEVICE A sum_lanes(A value) {
+    GPUBENCH_UNROLL
+    for (int bits = 1; bits < warp_size; bits *= 2) value = add(value, shuffle_xor(full_mask, value, bits));
+    return value;
+}
+
+// What comes before a vector: `run` before the first lane's, and the sums of the lanes before for the others, of which
+// `upto` is the running sum over lanes. Then `run` is moved on behind the warp's vectors.
+template <class A>
+GPUBENCH_DEVICE A before_lane(A upto, A& run) {
+    const A left = shuffle_up(full_mask, upto, 1);
+    A before = run;
+    if (opaque(lane_index()) > 0) before = add(run, left);
+    run = add(run, shuffle(full_mask, upto, warp_size - 1));
+    return before;
 }
 
 // A sum that other blocks may read, and the launch in which it was written, in words that each move indivisibly: 64 bits

@@ -24,16 +24,17 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads)
     const bool here = row < rows;
     const int shift = here ? empty_slots<V>(y, row * length) : 0;
     const int first = lane * V - shift;  // of this lane's vector, in the row
-    const int begin = -first, end = here ? length - first : 0;
-    const T* source = x + row * x_pitch;
-    Vector<A, V> items{};
-    if (end > 0) items = load_items<V, A>(source, first, begin, end, x_step == 1 && is_aligned(source + first, V * sizeof(T)), x_step);
+    const Span span{first, 0, -first, here ? length - first : 0};
+    const T* const source = x + row * x_pitch;
+    Vector<T, V> raw[1];
+    load_span<V, 1>(raw, source, span, x_step == 1 && is_aligned(source + first, V * sizeof(T)), x_step);
+    Vector<A, V> items = convert_items<V, A>(raw[0]);
     scan_items<V>(items);
     if constexpr (Lanes > 1) {
-        const A before = warp_exclusive_scan(items[V - 1], Add{}, A{}, Lanes);
-        if (lane > 0) add_to_items<V>(items, before);
+        const A before = shuffle_up(full_mask, scan_lanes(items[V - 1], Lanes), 1, Lanes);
+        if (opaque(lane) > 0) add_to_items<V>(items, before);
     }
-    if (end > 0) store_items<V>(y + row * length, first, begin, end, items);
+    store_items<V>(y + row * length, span, 0, items);
 }
 
 }  // namespace gpubench::cumsum

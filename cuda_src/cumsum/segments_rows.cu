@@ -14,30 +14,27 @@ namespace gpubench::cumsum {
 
 constexpr int segments_rows_threads = 256;
 
-// elements: all of x. span: elements a warp, a whole number of rows and of vectors, at most 32 vectors.
+// elements: all of x. elements_per_warp: a whole number of rows and of vectors, at most 32 vectors.
 template <class T, class Out>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(segments_rows_threads)
-    segments_rows(const T* x, Out* y, long long elements, int length, int span) {
+    segments_rows(const T* x, Out* y, long long elements, int length, int elements_per_warp) {
     using A = accumulator_t<Out>;
     constexpr int V = vector_items<T, Out>;
     const int lane = lane_index();
-    const long long start = grid_thread() / warp_size * span;
+    const long long start = grid_thread() / warp_size * elements_per_warp;
     const long long left = elements - start;
     const int place = lane * V;
-    const int end = static_cast<int>(left < span ? left : span) - place;  // may be negative: nothing for this lane
-    Vector<A, V> items{};
-    if (end > 0) items = load_items<V, A>(x + start, place, 0, end, is_aligned(x + start + place, V * sizeof(T)));
-    const int position = place % length;
-    int first_head = V;  // the first element of the vector with which a row begins
-    GPUBENCH_UNROLL
-    for (int j = V - 1; j >= 0; --j) {
-        if ((position + j) % length == 0) first_head = j;
-    }
-    int in_row = position;
+    const Span span{place, 0, -place, static_cast<int>(left < elements_per_warp ? left : elements_per_warp) - place};
+    Vector<T, V> raw[1];
+    load_span<V, 1>(raw, x + start, span, is_aligned(x + start + place, V * sizeof(T)));
+    Vector<A, V> items = convert_items<V, A>(raw[0]);
+    int position = place % length;
+    int first_head = position == 0 ? 0 : V;  // the first element of the vector with which a row begins
     GPUBENCH_UNROLL
     for (int j = 1; j < V; ++j) {
-        in_row = in_row + 1 == length ? 0 : in_row + 1;
-        if (in_row != 0) items[j] = add(items[j - 1], items[j]);
+        position = position + 1 == length ? 0 : position + 1;
+        if (position != 0) items[j] = add(items[j - 1], items[j]);
+        else if (first_head == V) first_head = j;
     }
     const uint32 heads = ballot(full_mask, first_head < V);
     const uint32 upto = heads & lanes_through();
@@ -46,14 +43,14 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(segments_rows_threads)
     GPUBENCH_UNROLL
     for (int delta = 1; delta < warp_size; delta *= 2) {
         const A other = shuffle_up(full_mask, sum, delta);
-        if (lane - delta >= nearest) sum = add(other, sum);
+        if (opaque(lane) - delta >= nearest) sum = add(other, sum);
     }
     const A before = shuffle_up(full_mask, sum, 1);
     GPUBENCH_UNROLL
     for (int j = 0; j < V; ++j) {
         if (lane > 0 && j < first_head) items[j] = add(before, items[j]);
     }
-    if (end > 0) store_items<V>(y + start, place, 0, end, items);
+    store_items<V>(y + start, span, 0, items);
 }
 
 }  // namespace gpubench::cumsum

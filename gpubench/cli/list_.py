@@ -12,7 +12,7 @@ from gpubench.cli.options import Filters, filter_options, json_flag
 from gpubench.errors import UsageError
 
 if TYPE_CHECKING:
-    from gpubench.model import Json
+    from gpubench.model import DeviceInfo, Json
     from gpubench.suite.listing import Listing
 
 Row = tuple[str, ...]
@@ -21,16 +21,28 @@ Row = tuple[str, ...]
 @click.command()
 @click.argument("suites", metavar="[SUITE]...", nargs=-1, type=str)
 @click.option("--variants", is_flag=True, help="List every operator's kernels in place of cases.")
+@click.option(
+    "--explain",
+    "explained",
+    metavar="CASE",
+    help="Show what each variant launches for the case of this id, and the configuration that its rule chose.",
+)
 @filter_options
 @json_flag
-def command(suites: tuple[str, ...], variants: bool, filters: Filters, as_json: bool) -> None:
+def command(
+    suites: tuple[str, ...], variants: bool, explained: str | None, filters: Filters, as_json: bool
+) -> None:
     """Show the cases of suites: bytes moved, device memory needed, contenders.
 
     SUITE is a file, or the name of a suite that comes with gpubench, such as smoke. "Bytes" is the fewest that any
     implementation must read and write; "memory" what the operands take on the device.
     """
+    if variants and explained is not None:
+        raise UsageError("--variants and --explain exclude each other.")
     if variants:
         _list_variants(suites, filters, as_json)
+    elif explained is not None:
+        _explain(explained, suites, filters, as_json)
     elif suites:
         _list_cases(suites, filters, as_json)
     else:
@@ -82,6 +94,42 @@ def _list_variants(suites: Sequence[str], filters: Filters, as_json: bool) -> No
         return
     keys = ("operator", "contender", "summary", "origin")
     _print(keys, [tuple(str(row[key]) for key in keys) for row in rows])
+
+
+def _explain(case_id: str, suites: Sequence[str], filters: Filters, as_json: bool) -> None:
+    import json
+
+    from gpubench.suite.explain import explain, find
+    from gpubench.views.text import size
+
+    if filters.expression is not None or filters.dtypes or filters.operators:
+        raise UsageError("--explain takes one case id; only --contender goes with it.")
+    case, device = find(case_id, suites), _gpu()
+    plans = explain(case, device, filters.contenders)
+    if as_json:
+        output.write_json({"case": case.id, "device": device.name, "plans": [plan.to_json() for plan in plans]})
+        return
+    output.write(f"{case.id} on {device.name} ({device.sm_count} SMs)")
+    for plan in plans:
+        output.write(f"{plan.contender}{' (gpubench:auto)' if plan.auto else ''}")
+        if plan.refused is not None:
+            output.write(f"  does not take it: {plan.refused}")
+            continue
+        for step in plan.steps or ({"nothing to do": True},):
+            output.write("  " + "  ".join(f"{key} {value}" for key, value in step.items()))
+        if plan.workspace_bytes:
+            output.write(f"  workspace {size(plan.workspace_bytes)}")
+        for key, value in plan.notes.items():
+            output.write(f"  {key}: {json.dumps(value)}")
+
+
+def _gpu() -> DeviceInfo:
+    """Return the first GPU here; where there is none, the one that plans are made for by default."""
+    from gpubench.devices import list_devices
+    from gpubench.suite.explain import ASSUMED
+
+    found, _ = list_devices()
+    return next((one.info for one in found if one.info.kind == "cuda" and one.problem is None), ASSUMED)
 
 
 def _print(heading: Row, rows: Sequence[Row], right: Sequence[int] = ()) -> None:

@@ -44,7 +44,10 @@ class Device(Protocol):
     info: DeviceInfo
 
     def allocate(self, nbytes: int) -> Buffer:
-        """Return new memory (nbytes may be 0). It is given back when the last reference to the buffer goes."""
+        """Return new memory (nbytes may be 0). It is given back when the last reference to the buffer goes.
+
+        The last whole 32-bit word may be touched: kernels add 16-bit numbers through the word that holds them.
+        """
         ...
 
     def upload(self, array: Array, buffer: Buffer) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,13 +102,20 @@ def _register() -> list[Activity]:
     """Hand CUPTI its callbacks, once a process; return the list that they fill."""
     cupti = library()
     seen: list[Activity] = []
+    names = {int(getattr(cupti.ActivityKind, kind)): kind.lower() for kind in KINDS}
 
     def completed(activities: list[Any]) -> None:
-        seen.extend(Activity(getattr(one, "name", None) or one.kind.name, one.start, one.end) for one in activities)
+        seen.extend(_activity(one, names) for one in activities)
 
     with _reporting("loading CUPTI"):
         cupti.activity_register_callbacks(lambda: (BUFFER_BYTES, 0), completed)
     return seen
+
+
+def _activity(record: Any, names: Mapping[int, str]) -> Activity:
+    """Return what is needed of a record: memsets and copies have no name of their own. Must not raise (CUPTI calls)."""
+    name = getattr(record, "name", None) or names.get(int(record.kind), "other")
+    return Activity(name, getattr(record, "start", 0), getattr(record, "end", 0))
 
 
 @contextlib.contextmanager

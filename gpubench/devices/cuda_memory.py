@@ -13,6 +13,9 @@ from gpubench.devices.cuda_errors import reporting
 SMALLEST = 256
 """Bytes taken for an empty buffer, so that it too has an address of its own."""
 
+WORD = 4
+"""Sizes are rounded up to this: an atomic addition to the last 16-bit element goes through the word that holds it."""
+
 
 def _give_back(free: Any, address: int) -> None:
     """Free one allocation. After a fatal error the context is gone and its memory with it: nothing is left to do."""
@@ -28,7 +31,7 @@ class CudaBuffer:
     def __init__(self, binding: Binding, nbytes: int) -> None:
         """Allocate. OutOfMemoryError when the device refuses."""
         with reporting(f"allocating {nbytes} bytes on the device"):
-            self._address: int = binding.runtime.malloc(max(nbytes, SMALLEST))
+            self._address: int = binding.runtime.malloc(-(-nbytes // WORD) * WORD or SMALLEST)
         self._nbytes = nbytes
         self._finalizer = weakref.finalize(self, _give_back, binding.runtime.free, self._address)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 from gpubench.devices.cuda_binding import Binding, reset_persisting_l2
 from gpubench.devices.cuda_clock import EventPairs, Gate, Stamps
@@ -19,13 +19,14 @@ from gpubench.errors import DeviceError
 from gpubench.model import DeviceInfo, Method, Sample
 
 Enqueue = Callable[[], None]
+Clock = Literal["events", "cupti"]
 
 REPEATS = 10
 """Runs between the two events of one hot or graph sample; the sample is their mean."""
 
-QUEUE = {"cold": 16, "hot": 4, "graph": 16}
-"""Samples behind one gate. The stream's queue holds about a thousand entries; a full one would make the host wait for
-the GPU, which waits for the host. A cold sample of a plan with three launches takes about 10 entries."""
+BATCH = 16
+"""Samples whose stamps and events are read together. Each has a gate of its own, and nothing is enqueued behind it
+before it is over: work that waits in the stream delays the second event by up to a microsecond."""
 
 
 class Sampler:
@@ -34,30 +35,40 @@ class Sampler:
     def __init__(self, binding: Binding, loader: KernelLoader, info: DeviceInfo, stream: int) -> None:
         self._binding = binding
         self._stream = stream
-        capacity = max(QUEUE.values())
         self._gate = Gate(binding, loader, stream)
-        self._stamps = Stamps(binding, loader, info, stream, 2 * capacity)
-        self._events = EventPairs(binding, stream, capacity)
+        self._stamps = Stamps(binding, loader, info, stream, 2 * BATCH)
+        self._events = EventPairs(binding, stream, BATCH)
         self._flushed = CudaBuffer(binding, 2 * info.l2_bytes)
 
-    def sample(self, method: Method, restore: Enqueue, run: Enqueue, batch: int) -> list[Sample]:
-        """Return `batch` samples. DeviceError when the work cannot be enqueued without waiting for the device."""
+    def sample(
+        self, method: Method, restore: Enqueue, run: Enqueue, batch: int, clock: Clock = "events"
+    ) -> list[Sample]:
+        """Return `batch` samples. DeviceError when the work cannot be enqueued without waiting for the device.
+
+        clock `cupti`: the times are CUPTI's, from the start of a run's first kernel to the end of its last, and the
+        samples have `traced`. MissingExtraError when CUPTI is not installed.
+        """
         with self._method(method, restore, run) as (before, timed, repeats):
+            if clock == "cupti":
+                return self._traced(before, timed, repeats, batch)
             samples: list[Sample] = []
-            queue = QUEUE[method]
             while len(samples) < batch:
-                count = min(queue, batch - len(samples))
-                some = self._behind_gate(before, timed, repeats, count)
-                if some is None:
-                    if queue == 1:
-                        raise DeviceError(
-                            "The work could not be enqueued within 2 s while the stream was held: it waits for the "
-                            "device itself, or needs too many launches. It cannot be timed by this method."
-                        )
-                    queue = 1  # many launches a run may have filled the stream's queue: once more, one by one
-                    continue
-                samples.extend(some)
+                samples += self._several(before, timed, repeats, min(BATCH, batch - len(samples)))
             return samples
+
+    def _traced(self, before: Enqueue, timed: Enqueue, repeats: int, batch: int) -> list[Sample]:
+        """Return `batch` samples with CUPTI's times in place of the events'."""
+        from gpubench.devices.cuda_cupti import Trace, between_stamps
+
+        trace = Trace()
+        samples: list[Sample] = []
+        with trace.recording():
+            while len(samples) < batch:
+                trace.take()
+                some = self._several(before, timed, repeats, min(BATCH, batch - len(samples)))
+                traced = between_stamps(trace.take(), len(some), repeats)
+                samples += [Sample(one.span_us, old.sm_mhz, one) for old, one in zip(some, traced, strict=True)]
+        return samples
 
     @contextlib.contextmanager
     def _method(self, method: Method, restore: Enqueue, run: Enqueue) -> Iterator[tuple[Enqueue, Enqueue, int]]:
@@ -99,26 +110,33 @@ class Sampler:
         with reporting("flushing the L2 cache"):
             self._binding.runtime.memsetAsync(self._flushed.address, 0, self._flushed.nbytes, self._stream)
 
-    def _behind_gate(self, before: Enqueue, timed: Enqueue, repeats: int, count: int) -> list[Sample] | None:
-        """Enqueue `count` samples behind one gate, let them go and read them; None when the gate let go by itself."""
+    def _several(self, before: Enqueue, timed: Enqueue, repeats: int, count: int) -> list[Sample]:
+        """Take `count` samples one after the other, then read them."""
         with reporting("timing"):
             self._stamps.clear(2 * count)
-            self._gate.close()
-            try:
-                for index in range(count):
-                    before()
-                    self._stamps.take(2 * index)
-                    self._events.begin(index)
-                    timed()
-                    self._events.end(index)
-                    self._stamps.take(2 * index + 1)
-            finally:
-                self._gate.open()  # whatever happens, the stream must go on
-            self._binding.runtime.streamSynchronize(self._stream)
-            if self._gate.expired:
-                return None
+            for index in range(count):
+                self._one(before, timed, index)
             frequencies = self._stamps.frequencies(count)
             return [Sample(self._events.microseconds(index) / repeats, mhz) for index, mhz in enumerate(frequencies)]
+
+    def _one(self, before: Enqueue, timed: Enqueue, index: int) -> None:
+        """Enqueue one sample, let it go, and wait for it. What comes `before` runs while the rest is enqueued."""
+        before()
+        self._gate.close()
+        try:
+            self._stamps.take(2 * index)
+            self._events.begin(index)
+            timed()
+            self._events.end(index)
+            self._stamps.take(2 * index + 1)
+        finally:
+            self._gate.open()  # whatever happens, the stream must go on
+        self._binding.runtime.streamSynchronize(self._stream)
+        if self._gate.expired:
+            raise DeviceError(
+                "The work could not be enqueued within 2 s while the stream was held: it waits for the device itself, "
+                "or needs too many launches. It cannot be timed by this method."
+            )
 
     @contextlib.contextmanager
     def _graph(self, run: Enqueue) -> Iterator[Enqueue]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gpubench.engine.buffers import Operands
-from gpubench.errors import MissingExtraError, UnsupportedError
+from gpubench.errors import GpubenchError, UnsupportedError
 from gpubench.kernels.sources import SECOND_PREFIX
 from gpubench.model import Accuracy, Json, KernelResources, Launch, Plan, Problem
 from gpubench.operators.base import Operator, Variant
@@ -17,7 +18,7 @@ from gpubench.results.format import plain
 
 if TYPE_CHECKING:
     from gpubench.devices.base import Device
-    from gpubench.peers.base import Peer
+    from gpubench.peers.base import Peer, Prepared
 
 OURS = "gpubench:"
 AUTO = "gpubench:auto"
@@ -40,6 +41,14 @@ class Runner(Protocol):
 
     def bind(self, operands: Operands) -> Callable[[], None]:
         """Return what enqueues the work once on these buffers."""
+        ...
+
+    def collect(self) -> None:
+        """After the last run: bring the result into the operand, where it is not there already."""
+        ...
+
+    def release(self) -> None:
+        """Give back what is kept on the device beside the operands."""
         ...
 
     def kernel(self) -> dict[str, Json] | None:
@@ -152,30 +161,63 @@ class PeerLibrary:
     workspace = 0, False  # it brings its own
 
     def __init__(self, name: str, operator: Operator[Any], problem: Problem[Any], device: Device) -> None:
-        """Load the peer and ask it. UnsupportedError when it is missing or does not take the problem."""
+        """Load the peer and ask it. UnsupportedError when it does not take the problem, MissingExtraError without it."""
         from gpubench.peers import load
 
+        peer = load(name)
+        reason = peer.offers(problem)
         if device.info.kind != "cuda":
-            raise UnsupportedError(f"{name} needs a CUDA device; this one is {device.info.kind}")
-        self.name = name
-        self.accuracy = operator.accuracy(problem)
-        self._problem = problem
-        self._stream: int | None = getattr(device, "stream", None)
-        try:
-            self._peer: Peer = load(name)
-            reason = self._peer.offers(problem)
-        except MissingExtraError as error:
-            raise UnsupportedError(str(error)) from error
+            reason = f"{name} needs a CUDA device; this one is {device.info.kind}"
         if reason is not None:
             raise UnsupportedError(reason)
+        peer.load()
+        self.name = name
+        self.accuracy = operator.accuracy(problem)
+        self._peer: Peer = peer
+        self._problem = problem
+        self._stream: int | None = getattr(device, "stream", None)
+        self._prepared: Prepared | None = None
 
     def compile(self) -> None:
         """Do nothing: a peer compiles when it meets its operands."""
 
     def bind(self, operands: Operands) -> Callable[[], None]:
-        """Let the peer prepare itself."""
-        return self._peer.prepare(self._problem, operands.operands, self._stream)
+        """Let the peer prepare itself, in place of what it prepared before."""
+        self.release()
+        with self._translating("preparing"):
+            self._prepared = prepared = self._peer.prepare(self._problem, operands.operands, self._stream)
+
+        def run() -> None:
+            with self._translating("running"):
+                prepared.run()
+
+        return run
+
+    def collect(self) -> None:
+        """Bring the last result into the operand, where the library has it elsewhere."""
+        if self._prepared is not None and self._prepared.collect is not None:
+            with self._translating("reading the result of"):
+                self._prepared.collect()
+
+    def release(self) -> None:
+        """Let the library give back the device memory that it keeps."""
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None and prepared.close is not None:
+            with self._translating("closing"):
+                prepared.close()
 
     def kernel(self) -> dict[str, Json] | None:
         """Return nothing: its kernels are its own business."""
         return None
+
+    @contextlib.contextmanager
+    def _translating(self, doing: str) -> Iterator[None]:
+        """Turn a library's own exceptions into gpubench's: a lost device must be known as such."""
+        from gpubench.devices.cuda_errors import translate
+
+        try:
+            yield
+        except (GpubenchError, MemoryError):
+            raise
+        except Exception as error:  # every library has error types of its own
+            raise translate(error, f"{doing} {self.name}") from error

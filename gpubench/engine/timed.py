@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from gpubench.engine.buffers import Operands, Pristine
 from gpubench.engine.contenders import Runner
-from gpubench.errors import DeviceError, GpubenchError
+from gpubench.errors import DeviceError, GpubenchError, UnsupportedError
 from gpubench.measure.timing import warm_up
-from gpubench.model import Json, Method, Problem, Sample
+from gpubench.model import Clock, Json, Method, Problem, Sample, Traced
 
 if TYPE_CHECKING:
     from gpubench.devices.base import Device
     from gpubench.operators.base import Array
+
+TRACED = 8
+"""Samples that CUPTI times in each round beside those of the events, with the clock `both`."""
 
 
 class Timed:
@@ -32,11 +35,14 @@ class Timed:
         self.runner = runner
         self.device = device
         self.method: Method = problem.case.timing.method
+        self.clock: Clock = problem.case.timing.clock
         self.announce = announce
         self.telemetry: dict[str, Json] = {}
         self._problem = problem
         self._pristine = pristine
+        self.traced: list[Traced] = []
         self._last: tuple[Operands, Callable[[], None] | None] | None = None
+        self._lost: GpubenchError | None = None
 
     @property
     def repeats_in_place(self) -> bool:
@@ -58,25 +64,39 @@ class Timed:
         """Keep the outputs of a round in place of those of the round before; inputs only where `output` needs them."""
         if self.repeats_in_place:
             self._last = (operands, run)
-        else:
-            operands.drop_inputs()
-            self._last = (operands, None)
+            return
+        try:
+            self._collect()
+            self.runner.release()
+        except GpubenchError as error:
+            self._lost = error
+        operands.drop_inputs()
+        self._last = (operands, None)
+
+    def _collect(self) -> None:
+        self.runner.collect()
+        self.device.synchronize()
 
     def output(self) -> Array:
         """Return the logical output of the last timed run.
 
         Where timed runs pile up in place, of one more run on the same buffers, restored.
         """
+        if self._lost is not None:
+            raise self._lost
         if self._last is None:
             raise DeviceError(f"{self.name} was never run")
         operands, run = self._last
         if run is not None:
             operands.restore()
             run()
+            self._collect()
         return operands.output()
 
     def forget(self) -> None:
         """Give the outputs back."""
+        if self.repeats_in_place:
+            self.runner.release()
         self._last = None
 
 
@@ -87,14 +107,31 @@ class _Round:
         self._timed = timed
         self._operands = operands
         self._run = run
+        self._is_traced = False
 
     def sample(self, batch: int) -> Sequence[Sample]:
-        """Take samples. DeviceError for a time that cannot be."""
+        """Take samples by the clock that the case asks for. DeviceError for a time that cannot be."""
         timed = self._timed
-        samples = timed.device.sample(timed.method, self._operands.restore, self._run, batch)
+        if timed.clock == "both" and not self._is_traced:
+            self._is_traced = True
+            timed.traced += [sample.traced for sample in self._trace(TRACED) if sample.traced is not None]
+        if timed.clock == "cupti":
+            samples = self._trace(batch)
+            timed.traced += [sample.traced for sample in samples if sample.traced is not None]
+        else:
+            samples = timed.device.sample(timed.method, self._operands.restore, self._run, batch)
         for sample in samples:
             if not (math.isfinite(sample.us) and sample.us > 0):
                 raise DeviceError(f"the device reported a time of {sample.us} us")
+        return samples
+
+    def _trace(self, batch: int) -> Sequence[Sample]:
+        """Take samples by CUPTI's clock. UnsupportedError on a device that has none."""
+        timed = self._timed
+        trace = getattr(timed.device, "trace", None)
+        if trace is None:
+            raise UnsupportedError(f"CUPTI times CUDA devices; this one is {timed.device.info.kind}")
+        samples: Sequence[Sample] = trace(timed.method, self._operands.restore, self._run, batch)
         return samples
 
     def close(self) -> None:

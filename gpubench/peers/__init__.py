@@ -8,11 +8,17 @@ from typing import cast
 from gpubench.errors import UsageError
 from gpubench.peers.base import Peer
 
-PEERS: dict[str, str] = {}
+PEERS: dict[str, str] = {
+    "cupy": "gpubench.peers.cupy:CupyPeer",
+    "torch": "gpubench.peers.torch:TorchPeer",
+    "inductor": "gpubench.peers.inductor:InductorPeer",
+    "cub": "gpubench.peers.cub:CubPeer",
+    "jax": "gpubench.peers.jax:JaxPeer",
+}
 
 
 def load(name: str) -> Peer:
-    """Return the peer called `name`. UsageError, with the names that exist, when there is none."""
+    """Return the peer called `name`, without its library. UsageError, with the names that exist, when there is none."""
     target = PEERS.get(name)
     if target is None:
         known = ", ".join(("numpy", "gpubench:auto", "gpubench:<variant>", *PEERS))

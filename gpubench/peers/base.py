@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gpubench.dtypes import dtype
+from gpubench.errors import MissingExtraError, UnsupportedError
 from gpubench.layout import View
 from gpubench.model import Problem, Role
 
@@ -23,9 +25,9 @@ class DeviceOperand:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """The operand as libraries take foreign arrays. bfloat16, which the interface lacks, stands as uint16."""
+        """The operand as libraries take foreign arrays. bfloat16, which the interface lacks, stands as int16."""
         row = dtype(self.dtype)
-        typestr = "<u2" if self.dtype == "bfloat16" else row.numpy.str
+        typestr = "<i2" if self.dtype == "bfloat16" else row.numpy.str
         return {
             "shape": self.view.shape,
             "typestr": typestr,
@@ -35,21 +37,59 @@ class DeviceOperand:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Work bound to operands. `run` enqueues it once on the stream and may be called as often as wanted.
+
+    `collect`, where a library cannot write into memory that it is given, copies the last result into the operand;
+    it is called before the check and never timed. `close` gives back what the library keeps of the device's memory.
+    """
+
+    run: Callable[[], None]
+    collect: Callable[[], None] | None = None
+    close: Callable[[], None] | None = None
+
+
 class Peer(Protocol):
-    """One library. Its module imports the library late, so that it may be absent."""
+    """One library. Its module imports the library late, in `load`, so that it may be absent."""
 
     name: str
 
-    def offers(self, problem: Problem[Any]) -> str | None:
-        """Return why the peer cannot do this problem (the library is missing, the dtype unknown), None when it can."""
+    def load(self) -> None:
+        """Import the library. MissingExtraError when it is not installed."""
         ...
 
-    def prepare(
-        self, problem: Problem[Any], operands: Mapping[str, DeviceOperand], stream: int | None
-    ) -> Callable[[], None]:
-        """Return what enqueues the work once on the CUDA stream of that handle (None: the default stream).
+    def offers(self, problem: Problem[Any]) -> str | None:
+        """Return why the peer has nothing for this problem, None when it has. Needs no library."""
+        ...
 
-        The call must write the result into the operand with role `out` or `inout`, in place. It keeps alive whatever
-        it needs; compiling and tuning belong into `prepare`. UnsupportedError when it turns out not to work.
+    def prepare(self, problem: Problem[Any], operands: Mapping[str, DeviceOperand], stream: int | None) -> Prepared:
+        """Bind the work to operands and to the CUDA stream of that handle (None: the default stream).
+
+        Compiling and tuning belong here: the work has run once when this returns. The result goes into the operand
+        with role `out` or `inout`. The library's own errors pass through as they are; UnsupportedError for what only
+        the attempt shows.
         """
         ...
+
+
+def library(module: str, package: str, extra: str) -> Any:
+    """Import and return a library. MissingExtraError, in one line, when it is not there or cannot be loaded."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(package, extra) from error
+
+
+def attempt(name: str, run: Callable[[], None]) -> None:
+    """Run work for the first time. UnsupportedError when the library refuses it, with the library's first words."""
+    try:
+        run()
+    except (TypeError, ValueError, NotImplementedError, IndexError) as error:
+        raise UnsupportedError(f"{name} refuses: {first_line(error)}") from error
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line that says something of an error's message, at most 200 characters."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:200]

@@ -37,7 +37,8 @@ _STATUSES = cast("tuple[str, ...]", get_args(Status))
 _METHODS = cast("tuple[str, ...]", get_args(Method))
 _ORDERS = cast("tuple[str, ...]", get_args(get_type_hints(TimingOptions)["order"]))
 _ORDERS = cast("tuple[str, ...]", get_args(Order))
-_OPTIONAL = frozenset({"order"})
+_CLOCKS = cast("tuple[str, ...]", get_args(Clock))
+_OPTIONAL = frozenset({"order", "clock"})
 _DISTRIBUTIONS = cast("tuple[str, ...]", get_args(Distribution))
 
 
@@ -116,6 +117,7 @@ _OPTIONS: dict[str, Callable[[Node], Any]] = {
     "time_limit_s": lambda node: node.number(lowest=0.0),
     "timeout_s": lambda node: node.number(positive=True),
     "order": lambda node: node.text(_ORDERS),
+    "clock": lambda node: node.text(_CLOCKS),
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -22,7 +21,6 @@ MAX_TEXT_RUN = 4 * 2**20
 """The longest run of characters without a quotation mark: a text, or a list of some 200,000 samples."""
 MAX_INTEGER = 2**64
 
-_LONG_TEXT = re.compile(rb'[^"]{%d}' % MAX_TEXT_RUN)
 _LINES = str.maketrans({chr(code): " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)})
 
 
@@ -69,10 +67,21 @@ def _refuse_oversize(data: bytes, root: Node) -> None:
     limit = MAX_BYTES if data.isascii() else MAX_BYTES_NOT_ASCII
     if len(data) > limit:
         root.fail(f"has {len(data)} bytes; at most {limit} are read")
-    if _LONG_TEXT.search(data):
+    if _has_long_run(data):
         root.fail(f"holds a text or a list of more than {MAX_TEXT_RUN} characters")
     if _memory_estimate(data) > MAX_MEMORY:
         root.fail("holds more values than a result file can have")
+
+
+def _has_long_run(data: bytes) -> bool:
+    """Tell whether MAX_TEXT_RUN characters follow each other without a quotation mark; leaps from mark to mark."""
+    start = 0
+    while len(data) - start >= MAX_TEXT_RUN:
+        mark = data.rfind(b'"', start, start + MAX_TEXT_RUN)
+        if mark < 0:
+            return True
+        start = mark + 1
+    return False
 
 
 def _memory_estimate(data: bytes) -> int:
@@ -105,23 +114,22 @@ def _integer(text: str) -> Json:
 
 def _walk(tree: Json, file: str) -> None:
     """Look at every value once, without recursion. Numbers and texts need no visit: the parser has seen them."""
-    pending: list[tuple[Json, str, int]] = [(tree, "", 1)]
+    pending: list[tuple[Json, str, int]] = [(tree, "", 1)] if isinstance(tree, _CONTAINERS) else []
+    inner: list[tuple[str | int, Json]]
     while pending:
         value, path, depth = pending.pop()
         if isinstance(value, _Fault):
             Node(None, file, path).fail(value.message)
         if depth > MAX_DEPTH:
             Node(None, file, path).fail(f"is nested deeper than {MAX_DEPTH} levels")
-        for key, child in _children(value):
-            if isinstance(child, dict | list | _Fault):
-                pending.append((child, _join(path, key), depth + 1))
+        if isinstance(value, dict):
+            inner = [(key, child) for key, child in value.items() if isinstance(child, _CONTAINERS)]
+        else:
+            inner = [(key, child) for key, child in enumerate(value) if isinstance(child, _CONTAINERS)]
+        pending += [(child, _join(path, key), depth + 1) for key, child in inner]
 
 
-def _children(value: Json) -> Iterator[tuple[str | int, Json]]:
-    if isinstance(value, dict):
-        yield from value.items()
-    elif isinstance(value, list):
-        yield from enumerate(value)
+_CONTAINERS = (dict, list, _Fault)
 
 
 def _join(path: str, key: str | int) -> str:
@@ -230,4 +238,7 @@ class Node:
         values: list[Any] = self.array()
         if len(values) != length:
             self.fail(f"has {len(values)} entries where the samples number {length}")
-        return [child.number_or_none(lowest=0.0) for child in self.items()]
+        for index, value in enumerate(values):
+            if value is not None and (type(value) is not float or value < 0):
+                Node(value, self.file, _join(self.path, index)).number(lowest=0.0)
+        return [None if value is None else float(value) for value in values]

@@ -28,7 +28,7 @@ WIDTH = 8.64
 """Inches: 830 pixels in a browser, the width of a README."""
 
 INK, MUTED, FAINT, PAPER = "#1f2328", "#57606a", "#d8dee4", "#ffffff"
-SHADE = "#eef1f4"
+SHADE, BAND = "#eef1f4", "#c9d1d9"
 
 Dashes = str | tuple[int, tuple[float, ...]]
 
@@ -144,9 +144,15 @@ def label(foreign: str, width: int = 60) -> str:
     )
     if len(foreign) > 4 * width + 200:
         safe += ".."
-    return text.shorten(safe, width)
+    return text.shorten(safe, width) or "(no name)"
 
 
+def duration(us: float | None) -> str:
+    """Return a time as `text.duration` does, with the micro sign that every chart's font has."""
+    return text.quantity(us, "us").replace(" us", " \u00b5s")
+
+
+@cache
 def text_width(words: str, size: float, bold: bool = False) -> float:
     """Return the width in inches of a line of text in points of `size`."""
     font = _font(bold)
@@ -158,6 +164,7 @@ def text_width(words: str, size: float, bold: bool = False) -> float:
 
 def fitted(foreign: str, inches: float, size: float, bold: bool = False) -> str:
     """Return `label(foreign)`, its middle cut out so far that it takes at most `inches`."""
+    inches += 0.02  # what rounding may have taken
     count = max(int(inches * 72 / size * 2.2), 8)
     words = label(foreign, count)
     while count > 4 and text_width(words, size, bold) > inches:
@@ -170,5 +177,5 @@ def wrapped(foreign: str, inches: float, size: float) -> list[str]:
     """Return the string in lines of at most `inches`."""
     import textwrap
 
-    room = max(int(inches * 72 / (size * 0.56)), 20)
+    room = max(int(inches * 72 / (size * 0.6)), 20)
     return textwrap.wrap(label(foreign, 2000), room) or [""]

@@ -18,7 +18,7 @@ from gpubench.model import Case, Record, TimingOptions
 from gpubench.operators import operator
 
 NAIVE = "gpubench:naive"
-QUICK = TimingOptions(rounds=2, min_samples=4, max_samples=8, time_limit_s=0.5, timeout_s=20.0)
+QUICK = TimingOptions(rounds=2, min_samples=4, max_samples=8, time_limit_s=0.5, timeout_s=60.0)
 
 
 def case(
@@ -83,7 +83,7 @@ def run(
             store(record)
         stored.append(record)
 
-    worker = WorkerOptions(device, start_timeout_s=options.pop("start_timeout_s", 20.0), **options.pop("worker", {}))
+    worker = WorkerOptions(device, start_timeout_s=options.pop("start_timeout_s", 60.0), **options.pop("worker", {}))
     handle = events.append if events is not None else lambda event: None  # noqa: ARG005 - nobody listens
     with Supervisor(RunOptions(worker, **options), handle, spawn) as supervisor:
         supervisor.open()

@@ -157,7 +157,7 @@ def test_the_first_signal_keeps_what_is_there(number: int, folder: Path) -> None
     journal = folder / "r.journal.jsonl"
     _wait_for(journal, 3)
     process.send_signal(number)
-    code, _, error = finish(process, 10)
+    code, _, error = finish(process, 30)
     assert code == 130
     assert "--resume" in error
     result = read(folder / "r.json")
@@ -185,8 +185,8 @@ def test_the_second_signal_ends_at_once(folder: Path) -> None:
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGTERM)
-    assert finish(process, 10)[0] == 130
-    assert time.monotonic() - began < 5
+    assert finish(process, 30)[0] == 130
+    assert time.monotonic() - began < 20
     assert (folder / "r.journal.jsonl").exists()
 
 

@@ -8,6 +8,8 @@
 //   phase_wait(barrier, parity)        until the phase of that parity is complete
 //   warp_copy(target, source, bytes, barrier)   by all lanes of one warp: bring `bytes` (a multiple of 16) from global to
 //                           shared memory, both on 16 bytes, and make one arrival when they are there
+//   warp_copy_rows(target, source, rows, row_bytes, source_step, barrier)   the same for `rows` pieces of row_bytes each,
+//                           source_step bytes apart in global memory (both multiples of 16) and side by side in shared
 //   last_to_arrive(counter, count)     true for the last of `count` callers, who then sees what the others did before
 //                           and finds the counter at 0 for the next round; counter: a zeroed uint32 in shared memory
 //
@@ -73,9 +75,36 @@ GPUBENCH_DEVICE void phase_wait(PhaseBarrier* barrier, uint32 parity) {
 GPUBENCH_DEVICE void warp_copy(void* target, const void* source, uint32 bytes, PhaseBarrier* barrier) {
     if constexpr (has_bulk_copies) {
         warp_barrier();  // what other lanes stored beside the copied bytes comes before the arrival
-        if (lane_index() == 0) hardware::bulk_copy(target, source, bytes, barrier->words);
+        if (lane_index() == 0) {
+            hardware::phase_arrive_expecting(barrier->words, bytes);
+            if (bytes > 0) hardware::bulk_copy(target, source, bytes, barrier->words);
+        }
     } else {
         detail::soft_warp_copy(target, source, bytes, barrier);
+    }
+}
+
+GPUBENCH_DEVICE void warp_copy_rows(void* target, const void* source, int rows, uint32 row_bytes, long long source_step,
+                                    PhaseBarrier* barrier) {
+    char* const to = static_cast<char*>(target);
+    const char* const from = static_cast<const char*>(source);
+    if constexpr (has_bulk_copies) {
+        warp_barrier();
+        if (lane_index() == 0) hardware::phase_arrive_expecting(barrier->words, static_cast<uint32>(rows) * row_bytes);
+        warp_barrier();
+        for (int row = lane_index(); row < rows; row += warp_size) {
+            hardware::bulk_copy(to + row * row_bytes, from + row * source_step, row_bytes, barrier->words);
+        }
+    } else {
+        const int words = static_cast<int>(row_bytes / 16u);
+        for (int word = lane_index(); word < rows * words; word += warp_size) {
+            const int row = word / words;
+            store_word(reinterpret_cast<Word128*>(to) + word,
+                       load_word(reinterpret_cast<const Word128*>(from + row * source_step) + (word - row * words)));
+        }
+        block_memory_fence();
+        warp_barrier();
+        if (lane_index() == 0) detail::soft_phase_arrive(barrier);
     }
 }
 

@@ -63,6 +63,9 @@
 //                          one rounding to nearest even
 //   reciprocal_sqrt(float/double)   the C functions of <math.h> in the global namespace (::expf, ::exp, ...): `math.cuh`
 //
+//   opaque(int) -> int     the same number, of which the compiler knows nothing: keeps it from splitting a warp on a
+//                          condition that stands between shuffles
+//
 // TIME
 //   back_off(nanoseconds)  let others go first, for about that long   global_timer() -> uint64 ns   sm_clock() -> int64 ticks
 //   trap()                 stop the kernel with an error

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpubench.operators.cumsum import tuning
-from gpubench.operators.cumsum.geometry import Rows, rows_of, vector_items
+from gpubench.operators.cumsum.column_ring import ring_cut
+from gpubench.operators.cumsum.geometry import Columns, Rows, columns_of, rows_of, vector_items
 from gpubench.operators.cumsum.rows import segments_span, vectors_of
 from gpubench.operators.cumsum.variants import VARIANTS
 
@@ -30,6 +31,9 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     rows = rows_of(problem)
     if rows is not None:
         return _for_rows(rows, vector_items(problem), device)
+    columns = columns_of(problem)
+    if columns is not None:
+        return _for_columns(problem, columns, device)
     return ()
 
 
@@ -44,3 +48,13 @@ def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:
     ):
         return ("block_rows",)
     return ("linked_blocks", "carry_forward", "block_rows")
+
+
+def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[str, ...]:
+    if columns.length <= tuning.SHORT_COLUMN:
+        return ("columns",) if columns.inner >= tuning.SHORT_COLUMN_WIDTH else ("naive",)
+    found = ring_cut(problem, columns, device, linked=False)
+    strips = found[0].strips * columns.outer if found else 0
+    if strips >= tuning.FULL_SHARE * device.sm_count:
+        return ("column_ring", "columns")
+    return ("linked_ring", "linked_columns", "column_ring", "columns")

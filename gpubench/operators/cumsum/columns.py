@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench.dtypes import dtype as row_of
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value, Workspace
+from gpubench.model import Accuracy, DeviceInfo, Launch, Plan, Pointer, Problem, Value, Workspace
 from gpubench.operators.cumsum import tuning
-from gpubench.operators.cumsum.geometry import Columns, columns_of, published_bytes, vector_items
+from gpubench.operators.cumsum.geometry import Columns, columns_of, items_of, published_bytes, vector_items
 from gpubench.operators.cumsum.rows import template
 from gpubench.operators.cumsum.tuning import StripShape
 from gpubench.operators.results import sum_dtype
@@ -62,17 +62,15 @@ def strip_plan(name: str, problem: Problem[Any], columns: Columns, one: Cut, ite
     shape, linked = one.shape, name == "linked_columns"
     x, y = problem.operand("x").dtype, problem.operand("y").dtype
     strips = one.strips * columns.outer
-    numbers = (columns.length, columns.inner, columns.outer_pitch, columns.row_pitch, one.strips, one.tiles, one.share)
+    shape_words = shape_argument(columns, one)
     launch = Launch(
         Strips.source,
         strip_kernel(x, items, shape, linked),
         (strips * one.share, 1, 1),
         (32 * shape.warps, 1, 1),
-        (Pointer("x"), Pointer("y"), Value(struct.pack("<qqqqqii", *numbers)), Workspace(0), Workspace(16)),
+        (Pointer("x"), Pointer("y"), shape_words, Workspace(0), Workspace(16)),
         waits_for_blocks=linked,
     )
-    from gpubench.model import Accuracy
-
     additions = shape.rows + 5 + shape.warps + 3 + 2 * -(-one.tiles // one.share) + (one.share if linked else 0)
     sums = strips * one.tiles * strip_columns(shape, items) if linked else 0
     return Plan(
@@ -83,6 +81,13 @@ def strip_plan(name: str, problem: Problem[Any], columns: Columns, one: Cut, ite
         workspace_zeroed=linked,
         notes={"items": items, "lanes": shape.lanes, "rows": shape.rows, "tiles": one.tiles, "share": one.share},
     )
+
+
+def shape_argument(columns: Columns, one: Cut) -> Value:
+    """Pack `ColumnShape` of cumsum/strip.cuh."""
+    last = (columns.outer - 1) * columns.outer_pitch + (columns.length - 1) * columns.row_pitch + columns.inner
+    sizes = (columns.length, columns.inner, columns.outer_pitch, columns.row_pitch, one.strips, last)
+    return Value(struct.pack("<qqqqqqii", *sizes, one.tiles, one.share))
 
 
 def shapes_of(dtype: str, items: int, linked: bool) -> tuple[StripShape, ...]:
@@ -114,6 +119,9 @@ class Strips:
         assert columns is not None
         items = aligned_items(problem, columns)
         shapes = shapes_of(problem.operand("x").dtype, items, False)
+        short = [one for one in tuning.SHORT_STRIPS if tile_rows(one) >= columns.length]
+        if short:
+            return strip_plan(self.name, problem, columns, cut(problem, columns, short[0], items), items)
         cuts = [cut(problem, columns, shape, items) for shape in shapes]
         wanted = device.sm_count * tuning.STRIPS_PER_SM
         best = next((one for one in cuts if one.strips * columns.outer >= wanted), cuts[-1])
@@ -126,10 +134,13 @@ class Strips:
 
 def strip_instances(dtype: str, linked: bool) -> list[tuple[str, str]]:
     """Return the instances of a dtype, without repeats."""
-    from gpubench.operators.cumsum.geometry import items_of
-
     counts = dict.fromkeys((items_of(dtype, sum_dtype(dtype)), 1))
-    names = [strip_kernel(dtype, items, shape, linked) for items in counts for shape in shapes_of(dtype, items, linked)]
+    shorts = () if linked else tuning.SHORT_STRIPS
+    names = [
+        strip_kernel(dtype, items, shape, linked)
+        for items in counts
+        for shape in (*shapes_of(dtype, items, linked), *shorts)
+    ]
     return [(Strips.source, name) for name in dict.fromkeys(names)]
 
 

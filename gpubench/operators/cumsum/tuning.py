@@ -97,3 +97,33 @@ STRIPS_8: tuple[StripShape, ...] = (StripShape(16, 4, 8, 2), StripShape(8, 4, 8,
 LINKED_STRIPS: tuple[StripShape, ...] = (StripShape(8, 8, 8, 2),)
 SINGLE_STRIPS: tuple[StripShape, ...] = (StripShape(32, 16, 8, 2), StripShape(16, 16, 8, 2))
 STRIPS_PER_SM = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RingStripShape(StripShape):
+    """A block of column_ring.cu: a strip's shape, with the stages of its ring."""
+
+    stages: int
+
+
+RING_STRIPS: tuple[RingStripShape, ...] = (
+    RingStripShape(32, 8, 8, 2, 3),
+    RingStripShape(16, 8, 8, 2, 3),
+    RingStripShape(8, 8, 8, 2, 3),
+)
+LINKED_RINGS: tuple[RingStripShape, ...] = (RingStripShape(8, 8, 16, 1, 3),)
+NARROW_RINGS: tuple[RingStripShape, ...] = tuple(RingStripShape(lanes, 16, 16, 1, 3) for lanes in (2, 4, 8, 16, 32))
+FULL_SHARE = 0.9
+
+SHORT_COLUMN = 32
+"""Columns of up to so many rows are summed from registers, a few warps a strip."""
+
+SHORT_COLUMN_WIDTH = 16
+"""... where so many lie side by side; narrower ones are left to one thread a column."""
+
+SHORT_STRIPS: tuple[StripShape, ...] = (
+    StripShape(32, 4, 1, 16),
+    StripShape(32, 8, 1, 16),
+    StripShape(32, 8, 2, 8),
+    StripShape(32, 8, 4, 4),
+)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from gpubench.operators.base import Variant
 from gpubench.operators.cumsum.carry import CarryForward
+from gpubench.operators.cumsum.column_ring import ColumnRing, LinkedRing
 from gpubench.operators.cumsum.columns import LinkedStrips, Strips
 from gpubench.operators.cumsum.naive import Naive
+from gpubench.operators.cumsum.pytorch.variants import PYTORCH_VARIANTS
 from gpubench.operators.cumsum.rows import BlockRows, LanesRows, LinkedBlocks, SegmentsRows
 
 VARIANTS: tuple[Variant, ...] = (
     Naive(),
+    *PYTORCH_VARIANTS,
     LanesRows(),
     SegmentsRows(),
     BlockRows(),
@@ -17,4 +20,6 @@ VARIANTS: tuple[Variant, ...] = (
     CarryForward(),
     Strips(),
     LinkedStrips(),
+    ColumnRing(),
+    LinkedRing(),
 )

@@ -4,5 +4,16 @@ from __future__ import annotations
 
 from gpubench.operators.base import Variant
 from gpubench.operators.index_add.naive import Naive
+from gpubench.operators.index_add.oneflow import OneFlow
+from gpubench.operators.index_add.pytorch import AutoPytorch, LargeIndex, SmallIndex, Uncollapsed
+from gpubench.operators.index_add.sorted_deterministic import SortedDeterministic
 
-VARIANTS: tuple[Variant, ...] = (Naive(),)
+VARIANTS: tuple[Variant, ...] = (
+    Naive(),
+    SortedDeterministic(),
+    Uncollapsed(),
+    OneFlow(),
+    SmallIndex(),
+    LargeIndex(),
+    AutoPytorch(),
+)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gpubench.dtypes import NAMES
-from gpubench.model import ResultSet
+from gpubench.model import Ceiling, ResultSet
 from gpubench.views import style, text
 from gpubench.views.charts.data import (
     Point,
@@ -34,6 +34,9 @@ SWEEP = 3
 
 _GREY = "#eaeef2"
 _SHADE = {"facecolor": _GREY, "edgecolor": "#d0d7de", "hatch": "////", "linewidth": 0.0}
+
+_BACK = {"facecolor": PAPER, "edgecolor": "none", "alpha": 0.85, "pad": 1.2}
+"""Paper behind words that stand on something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +87,17 @@ def frame(result: ResultSet, drawn: Sequence[Point]) -> Frame:
     """Return the scales: all of the data and both ceilings are inside."""
     sizes = [float(point.row.bytes or 1) for point in drawn]
     rates = [point.rate or 0.0 for point in drawn]
-    copy = result.ceiling.copy_GBps
-    peak = device_number(result, "theoretical_GBps")
+    simulated = is_simulated(drawn)
+    copy = None if simulated else result.ceiling.copy_GBps
+    peak = None if simulated else device_number(result, "theoretical_GBps")
     return Frame(
         left=2.0 ** (math.floor(math.log2(min(sizes)) * 2 - 1) / 2),
         right=2.0 ** (math.ceil(math.log2(max(sizes)) * 2 + 1) / 2),
         top=1.16 * max(*rates, copy or 0.0, peak or 0.0),
         copy=copy,
         peak=peak,
-        launch_us=None if is_simulated(drawn) else launch_bound_us(result),
-        l2=device_number(result, "l2_bytes"),
+        launch_us=None if simulated else launch_bound_us(result),
+        l2=None if simulated else device_number(result, "l2_bytes"),
     )
 
 
@@ -105,7 +109,7 @@ def _draw(result: ResultSet, title: str, drawn: Sequence[Point], missing: Sequen
     columns = len(dtypes) if len(dtypes) <= 2 else 2 if len(dtypes) == 4 else 3
     rows = -(-len(dtypes) // columns)
     height = {1: 3.6, 2: 2.9, 3: 2.35}[columns]
-    left, gap, down = 0.62, 0.3, 0.58
+    left, gap, down = 0.78, 0.3, 0.58
     width = (WIDTH - left - MARGIN - 0.16 - (columns - 1) * gap) / columns
     scale = frame(result, drawn)
     names = contenders(drawn)
@@ -113,7 +117,7 @@ def _draw(result: ResultSet, title: str, drawn: Sequence[Point], missing: Sequen
     made = sheet(
         title,
         subtitle(result),
-        rows * (height + down) + 0.22,
+        rows * (height + down) + 0.12,
         legend=_legend(drawn, names, marks, scale),
         notes=[*_notes(result, drawn, scale), *unnumbered(missing)],
         simulated=is_simulated(drawn),
@@ -153,7 +157,7 @@ def _legend(
 
 
 def _notes(result: ResultSet, drawn: Sequence[Point], scale: Frame) -> list[str]:
-    ceiling = result.ceiling
+    ceiling = Ceiling() if is_simulated(drawn) else result.ceiling
     rates = [
         f"{name} {text.rate(rate)}"
         for name, rate in (("copy", ceiling.copy_GBps), ("read", ceiling.read_GBps), ("write", ceiling.write_GBps))
@@ -163,7 +167,7 @@ def _notes(result: ResultSet, drawn: Sequence[Point], scale: Frame) -> list[str]
     if rates:
         notes.append(f"Ceilings measured in this run, GB/s: {', '.join(rates)}.")
     if scale.launch_us is not None:
-        notes.append(f"Launch-bound: the median is under {text.duration(scale.launch_us)}, 3 times an empty launch.")
+        notes.append(f"Launch-bound: the median is under {style.duration(scale.launch_us)}, 3 times an empty launch.")
     method = "Cases that fit in L2 start with a flushed cache when timed cold." if scale.l2 else ""
     notes.append(f"Bands and bars: 95 % interval of the median. Lines join sweeps over one size. {method}".strip())
     if any(point.row.contender in HOST_CONTENDERS for point in drawn):
@@ -176,7 +180,7 @@ def _scales(axes: Axes, scale: Frame, width: float) -> None:
 
     axes.set_xscale("log", base=2)
     axes.set_xlim(scale.left, scale.right)
-    axes.set_ylim(0, scale.top)
+    axes.set_ylim(-0.012 * scale.top, scale.top)
     axes.xaxis.set_major_locator(FixedLocator(_size_ticks(scale.left, scale.right, max(int(width / 0.55), 2))))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(lambda value, _: text.size(value))
@@ -212,10 +216,11 @@ def _limits(axes: Axes, scale: Frame, words: bool) -> None:
                     f"{name} {text.rate(rate)}",
                     (0.0, rate),
                     xycoords=axes.get_yaxis_transform(),
-                    xytext=(4, -2.5 if below else 2),
+                    xytext=(4, -3.5 if below else 3.5),
                     textcoords="offset points",
                     size=size,
                     color=INK,
+                    bbox=_BACK,
                     va="top" if below else "bottom",
                     zorder=4,
                 )
@@ -223,17 +228,21 @@ def _limits(axes: Axes, scale: Frame, words: bool) -> None:
         across = np.geomspace(scale.left, scale.right, 200)
         edge = np.minimum(across / scale.launch_us / 1e3, scale.top)
         axes.fill_between(across, edge, scale.top, zorder=0.3, **_SHADE)
+        if words and _launch_edge(scale) > scale.left * 64:
+            left = axes.get_yaxis_transform()
+            axes.text(0.02, 0.45 * scale.top, "launch-bound", transform=left, size=8.5, bbox=_BACK, zorder=4)
     if scale.l2 and scale.left < scale.l2 < scale.right:
         axes.axvline(scale.l2, color=MUTED, linewidth=0.9, linestyle=(0, (1, 1.5)), zorder=1.5)
         if words:
             axes.annotate(
-                f"fits in L2 ({text.size(scale.l2)})",
+                f"\u25c2 fits in L2 ({text.size(scale.l2)})",
                 (scale.l2, 1.0),
                 xycoords=axes.get_xaxis_transform(),
-                xytext=(-3, -1),
+                xytext=(-3, -2),
                 textcoords="offset points",
                 size=size,
-                color=MUTED,
+                color=INK,
+                bbox=_BACK,
                 ha="right",
                 va="top",
                 zorder=4,

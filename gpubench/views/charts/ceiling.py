@@ -81,12 +81,12 @@ def _draw(
     if hollow and limit:
         grey = {"color": INK, "marker": "o", "linestyle": "none", "markerfacecolor": PAPER}
         legend.append(Entry("hollow: launch-bound", grey))
-        notes.append(f"Launch-bound: under 3 times an empty launch ({text.duration(limit)}), so the launch sets the time.")
+        notes.append(f"Launch-bound: under 3 times an empty launch ({style.duration(limit)}), so the launch sets the time.")
     if any(point in HOST_CONTENDERS for point in dict.fromkeys(r.contender for r in result.records)):
         notes.append("numpy runs on the host, so it has no share of the device's ceiling.")
     made = sheet(
         TITLE + (f" ({number} of {last})" if last > 1 else ""),
-        subtitle(result),
+        subtitle(result) + (f"; 100 %: the copy rate measured in this run, {text.rate(copy)} GB/s" if copy else ""),
         dots.body_height(page),
         legend=legend,
         notes=[*notes, *unnumbered(missing)],
@@ -94,10 +94,8 @@ def _draw(
     )
     axes = dots.draw(made, page, marks, connect=True)
     right = max([103.0, *(dot.x * 1.03 for line in page for dot in line.dots)])
-    axes.set_xlim(0, right)
+    axes.set_xlim(-1, right)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f} %")
-    words = f"100 % = copy rate measured in this run, {text.rate(copy)} GB/s" if copy else "measured ceiling"
-    tall = axes.get_ylim()[0] > dots.PAGE / 3
-    dots.draw_reference(axes, 100, "" if tall else words)
-    dots.name_axis(axes, f"achieved bandwidth, % of the ceiling ({words})" if tall else "achieved bandwidth, % of the ceiling")
+    dots.draw_reference(axes, 100)
+    dots.name_axis(axes, "achieved bandwidth, % of the measured ceiling")
     return made.figure

@@ -12,13 +12,16 @@ from gpubench.views.charts import dots
 from gpubench.views.charts.page import Entry, sheet, unnumbered
 from gpubench.views.charts.sheets import Chart, numbered
 from gpubench.views.comparison import totals
-from gpubench.views.style import PAPER, VERDICT_MARKS
+from gpubench.views.style import BAND, PAPER, VERDICT_MARKS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _ORDER: tuple[Verdict, ...] = ("SLOWER", "FASTER", "UNDECIDED", "SAME")
+
+SAME_CODE = "identical machine code and launches"
+"""How the reason begins that makes a pair SAME whatever its times."""
 
 
 def charts(comparison: Comparison) -> list[Chart]:
@@ -50,10 +53,14 @@ def _lines(drawn: Sequence[Row]) -> list[dots.Line]:
         if one is None:
             continue
         name = row.case if len(contenders) == 1 else f"{row.case}  {row.contender}"
-        dot = dots.Dot(row.verdict, one.ratio, one.low, one.high, hollow=row.verdict == "UNDECIDED")
+        dot = dots.Dot(row.verdict, one.ratio, one.low, one.high, hollow=row.verdict == "UNDECIDED" or _same_code(row))
         band = (1 / (1 + one.threshold), 1 + one.threshold)
         found.append(dots.Line(row.verdict, name, (dot,), band))
     return found
+
+
+def _same_code(row: Row) -> bool:
+    return row.verdict == "SAME" and any(reason.startswith(SAME_CODE) for reason in row.reasons)
 
 
 def _by_size(row: Row) -> float:
@@ -61,19 +68,21 @@ def _by_size(row: Row) -> float:
     return ratio if row.verdict == "FASTER" else -ratio
 
 
-def _legend() -> list[Entry]:
+def _legend(page: Sequence[dots.Line]) -> list[Entry]:
     words = {
         "SLOWER": "slower",
         "FASTER": "faster",
-        "SAME": "same: wholly inside the threshold",
-        "UNDECIDED": "undecided: the interval crosses it",
+        "SAME": "same",
+        "UNDECIDED": "undecided",
     }
     entries = []
     for verdict in _ORDER:
         mark = VERDICT_MARKS[verdict]
         face = PAPER if verdict == "UNDECIDED" else mark.color
         entries.append(Entry(words[verdict], {**mark.point, "markerfacecolor": face}))
-    return [*entries, Entry("threshold", patch={"facecolor": "#c9d1d9", "edgecolor": "none"})]
+    if any(dot.hollow and dot.series == "SAME" for line in page for dot in line.dots):
+        entries.append(Entry("same: identical code", {**VERDICT_MARKS["SAME"].point, "markerfacecolor": PAPER}))
+    return [*entries, Entry("the threshold", patch={"facecolor": BAND, "edgecolor": "none"})]
 
 
 def _draw(comparison: Comparison, page: list[dots.Line], missing: list[str], place: tuple[int, int]) -> Figure:
@@ -95,14 +104,14 @@ def _draw(comparison: Comparison, page: list[dots.Line], missing: list[str], pla
         f"What changed: {comparison.old} -> {comparison.new}" + (f" ({number} of {last})" if last > 1 else ""),
         "median time of new over old, with its 95 % interval; a mark a case and contender",
         dots.body_height(page),
-        legend=_legend(),
+        legend=_legend(page),
         notes=[*notes, *unnumbered(missing)],
         simulated=comparison.simulated,
     )
     axes = dots.draw(made, page, dict(VERDICT_MARKS))
     _scale(axes, page)
-    dots.draw_reference(axes, 1.0, "")
-    dots.name_axis(axes, "new / old time (log scale): faster is left of 1, slower right of it")
+    dots.draw_reference(axes, 1.0)
+    dots.name_axis(axes, "new time / old time (log scale):  \u25c2 faster | slower \u25b8")
     return made.figure
 
 

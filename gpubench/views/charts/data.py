@@ -28,13 +28,13 @@ class Point:
 
     @property
     def rate(self) -> float | None:
-        """GB/s; of a simulated record too, because a chart marks it all over. A wrong answer has no speed."""
+        """GB/s; of a simulated run too, because a chart marks it all over. A wrong answer has no speed."""
         row = self.row
         if row.status == "wrong":
             return None
         if row.GBps is not None:
             return row.GBps
-        if row.simulated and row.bytes and row.median_us:
+        if row.bytes and row.median_us:
             return row.bytes / row.median_us / 1e3
         return None
 

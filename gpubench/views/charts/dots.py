@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpubench.views import style
 from gpubench.views.charts.page import MARGIN, Sheet
-from gpubench.views.style import FAINT, INK, MUTED, PAPER, SHADE, WIDTH, Mark
+from gpubench.views.style import BAND, FAINT, INK, PAPER, SHADE, WIDTH, Mark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,16 +116,20 @@ def _name_group(axes: Axes, y: float, group: str, left: float) -> None:
 def _lay_guides(axes: Axes, places: Sequence[tuple[float, Line]], connect: bool) -> None:
     from matplotlib.patches import Rectangle
 
+    rows = [y for y, _ in places]
+    axes.hlines(
+        rows, 0, 1, transform=axes.get_yaxis_transform(), color=FAINT, linewidth=0.5, linestyle=(0, (1, 2)), zorder=0.5
+    )
     for y, line in places:
-        axes.axhline(y, color=FAINT, linewidth=0.5, linestyle=(0, (1, 2)), zorder=0.5)
         if line.band is not None:
             low, high = line.band
             axes.add_patch(
-                Rectangle((low, y - 0.36), high - low, 0.72, facecolor="#c9d1d9", edgecolor="none", zorder=0.6)
+                Rectangle((low, y - 0.36), high - low, 0.72, facecolor=BAND, edgecolor="none", zorder=0.6)
             )
-        if connect and len(line.dots) > 1:
-            places_x = [dot.x for dot in line.dots]
-            axes.plot([min(places_x), max(places_x)], [y, y], color="#afb8c1", linewidth=1.2, zorder=1)
+    if connect:
+        spans = [(y, min(dot.x for dot in line.dots), max(dot.x for dot in line.dots)) for y, line in places]
+        across, lows, highs = zip(*spans, strict=True)
+        axes.hlines(across, lows, highs, color="#afb8c1", linewidth=1.2, zorder=1)
 
 
 def _draw_series(axes: Axes, places: Sequence[tuple[float, Line]], series: str, mark: Mark) -> None:
@@ -150,9 +154,6 @@ def name_axis(axes: Axes, words: str) -> None:
         axes.tick_params(axis="x", labeltop=True)
 
 
-def draw_reference(axes: Axes, x: float, words: str, color: str = INK) -> None:
-    """Draw a vertical line with its words above it."""
-    axes.axvline(x, color=color, linewidth=1.1, zorder=1.5)
-    if words:
-        place = axes.get_xaxis_transform()
-        axes.text(x, 1.0, words + " ", transform=place, size=7.5, color=MUTED, ha="right", va="bottom")
+def draw_reference(axes: Axes, x: float) -> None:
+    """Draw the vertical line that the marks are read against."""
+    axes.axvline(x, color=INK, linewidth=1.1, zorder=1.5)

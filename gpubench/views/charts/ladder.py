@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 PREFIX = "gpubench:"
 AUTO, NAIVE = "gpubench:auto", "gpubench:naive"
 _BAR = 0.36
+_TOP = 0.36
 
 
 def charts(result: ResultSet) -> list[Chart]:
@@ -50,8 +51,16 @@ def charts(result: ResultSet) -> list[Chart]:
 
 
 def rungs(mine: Sequence[Point]) -> list[Point]:
-    """Return the variants that have a rate: the naive one, then the slower before the faster. `auto` is none."""
-    steps = [point for point in mine if point.rate is not None and point.row.contender != AUTO]
+    """Return the variants that have a rate: the naive one, then the slower before the faster.
+
+    `auto` is one only where the variant that it chose was not timed under its own name.
+    """
+    named = {_variant(point) for point in mine}
+    steps = [
+        point
+        for point in mine
+        if point.rate is not None and (point.row.contender != AUTO or point.row.variant not in named)
+    ]
     return sorted(steps, key=lambda point: (point.row.contender != NAIVE, point.rate or 0.0, point.row.contender))
 
 
@@ -64,6 +73,12 @@ def _variant(point: Point) -> str:
     return point.row.contender.removeprefix(PREFIX)
 
 
+def _name(point: Point, auto: str | None) -> str:
+    if point.row.contender == AUTO:
+        return f"{auto or 'auto'} (auto's choice)"
+    return _variant(point) + (" (auto's choice)" if _variant(point) == auto else "")
+
+
 def _draw(
     result: ResultSet, operator: str, steps: Sequence[Point], missing: Sequence[str], auto: str | None
 ) -> Figure:
@@ -74,13 +89,13 @@ def _draw(
     made = sheet(
         f"{operator}: from naive to best",
         f"{case}, {text.size(moved)} moved; {subtitle(result)}",
-        0.24 + len(steps) * _BAR + 0.5,
-        notes=["To the right of a bar: the gain over the bar above it. Whiskers: 95 % interval.", *unnumbered(missing)],
+        _TOP + len(steps) * _BAR + 0.5,
+        notes=["Percentages: of the measured copy ceiling. Whiskers: 95 % interval.", *unnumbered(missing)],
         simulated=is_simulated(steps),
     )
-    names = [_variant(point) + (" (auto's choice)" if _variant(point) == auto else "") for point in steps]
+    names = [_name(point, auto) for point in steps]
     left = MARGIN + min(max(style.text_width(style.label(name, 60), 9) for name in names), 2.6) + 0.14
-    axes = made.axes(left, 0.24, WIDTH - left - MARGIN - 0.15, len(steps) * _BAR)
+    axes = made.axes(left, _TOP, WIDTH - left - MARGIN - 0.15, len(steps) * _BAR)
     axes.set_ylim(len(steps) - 0.5, -0.5)
     axes.set_yticks(range(len(steps)), [style.fitted(name, left - MARGIN - 0.14, 9) for name in names], size=9)
     axes.tick_params(axis="y", length=0)
@@ -93,12 +108,12 @@ def _draw(
     for rate, dashes, words in ((copy, "-", "measured copy ceiling"), (peak, (0, (5, 2)), "theoretical peak")):
         if rate:
             axes.axvline(rate, color=INK, linewidth=1.1, linestyle=dashes, zorder=2.5)
-            right = rate == copy and peak is not None
-            axes.text(
-                rate,
-                1.0,
-                f"{words} {text.rate(rate)} " if right else f"{words} {text.rate(rate)}",
-                transform=axes.get_xaxis_transform(),
+            axes.annotate(
+                f"{words} {text.rate(rate)}",
+                (rate, 1.0),
+                xycoords=axes.get_xaxis_transform(),
+                xytext=(3 if rate == peak else 0, 12 if rate == peak else 2),
+                textcoords="offset points",
                 size=7.5,
                 color=MUTED,
                 ha="right",
@@ -117,7 +132,7 @@ def _bars(axes: Axes, steps: Sequence[Point], rates: Sequence[float], copy: floa
         axes.barh(y, rate, height=0.66, color=color, zorder=2)
         if point.rate_interval:
             axes.hlines(y, *point.rate_interval, color=INK, linewidth=1.4, zorder=3)
-        gain = f"  {text.ratio(rate / rates[y - 1])}" if y else ""
+        gain = f",  {text.ratio(rate / rates[y - 1])} the one above" if y else ""
         share = f" = {text.percent(rate / copy)}" if copy else ""
         words = f"{text.rate(rate)} GB/s{share}"
         inside = rate > 0.55 * axes.get_xlim()[1]
@@ -129,7 +144,7 @@ def _bars(axes: Axes, steps: Sequence[Point], rates: Sequence[float], copy: floa
             xytext=(-6 if inside else 6, 0),
             textcoords="offset points",
             ha="right" if inside else "left",
-            color="#ffffff" if white else INK,
+            color="#fefefe" if white else INK,
             weight="bold" if gain else "normal",
             **options,
         )

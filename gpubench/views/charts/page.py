@@ -148,4 +148,6 @@ def unnumbered(items: Sequence[str], limit: int = 20) -> list[str]:
 def series_entry(name: str, mark: style.Mark, line: bool = False, words: str | None = None) -> Entry:
     """Return the legend's entry of a contender."""
     shown = style.label(words or name, 48)
+    if shown.startswith("_"):
+        shown = "\u200a" + shown  # matplotlib leaves names that begin with an underscore out of legends
     return Entry(shown, {**mark.point, "linestyle": mark.dashes if line else "none"})

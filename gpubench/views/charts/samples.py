@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ ROUND_MARKS = (
 )
 """Rounds are told apart by these, again from the first after the last."""
 
-_TIMES, _CLOCK, _GAP, _BETWEEN = 1.75, 0.62, 0.1, 0.62
+_TIMES, _CLOCK, _GAP, _BETWEEN = 1.7, 0.58, 0.1, 0.55
 _LEFT, _RIGHT = 0.78, 1.75
 
 
@@ -124,7 +124,7 @@ def _block(made: Sheet, point: Point, taken: Sequence[Taken], top: float, clock:
     row = point.row
     width = WIDTH - _LEFT - _RIGHT - MARGIN
     times = made.axes(_LEFT, top, width, _TIMES)
-    median = text.quantity(row.median_us, "us")
+    median = style.duration(row.median_us)
     words = f"{style.label(row.contender, 48)}: median {median}, {row.status}"
     if point.record.timing:
         words += f", {len(point.record.timing.samples)} samples"
@@ -134,7 +134,7 @@ def _block(made: Sheet, point: Point, taken: Sequence[Taken], top: float, clock:
     _median(times, point, scale)
     times.set_ylabel(unit if unit != "us" else "\u00b5s")
     times.set_xlim(0.2, len(taken) + 0.8)
-    times.margins(y=0.12)
+    _zoom(times, point, taken, scale)
     lowest = times
     if clock:
         times.tick_params(labelbottom=False)
@@ -147,7 +147,41 @@ def _block(made: Sheet, point: Point, taken: Sequence[Taken], top: float, clock:
     _distribution(made, times, point, taken, top, scale)
 
 
-def _scatter(axes: Axes, taken: Sequence[Taken], value, size: float | None = None) -> None:  # type: ignore[no-untyped-def]
+def _zoom(axes: Axes, point: Point, taken: Sequence[Taken], scale: float) -> None:
+    """Set the height to what most kept samples need; what lies above is counted at the upper edge, not dropped."""
+    kept = sorted(one.sample.us / scale for one in taken if not one.discarded)
+    if not kept:
+        return
+    middle = kept[len(kept) // 2]
+    usual = kept[min(len(kept) * 9 // 10, len(kept) - 1)]
+    reach = max(usual - kept[0], 0.004 * middle)
+    top = min(kept[-1], usual + 1.5 * reach) + 0.22 * reach
+    axes.set_ylim(kept[0] - 0.15 * reach, top)
+    above = [one for one in taken if one.sample.us / scale > top]
+    for one in above:
+        mark = ROUND_MARKS[one.round % len(ROUND_MARKS)]
+        face = PAPER if one.discarded else mark.color
+        axes.plot([one.place], [top], **mark.point, markerfacecolor=face, clip_on=False, zorder=5)
+    if above:
+        times = sorted(one.sample.us for one in above)
+        gone = sum(one.discarded for one in above)
+        words = f"{len(above)} above the scale ({gone} discarded): {style.duration(times[0])}"
+        words += f" to {style.duration(times[-1])}" if len(times) > 1 else ""
+        start = style.text_width(axes.get_title(loc="left"), 9, bold=True) + 0.15
+        axes.annotate(
+            style.fitted(words, WIDTH - _LEFT - MARGIN - start, 7.5),
+            (0.0, 1.0),
+            xycoords="axes fraction",
+            xytext=(72 * start, 4.5),
+            textcoords="offset points",
+            size=7.5,
+            color=MUTED,
+        )
+
+
+def _scatter(
+    axes: Axes, taken: Sequence[Taken], value: Callable[[Taken], float | None], size: float | None = None
+) -> None:
     extra = {} if size is None else {"markersize": size}
     for number in dict.fromkeys(one.round for one in taken):
         mark = ROUND_MARKS[number % len(ROUND_MARKS)]

@@ -36,6 +36,7 @@ def charts(result: ResultSet, over: str, medians: Mapping[str, float] | None = N
         for name in contenders(drawn)
         if (values := [ratios[id(point)] for point in drawn if point.row.contender == name])
     }
+    simulated = is_simulated(found)
     sheets = dots.pages(_lines(drawn, ratios))
     return [
         Chart(
@@ -43,7 +44,7 @@ def charts(result: ResultSet, over: str, medians: Mapping[str, float] | None = N
             title=f"Speed-up over {over}",
             alt=_alt(over, page, means),
             draw=partial(
-                _draw, result, over, page, means, missing if number == len(sheets) else [], (number, len(sheets))
+                _draw, result, over, page, means, missing if number == len(sheets) else [], (number, len(sheets), simulated)
             ),
         )
         for number, page in enumerate(sheets, 1)
@@ -92,34 +93,34 @@ def _draw(
     page: list[dots.Line],
     means: Mapping[str, tuple[float, int]],
     missing: list[str],
-    place: tuple[int, int],
+    place: tuple[int, int, bool],
 ) -> Figure:
     marks = style.marks(means)
     legend = [
-        series_entry(name, marks[name], words=f"{style.label(name, 28)}: geometric mean {text.ratio(mean)} ({n})")
+        series_entry(name, marks[name], words=f"{style.label(name, 28)}: geometric mean {text.ratio(mean)}, {n} cases")
         for name, (mean, n) in means.items()
     ]
     if any(dot.hollow for line in page for dot in line.dots):
         hollow = {"color": INK, "marker": "o", "linestyle": "none", "markerfacecolor": PAPER}
         legend.append(Entry("hollow: launch-bound", hollow))
     host = " numpy runs on the host, so its time is the host's." if over in HOST_CONTENDERS else ""
-    notes = [f"Dashed lines: the geometric mean over the number of cases given.{host}", *unnumbered(missing)]
-    number, last = place
+    notes = [f"Dashed lines: the geometric mean of each contender.{host}", *unnumbered(missing)]
+    number, last, simulated = place
     made = sheet(
         f"Speed-up over {over}" + (f" ({number} of {last})" if last > 1 else ""),
         subtitle(result),
         dots.body_height(page),
         legend=legend,
         notes=notes,
-        simulated=is_simulated(points(result)),
+        simulated=simulated,
     )
     axes = dots.draw(made, page, marks, connect=True)
     values = [dot.x for line in page for dot in line.dots] + [mean for mean, _ in means.values()]
     log_axis(axes, min(1.0, *values), max(1.0, *values))
     for name, (mean, _) in means.items():
         axes.axvline(mean, color=marks[name].color, linewidth=1.2, linestyle=(0, (4, 2)), zorder=1.4)
-    dots.draw_reference(axes, 1.0, "")
-    dots.name_axis(axes, f"times faster than {style.label(over, 40)} (log scale; 1x: as fast, left of it: slower)")
+    dots.draw_reference(axes, 1.0)
+    dots.name_axis(axes, f"times as fast as {style.label(over, 24)} (log scale)")
     return made.figure
 
 

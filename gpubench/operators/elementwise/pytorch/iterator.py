@@ -37,7 +37,7 @@ class Walk:
         )
 
     def is_contiguous(self, itemsizes: Sequence[int]) -> bool:
-        """True when every operand is one run of neighbouring elements, in the same order."""
+        """Return whether every operand is one run of neighbouring elements, in the same order."""
         if self.elements == 1:
             return True
         return len(self.sizes) == 1 and all(

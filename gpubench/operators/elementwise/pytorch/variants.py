@@ -8,6 +8,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Problem
+from gpubench.operators.base import Variant
 from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.operators.elementwise.promotion import accuracy
 from gpubench.operators.elementwise.pytorch import launches
@@ -74,7 +75,7 @@ def _itemsizes(types: Sequence[str]) -> tuple[int, ...]:
     return tuple(dtypes.dtype(name).itemsize for name in types)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Vectorized:
     """Several neighbouring elements an access; the width by every pointer's alignment and the output's dtype."""
 
@@ -98,7 +99,7 @@ class Vectorized:
         return _plan(self.name, problem, self._launch)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """The probes, at every width that some alignment can give."""
+        """Return the probes at the widest; `add` also at the widths that poorer alignment gives."""
         found = []
         for function, work, types in _probes(dtype):
             sizes = _itemsizes(types)
@@ -108,7 +109,7 @@ class Vectorized:
             while width > 1:
                 kernel = launches.vectorized_kernel(function, work, types, width, items)
                 found.append(("elementwise/vectorized.cu", kernel))
-                width //= 2
+                width = width // 2 if function == "add" else 1
         return tuple(found)
 
     def _width(self, work: Work, walk: Walk) -> int:
@@ -120,28 +121,14 @@ class Vectorized:
         return launches.vectorized(work, walk, self._width(work, walk), items)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class FixedWidth:
     """`vectorized` with a width that the suite chooses, to measure widths side by side; `unrolled` is width 1."""
 
     width: int
-
-    @property
-    def name(self) -> str:
-        """vectorized_2, vectorized_4, vectorized_8."""
-        return f"vectorized_{self.width}"
-
-    @property
-    def summary(self) -> str:
-        """One line."""
-        return f"`vectorized` with vectors of {self.width} elements whatever the dtype, to measure the width"
-
-    @property
-    def origin(self) -> str:
-        """One line."""
-        return (
-            f"a probe of PyTorch's design; copy, add and addcmul only, vectors of at most {LARGEST_VECTOR_BYTES} bytes"
-        )
+    name: str
+    summary: str
+    origin: str
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
         """Refuse other functions, casts, strides, vectors that are too long and pointers that are not aligned."""
@@ -162,7 +149,7 @@ class FixedWidth:
         return _plan(self.name, problem, lambda work, walk: launches.vectorized(work, walk, self.width))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """The three functions, where a vector of the dtype is not too long."""
+        """Return the three functions, where a vector of the dtype is not too long."""
         found = []
         for function, work, types in _probes(dtype):
             sizes = _itemsizes(types)
@@ -178,7 +165,7 @@ class FixedWidth:
 _MEASURED = ("copy", "add", "addcmul")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Unrolled:
     """The grid of `vectorized` with one element an access."""
 
@@ -197,7 +184,7 @@ class Unrolled:
         return _plan(self.name, problem, launches.unrolled)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """The probes."""
+        """Return the probes."""
         return tuple(
             (
                 "elementwise/unrolled.cu",
@@ -207,7 +194,7 @@ class Unrolled:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Strided:
     """Any strides, by an offset calculator."""
 
@@ -227,11 +214,11 @@ class Strided:
         return _plan(self.name, problem, launches.strided)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """The probes."""
+        """Return the probes."""
         return tuple(("elementwise/strided.cu", launches.strided_kernel(*probe)) for probe in _probes(dtype))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Casting:
     """Dtypes known at run time only."""
 
@@ -250,7 +237,7 @@ class Casting:
         return _plan(self.name, problem, launches.casting)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """The probes, contiguous and strided."""
+        """Return the probes, contiguous and strided."""
         return tuple(
             ("elementwise/casting.cu", launches.casting_kernel(name, work, len(types) - 1, strided))
             for name, work, types in _probes(dtype)
@@ -258,7 +245,7 @@ class Casting:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class AutoPytorch:
     """The dispatch over the kernels above."""
 
@@ -282,13 +269,22 @@ class AutoPytorch:
         return ()
 
 
-PYTORCH_VARIANTS = (
+def _fixed_width(width: int) -> FixedWidth:
+    return FixedWidth(
+        width,
+        f"vectorized_{width}",
+        f"`vectorized` with vectors of {width} elements whatever the dtype, to measure the width",
+        f"a probe of PyTorch's design; {', '.join(_MEASURED)} only, vectors of at most {LARGEST_VECTOR_BYTES} bytes",
+    )
+
+
+PYTORCH_VARIANTS: tuple[Variant, ...] = (
     Casting(),
     Strided(),
     Unrolled(),
-    FixedWidth(2),
-    FixedWidth(4),
-    FixedWidth(8),
+    _fixed_width(2),
+    _fixed_width(4),
+    _fixed_width(8),
     Vectorized(
         name="vectorized_older",
         summary="contiguous: 4 elements a thread, vectors of 4, 2 or 1 elements by alignment",

@@ -33,7 +33,8 @@ def older_width(places: Sequence[int], itemsizes: Sequence[int]) -> int:
 
 
 def newer_width(places: Sequence[int], itemsizes: Sequence[int]) -> int:
-    """Return the newer form's width: 8, 4, 2 or 1; at most 16 bytes of the output (the first), at most 4 bytes-elements.
+    """Return the newer form's width: 8, 4, 2 or 1; at most 16 bytes of the output (the first), 4 where it has
+    one byte.
 
     The output alone sets the limit of 16 bytes: an operand with larger elements takes several accesses.
     """

@@ -71,7 +71,7 @@ class Work:
         return walks(self.shape, [tensor.strides for tensor in self.tensors])
 
     def is_contiguous(self, walk: Walk) -> bool:
-        """True when all tensors are one run along this walk."""
+        """Return whether all tensors are one run along this walk."""
         return walk.is_contiguous(self.itemsizes)
 
 

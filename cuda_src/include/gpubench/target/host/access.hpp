@@ -99,8 +99,7 @@ inline void check_shared(Thread& thread, std::size_t offset, std::size_t bytes, 
 }
 
 inline bool in_fiber_stack(const Thread& thread, std::uintptr_t address) {
-    return address >= reinterpret_cast<std::uintptr_t>(thread.fiber->low) &&
-           address < reinterpret_cast<std::uintptr_t>(thread.fiber->low) + Fiber::stack_bytes;
+    return address - reinterpret_cast<std::uintptr_t>(thread.fiber->low) < Fiber::stack_bytes;
 }
 
 // Writes of one byte by two threads, or a read of what another thread wrote, must have a barrier between them; in
@@ -176,7 +175,7 @@ inline void check_access(const void* pointer, std::size_t bytes, Access kind, co
 
 // An access that the compiler knows to be aligned in a right program.
 inline void check_aligned_access(const void* pointer, std::size_t bytes, Access kind, const void* code) {
-    if (!current || !checking) return;
+    if (!current || !checking || in_fiber_stack(self(), reinterpret_cast<std::uintptr_t>(pointer))) return;
     if (reinterpret_cast<std::uintptr_t>(pointer) % bytes != 0) {
         fail(Trouble{}, "misaligned access: %zu bytes at address %p", bytes, pointer);
     }
@@ -202,6 +201,8 @@ inline void before_atomic(const void* address, int width, Access kind, Where whe
         Block& block = *self().block;
         ++block.worker->progress;
         block.idle_yields = 0;
+        current->polls = 0;
+        wake(*block.worker, address);
     }
 }
 
@@ -236,18 +237,23 @@ std::uint64_t swap_if(void* address, std::uint64_t expected, std::uint64_t desir
 }
 
 // A thread that keeps polling must let the one it waits for run.
-inline void count_poll(const void* address, Where where) {
+inline void count_poll(const void* address, int width, Where where) {
     ThreadView& view = *current;
-    const bool again = view.last_poll == address;
+    const bool again = view.last_poll == address && std::memcmp(view.last_value, address, static_cast<std::size_t>(width)) == 0;
+    if (again) {
+        park(address, where);
+    } else if (++view.polls > 64) {
+        wait_a_turn(where);
+    }
     view.last_poll = address;
-    if (again || ++view.polls > 64) wait_a_turn(where);
+    std::memcpy(view.last_value, address, static_cast<std::size_t>(width));
 }
 
 std::uint64_t atomic_compare_exchange(void* address, int width, std::uint64_t expected, std::uint64_t desired, Where where) {
     GPUBENCH_NOTE_CALL();
     ThreadView& view = *current;
     if (view.polls > 64) wait_a_turn(where);
-    const unsigned idle = self().block->idle_yields;
+    const unsigned idle = self().block->idle_yields, polls = view.polls;
     const std::uint64_t progress = self().block->worker->progress;
     before_atomic(address, width, Access::atomic_write, where);
     std::uint64_t old = 0;
@@ -257,7 +263,7 @@ std::uint64_t atomic_compare_exchange(void* address, int width, std::uint64_t ex
         default: old = swap_if<std::uint64_t>(address, expected, desired); break;
     }
     if (old != expected) {  // nothing was written, so nobody's wait ends
-        ++view.polls;
+        view.polls = polls + 1;
         self().block->idle_yields = idle;
         self().block->worker->progress = progress;
     }
@@ -271,8 +277,8 @@ inline std::mutex& wide_lock() {
 
 void ordered_load(const void* address, int width, void* result, Where where) {
     GPUBENCH_NOTE_CALL();
-    count_poll(address, where);
     before_atomic(address, width, Access::atomic_read, where);
+    count_poll(address, width, where);
     switch (width) {
         case 4: *static_cast<std::uint32_t*>(result) = __atomic_load_n(static_cast<const std::uint32_t*>(address), __ATOMIC_SEQ_CST); return;
         case 8: *static_cast<std::uint64_t*>(result) = __atomic_load_n(static_cast<const std::uint64_t*>(address), __ATOMIC_SEQ_CST); return;
@@ -292,6 +298,8 @@ void ordered_store(void* address, int width, const void* value, Where where) {
     const std::lock_guard<std::mutex> lock(wide_lock());
     std::memcpy(address, value, 16);
 }
+
+void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 }  // namespace gpubench::host
 

@@ -53,7 +53,6 @@ inline LaneSlot& meet(std::uint32_t mask, Finish finish, const char* name, const
     thread.finish = finish;
     thread.name = name;
     thread.where = where;
-    thread.view.polls = 0;
     refuse_bad_mask(thread, warp, where);
     warp.slots[lane] = mine;
     if (lanes_here(block, thread, warp, where) != mask) {

@@ -47,7 +47,7 @@ inline void reset_threads(Block& block) {
         Thread& thread = block.threads[rank];
         thread = Thread{};
         const Index3 place{rank % size.x, rank / size.x % size.y, rank / (size.x * size.y)};
-        thread.view = ThreadView{place, block.index, size, grid, rank, dynamic, nullptr, 0};
+        thread.view = ThreadView{place, block.index, size, grid, rank, dynamic, nullptr, {}, 0};
         thread.block = &block;
     }
     for (std::size_t w = 0; w < block.warps.size(); ++w) {
@@ -80,7 +80,7 @@ inline std::unique_ptr<Block> start_block(Worker& worker) {
     block->start_order.resize(launch.threads);
     block->ready.resize(launch.threads);
     block->next_start = block->ready_head = block->ready_count = 0;
-    block->finished = block->arrived = block->idle_yields = 0;
+    block->finished = block->arrived = block->idle_yields = block->parked = 0;
     block->predicates = 0;
     block->pause = block->met_others = false;
     reset_shared(*block, request.shared_bytes);
@@ -101,7 +101,7 @@ inline Slice run_slice(Worker& worker, Block& block) {
 inline void fail_stalled(Worker& worker, const Block& block) {
     const Thread* waiting = nullptr;
     for (const Thread& thread : block.threads) {
-        if (thread.state == State::ready) waiting = &thread;
+        if (thread.state == State::ready || thread.state == State::parked) waiting = &thread;
     }
     Trouble trouble;
     if (waiting) trouble.where = waiting->where;
@@ -115,13 +115,20 @@ inline void fail_stalled(Worker& worker, const Block& block) {
          "blocks that started before it)");
 }
 
-// The next resident block to run: the newest for the reverse schedule, so that blocks wait for their predecessors as long
-// as they can.
-inline std::size_t choose_block(Worker& worker, const std::vector<std::unique_ptr<Block>>& resident, std::size_t last, bool stalled) {
+using Resident = std::vector<std::unique_ptr<Block>>;
+
+// The next resident block to run, or as many as there are when none can. The newest for the reverse schedule, so that
+// blocks wait for their predecessors as long as they can; the one after the last while nothing moves.
+inline std::size_t choose_block(Worker& worker, const Resident& resident, std::size_t last, bool stalled) {
     const Order order = Order(worker.launch->request->order);
-    if (order == Order::random) return worker.below(static_cast<unsigned>(resident.size()));
-    if (order == Order::reverse && !stalled) return resident.size() - 1;
-    return stalled ? (last + 1) % resident.size() : 0;
+    const std::size_t count = resident.size();
+    const bool down = order == Order::reverse && !stalled;
+    std::size_t at = order == Order::random ? worker.below(static_cast<unsigned>(count)) : stalled ? (last + 1) % count : down ? count - 1 : 0;
+    for (std::size_t tried = 0; tried < count; ++tried) {
+        if (runnable(*resident[at])) return at;
+        at = (at + (down ? count - 1 : 1)) % count;
+    }
+    return count;
 }
 
 // Blocks of a launch in which some wait for others are resident together under the other schedules than forward, so that
@@ -131,20 +138,37 @@ inline std::size_t wanted_resident(const Request& request) {
     return 4;
 }
 
-inline void work(Worker& worker) {
+inline void fill(Worker& worker, Resident& resident, std::size_t wanted, bool& more) {
+    while (more && resident.size() < wanted) {
+        if (auto block = start_block(worker)) resident.push_back(std::move(block));
+        else more = false;
+    }
+}
+
+// Run blocks until none is left or the launch has failed. `stalls` counts turns since anything last moved.
+inline void run_blocks(Worker& worker, Resident& resident) {
     Launch& launch = *worker.launch;
-    std::vector<std::unique_ptr<Block>> resident;
+    const bool alone = launch.request->ordered || launch.request->workers == 1;
     std::size_t wanted = wanted_resident(*launch.request), last = 0;
     std::uint64_t progress = worker.progress;
     unsigned stalls = 0;
     bool more = true;
     while (!launch.failed.load(std::memory_order_relaxed)) {
-        while (more && resident.size() < wanted) {
-            if (auto block = start_block(worker)) resident.push_back(std::move(block));
-            else more = false;
-        }
+        fill(worker, resident, wanted, more);
         if (resident.empty()) return;
-        last = choose_block(worker, resident, last, stalls > 0);
+        const std::size_t at = choose_block(worker, resident, last, stalls > 0);
+        if (at == resident.size()) {  // every thread waits for memory: perhaps for a later block, or a plain store
+            if (more && wanted < most_resident) {
+                ++wanted;
+                continue;
+            }
+            stalls += alone ? launch.request->stall_limit / 100 : 1;
+            if (stalls > launch.request->stall_limit) return fail_stalled(worker, *resident.front());
+            if (!alone) std::this_thread::yield();
+            wake(worker, nullptr);
+            continue;
+        }
+        last = at;
         Block& block = *resident[last];
         const Slice slice = run_slice(worker, block);
         if (worker.progress != progress) stalls = 0;
@@ -156,12 +180,19 @@ inline void work(Worker& worker) {
             wanted = wanted_resident(*launch.request);
         } else if (slice == Slice::stuck) {
             report_stuck(block);
-        } else if (slice == Slice::stalled) {
+        } else if (slice == Slice::stalled && runnable(block)) {
             ++stalls;
             if (stalls > 2 * resident.size() && more && wanted < most_resident) ++wanted;
             if (stalls > launch.request->stall_limit) fail_stalled(worker, block);
         }
     }
+}
+
+inline void work(Worker& worker) {
+    Resident resident;
+    for (auto& row : worker.parked) row.clear();
+    run_blocks(worker, resident);
+    if (!worker.launch->failed.load(std::memory_order_relaxed)) return;
     // A failed launch leaves fibers in the middle of a kernel: they and their blocks are given up.
     for (auto& block : resident) {
         reset_shared(*block, 0);

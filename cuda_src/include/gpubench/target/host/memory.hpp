@@ -149,7 +149,7 @@ GPUBENCH_ORDERED(uint64)
 GPUBENCH_ORDERED(Word128)
 #undef GPUBENCH_ORDERED
 
-inline void memory_fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline void block_memory_fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void memory_fence() { host::fence(); }
+inline void block_memory_fence() { host::fence(); }
 
 }  // namespace gpubench

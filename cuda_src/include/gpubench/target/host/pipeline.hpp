@@ -9,12 +9,15 @@ constexpr bool has_bulk_copies = false;
 // What the block's threads did before is ordered before what they do next: they have met through a completed phase.
 inline void ordering_point() { host::ordering_point(); }
 
+inline int opaque(int value) { return value; }
+
 namespace hardware {  // never called: has_bulk_copies is false
 
 inline void phase_init(uint32*, int) {}
 inline void phase_init_done() {}
 inline void phase_arrive(uint32*) {}
 inline void phase_wait(uint32*, uint32) {}
+inline void phase_arrive_expecting(uint32*, uint32) {}
 inline void bulk_copy(void*, const void*, uint32, uint32*) {}
 
 }  // namespace hardware

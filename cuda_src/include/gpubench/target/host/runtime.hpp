@@ -32,8 +32,9 @@ struct ThreadView {
     Index3 grid_size;
     unsigned rank;          // number of the thread in its block, x fastest
     char* dynamic_shared;   // start of the block's dynamic shared memory
-    const void* last_poll;  // address of the last ordered load: two in a row of the same address are a wait
-    unsigned polls;         // ordered loads and lost compare-and-swaps since this thread last let others run
+    const void* last_poll;  // address of the last ordered load, and what was there:
+    alignas(16) unsigned char last_value[16];  // two in a row that find the same are a wait
+    unsigned polls;         // ordered loads and lost compare-and-swaps since this thread last changed anything
 };
 
 // The thread now running on this OS thread; a fiber never moves to another OS thread.
@@ -83,6 +84,7 @@ std::uint64_t atomic_compare_exchange(void* address, int width, std::uint64_t ex
 // `width` is 4, 8 or 16. A load that finds the same address again lets other threads run: it is a wait.
 void ordered_load(const void* address, int width, void* result, Where where);
 void ordered_store(void* address, int width, const void* value, Where where);
+void fence();
 
 // --- Diagnostics -----------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ constexpr std::size_t static_shared_limit = 48 * 1024;
 constexpr unsigned char shared_poison = 0xFF;     // NaN in every float, -1 in every integer
 
 enum class Order : unsigned { forward = 0, reverse = 1, random = 2 };
-enum class State : unsigned char { unstarted, ready, running, at_barrier, at_collective, finished };
+enum class State : unsigned char { unstarted, ready, running, at_barrier, at_collective, parked, finished };
 enum class Slice { finished, paused, stalled, stuck, failed };
 
 // What Python asks for, with C layout.
@@ -68,6 +68,7 @@ struct Thread {
     Finish finish = nullptr;
     const char* name = nullptr;
     Where where{"", 0};
+    const void* parked_at = nullptr;  // the address whose change it waits for
     const void* call = nullptr;  // where the kernel last called the runtime
 };
 
@@ -112,6 +113,7 @@ struct Block {
     Where barrier_where{"", 0};
     unsigned barrier_first = 0;
     unsigned idle_yields = 0;
+    unsigned parked = 0;    // threads that wait for a value in memory
     bool met_others = false;  // it made an atomic or ordered access: other blocks' writes may be ordered before it
     bool pause = false;     // hand the OS thread back to the worker at the next chance
     std::uint32_t first_epoch = 0, epoch = 0;
@@ -165,7 +167,7 @@ struct Worker {
     std::uint64_t progress = 0;  // counts what a waiting thread could be waiting for
     std::uint32_t epoch = 0;
     std::size_t last_region = 0;
-    std::vector<char> signal_stack;
+    std::vector<Thread*> parked[64];  // by address
 
     // splitmix64: small, and the same everywhere.
     std::uint64_t next_random() {
@@ -179,6 +181,13 @@ struct Worker {
         for (auto& fiber : fibers) fiber->unmap();
     }
 };
+
+// Threads that wait for the same 16 bytes stand in the same row.
+inline std::vector<Thread*>& parked_row(Worker& worker, const void* address) {
+    return worker.parked[(reinterpret_cast<std::uintptr_t>(address) >> 4) % 64];
+}
+
+inline bool runnable(const Block& block) { return block.ready_count > 0 || block.next_start < block.start_order.size(); }
 
 inline Thread& self() { return *reinterpret_cast<Thread*>(current); }
 

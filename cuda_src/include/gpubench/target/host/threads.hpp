@@ -14,6 +14,7 @@ inline void leave(Block& block, Context& from, const Fiber* own) {
     if (!next) {
         worker.slice = block.finished == block.threads.size() ? Slice::finished
                        : block.pause                          ? Slice::paused
+                       : block.parked > 0                     ? Slice::stalled
                                                               : Slice::stuck;
         block.pause = false;
         current = nullptr;
@@ -94,6 +95,7 @@ int barrier(int predicate, Where where) {
     Thread& thread = self();
     Block& block = *thread.block;
     ++thread.barriers;
+    thread.view.polls = 0;
     if (block.finished > 0) {
         fail(where,
              "divergent barrier: this thread waits at barrier %u, but %u of the block's %zu threads have already ended; "
@@ -122,13 +124,48 @@ void ordering_point() {
     block.epoch = ++block.worker->epoch;
 }
 
+// Let every thread go on that waits for a change of these 16 bytes (or, for null, of any memory). Under the other
+// schedules than forward the block that made the change then pauses, so that the waiting one sees what is there now.
+inline void wake(Worker& worker, const void* address) {
+    const auto wake_row = [&](std::vector<Thread*>& row) {
+        for (std::size_t i = 0; i < row.size();) {
+            Thread& thread = *row[i];
+            const auto same = [](const void* a, const void* b) {
+                return reinterpret_cast<std::uintptr_t>(a) >> 4 == reinterpret_cast<std::uintptr_t>(b) >> 4;
+            };
+            if (address && !same(thread.parked_at, address)) {
+                ++i;
+                continue;
+            }
+            --thread.block->parked;
+            if (current && thread.block != self().block) self().block->pause = Order(worker.launch->request->order) != Order::forward;
+            push_ready(*thread.block, thread.view.rank);
+            row.erase(row.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+    };
+    if (address) return wake_row(parked_row(worker, address));
+    for (auto& row : worker.parked) wake_row(row);
+}
+
+// Wait until somebody writes to `address` by an atomic or ordered access.
+inline void park(const void* address, Where where) {
+    Thread& thread = self();
+    Block& block = *thread.block;
+    if (block.worker->launch->failed.load(std::memory_order_relaxed)) abandon();
+    thread.where = where;
+    thread.parked_at = address;
+    thread.state = State::parked;
+    ++block.parked;
+    parked_row(*block.worker, address).push_back(&thread);
+    leave(block, thread.fiber->context, thread.fiber);
+}
+
 // Put this thread behind the others. When all of a block's threads only wait, another block gets its turn.
 inline void wait_a_turn(Where where) {
     Thread& thread = self();
     Block& block = *thread.block;
     if (block.worker->launch->failed.load(std::memory_order_relaxed)) abandon();
     thread.where = where;
-    thread.view.polls = 0;
     push_ready(block, thread.view.rank);
     const auto live = static_cast<unsigned>(block.threads.size()) - block.finished;
     if (++block.idle_yields > 2 * live) {

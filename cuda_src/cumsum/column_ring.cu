@@ -1,0 +1,147 @@
+// cumsum, variants `column_ring` and `linked_ring`: columns.cu with a ring of stages in shared memory.
+//
+// Data: a strip of Lanes x Items columns in tiles of rows, as in columns.cu. Bulk copies keep the next tiles of the block
+// on their way into shared memory, so what is in flight does not cost registers (columns.cu: 0.46 of a device copy for
+// 16 x 4096 x 1024 float16). A tile is read twice from its stage: once for the sums of its columns, one tile ahead, which
+// `linked_ring` publishes at once; and once to add and store, when the sums of all tiles in between have long arrived.
+// Strips whose rows lie side by side come by one copy a tile, others by one copy a row. A copy of the whole rows needs no
+// alignment: Items is 1 then, and Lanes the next power of two of the columns.
+#include "gpubench/pipeline.cuh"
+#include "cumsum/strip.cuh"
+
+namespace gpubench::cumsum {
+
+// A block's strip, and its ring.
+template <class T>
+struct ColumnRing {
+    const T* source;        // first row of the strip
+    const T* limit;         // behind the last element of x
+    long long length, step;  // rows; distance between them in x
+    int columns;            // that exist
+    bool contiguous;
+    char* stages;
+    int stage_bytes;
+    PhaseBarrier* full;
+
+    GPUBENCH_DEVICE int rows_at(long long row, int most) const {
+        const long long left = length - row;
+        return left < most ? static_cast<int>(left) : most;
+    }
+    // Where the tile that begins at `row` starts in its stage.
+    GPUBENCH_DEVICE const T* tile(int stage, long long row) const {
+        const int lead = contiguous ? static_cast<int>(reinterpret_cast<uint64>(source + row * step) & 15) : 0;
+        return reinterpret_cast<const T*>(stages + stage * stage_bytes + lead);
+    }
+};
+
+// Bring a tile into its stage, by one warp.
+template <class T>
+GPUBENCH_DEVICE void fill(const ColumnRing<T>& ring, int stage, long long row, int most) {
+    const int rows = ring.rows_at(row, most);
+    char* const target = ring.stages + stage * ring.stage_bytes;
+    const T* const start = ring.source + row * ring.step;
+    if (!ring.contiguous) {
+        const uint32 row_bytes = static_cast<uint32>(ring.columns) * static_cast<uint32>(sizeof(T));
+        warp_copy_rows(target, start, rows, row_bytes, ring.step * static_cast<long long>(sizeof(T)), ring.full + stage);
+        return;
+    }
+    const T* const stop = start + static_cast<long long>(rows) * ring.columns;
+    const uint64 low = reinterpret_cast<uint64>(start) & ~uint64{15};
+    const uint64 limit = reinterpret_cast<uint64>(ring.limit) & ~uint64{15};
+    uint64 high = (reinterpret_cast<uint64>(stop) + 15) & ~uint64{15};
+    if (high > limit) high = limit;
+    if (high < low) high = low;
+    const T* rest = reinterpret_cast<const T*>(high);  // the last few elements of x, which no whole 16 bytes hold
+    if (rest < start) rest = start;
+    rest += lane_index();
+    if (rest < stop) *reinterpret_cast<T*>(target + (reinterpret_cast<uint64>(rest) - low)) = *rest;
+    warp_copy(target, reinterpret_cast<const void*>(low), static_cast<uint32>(high - low), ring.full + stage);
+}
+
+// The sums of this thread's rows, from `rows` rows of its columns.
+template <class S, class T>
+GPUBENCH_DEVICE Vector<typename S::A, S::items> sum_rows(const T* tile, int row, int rows, int pitch) {
+    using A = typename S::A;
+    Vector<A, S::items> sum{};
+    GPUBENCH_UNROLL
+    for (int r = 0; r < S::rows; ++r) {
+        if (row + r < rows) add_vector<S::items>(sum, convert_items<S::items, A>(load_vector<S::items>(tile + (row + r) * pitch)));
+    }
+    return sum;
+}
+
+// launches, published: workspace, zero before the first launch; used when Linked.
+template <class T, class Out, int Items, int Lanes, int Rows, int Warps, int Stages, int Blocks, bool Linked>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
+    column_ring(const T* x, Out* y, ColumnShape shape, uint64* launches, void* published) {
+    using S = Strip<T, Out, Items, Lanes, Rows, Warps>;
+    using A = typename S::A;
+    GPUBENCH_DYNAMIC_SHARED(char, stages);
+    GPUBENCH_SHARED(PhaseBarrier, full, Stages);
+    GPUBENCH_SHARED(A, totals, 2 * Warps * S::columns);
+    GPUBENCH_SHARED(A, parts, Linked ? S::slices * S::columns : 1);
+    GPUBENCH_SHARED(uint32, shared_launch, 1);
+    const long long strip = block_index_x() / shape.share;
+    const int member = static_cast<int>(block_index_x() - strip * shape.share);
+    const long long outer = strip / shape.strips;
+    const long long first_column = (strip - outer * shape.strips) * S::columns;
+    const int columns = shape.inner - first_column < S::columns ? static_cast<int>(shape.inner - first_column) : S::columns;
+    const ColumnRing<T> ring{x + outer * shape.x_outer + first_column, x + shape.elements, shape.length, shape.x_row, columns,
+                             shape.x_row == columns, stages, S::tile * S::columns * static_cast<int>(sizeof(T)) + 32, full};
+    const int column = thread_index_x() % Lanes * Items;
+    const int group_row = thread_index_x() / Lanes * Rows;
+    const bool mine = column < columns;
+    Out* const target = y + outer * shape.length * shape.inner + first_column + column;
+    const auto first_row = [&](int tile) { return static_cast<long long>(tile) * S::tile; };
+    const bool filler = thread_index_x() < warp_size;
+    if (thread_index_x() == 0) {
+        for (int stage = 0; stage < Stages; ++stage) phase_init(full + stage, 1);
+        phase_init_done();
+        if constexpr (Linked) shared_launch[0] = static_cast<uint32>(fetch_add(launches, uint64{1}) / static_cast<uint64>(grid_size_x())) + 1;
+    }
+    block_barrier();
+    uint32 launch = 0;
+    if constexpr (Linked) launch = shared_launch[0];
+    if (filler) {
+        for (int stage = 0; stage < Stages; ++stage) {
+            const int tile = member + stage * shape.share;
+            if (tile < shape.tiles) fill(ring, stage, first_row(tile), S::tile);
+        }
+    }
+    Vector<A, Items> before, total, next_before, next_total, running{};
+    const auto look_at = [&](int tile, int turn) {  // the sums of a tile, as soon as it has landed
+        const int stage = turn % Stages;
+        phase_wait(full + stage, (turn / Stages) & 1);
+        Vector<A, Items> upto{};
+        if (mine) upto = sum_rows<S>(ring.tile(stage, first_row(tile)) + column, group_row, ring.rows_at(first_row(tile), S::tile), columns);
+        scan_groups<S>(upto, next_before, next_total, totals + turn % 2 * (Warps * S::columns));
+        if constexpr (Linked) publish_columns<S>(published, launch, strip * shape.tiles + tile, next_total);
+    };
+    if (member < shape.tiles) look_at(member, 0);
+    int turn = 0;
+    for (int tile = member; tile < shape.tiles; tile += shape.share, ++turn) {
+        before = next_before;
+        total = next_total;
+        if (tile + shape.share < shape.tiles) look_at(tile + shape.share, turn + 1);
+        if constexpr (Linked) {
+            const int after = tile == member ? -1 : tile - shape.share;
+            add_vector<Items>(running, fold_columns<S>(published, launch, strip * shape.tiles, after, tile, parts));
+        }
+        add_vector<Items>(before, running);
+        const T* const source = ring.tile(turn % Stages, first_row(tile)) + column;
+        const int rows = mine ? ring.rows_at(first_row(tile), S::tile) : 0;
+        GPUBENCH_UNROLL
+        for (int r = 0; r < Rows; ++r) {
+            if (group_row + r < rows) {
+                add_vector<Items>(before, convert_items<Items, A>(load_vector<Items>(source + (group_row + r) * columns)));
+                store_vector(target + (first_row(tile) + group_row + r) * shape.inner, convert_items<Items, Out>(before));
+            }
+        }
+        add_vector<Items>(running, total);
+        block_barrier();  // the stage has been read
+        const int later = tile + Stages * shape.share;
+        if (filler && later < shape.tiles) fill(ring, turn % Stages, first_row(later), S::tile);
+    }
+}
+
+}  // namespace gpubench::cumsum

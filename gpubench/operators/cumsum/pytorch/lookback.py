@@ -1,0 +1,182 @@
+"""The host rules of the one-dimensional scans: cumsum/lookback_1d.cu and cumsum/lookback_1d_deterministic.cu."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import Argument, DeviceInfo, Launch, Memset, Plan, Pointer, Problem, Value, Workspace
+from gpubench.operators.cumsum.pytorch.tensors import accuracy, aligned, cannot_copy, cpp, extent, prepare
+from gpubench.operators.packing import int64
+from gpubench.operators.results import sum_dtype
+
+CHUNK = 2**30
+"""Elements of one scan at most: what the original hands to CUB at once."""
+
+TUNING: dict[str, tuple[int, int]] = {
+    "float32": (128, 24),
+    "float64": (224, 24),
+    "int64": (224, 24),
+    "float16": (128, 30),
+    "bfloat16": (128, 30),
+    "complex64": (128, 7),
+    "complex128": (128, 3),
+}
+"""(threads, items a thread) by the output's dtype. CUB's for sums on compute capability 9.0 where the type is a plain
+number; for the others its default, 128 threads and 15 items of 4 bytes, scaled to the element's size (at most 30)."""
+
+DETERMINISTIC_ITEMS = 16
+TICKET_BYTES = 256
+_WARP = 32
+
+
+def _not_one_dim(problem: Problem[Any]) -> str | None:
+    found = extent(problem)
+    if found.elements != found.length and found.elements:
+        return f"{found.elements} elements, of which the dim has {found.length}: this scan takes one dim only"
+    return cannot_copy(problem)
+
+
+@dataclass(eq=False, slots=True)
+class Lookback1D:
+    """One pass with decoupled look-back. `chunk`: elements of one launch; tests make it small."""
+
+    chunk: int = CHUNK
+    name: str = "lookback_1d"
+    summary: str = "one pass over a 1-D array: tiles in registers, decoupled look-back 32 tiles at a time"
+    origin: str = "CUB DeviceScan as PyTorch calls it; one dim, copies x first if strided or cast, chunks of 2^30"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Refuse more than one dim with elements."""
+        del device
+        return _not_one_dim(problem)
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """Return a copy where needed, then for each chunk a memset of ticket and tile states, and the scan."""
+        del device
+        n = extent(problem).elements
+        threads, items = TUNING[problem.operand("y").dtype]
+        tile = threads * items
+        bound = accuracy(problem, 2 * items + threads // _WARP + 10 + -(-n // tile))
+        if n == 0:
+            return Plan(self.name, (), bound)
+        itemsize = _accumulator_bytes(problem)
+        chunks = -(-n // self.chunk)
+        carries = aligned(chunks * itemsize)
+        cleared = aligned(TICKET_BYTES + _state_bytes(min(n, self.chunk), tile, itemsize))
+        copy = prepare(problem, carries + cleared)
+        steps: list[Launch | Memset] = list(copy.copies)
+        for number in range(chunks):
+            steps += self._chunk(problem, copy.x, number, min(self.chunk, n - number * self.chunk), carries)
+        return Plan(self.name, tuple(steps), bound, carries + cleared + copy.workspace_bytes)
+
+    def _chunk(
+        self, problem: Problem[Any], x: Pointer | Workspace, number: int, n: int, carries: int
+    ) -> tuple[Memset, Launch]:
+        """Return the memset and the scan of one chunk. Workspace: carries, then ticket, then tile states, then x."""
+        y = problem.operand("y")
+        threads, items = TUNING[y.dtype]
+        itemsize = _accumulator_bytes(problem)
+        start = number * self.chunk * dtypes.dtype(y.dtype).itemsize
+        blocks = -(-n // (threads * items))
+        carry_in: Argument = Workspace((number - 1) * itemsize) if number else Value(bytes(8))
+        launch = Launch(
+            "cumsum/lookback_1d.cu",
+            f"gpubench::cumsum::lookback_1d<{cpp(problem)}, {threads}, {items}>",
+            (blocks, 1, 1),
+            (threads, 1, 1),
+            (
+                moved(x, start),
+                Pointer("y", start),
+                int64(n),
+                Workspace(carries),
+                Workspace(carries + TICKET_BYTES),
+                carry_in,
+                Workspace(number * itemsize),
+            ),
+            waits_for_blocks=True,
+        )
+        return Memset(Workspace(carries), TICKET_BYTES + _state_bytes(n, threads * items, itemsize)), launch
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One; integers are scanned as int64."""
+        result = sum_dtype(dtype)
+        threads, items = TUNING[result]
+        name = dtypes.dtype(result).cpp
+        return (("cumsum/lookback_1d.cu", f"gpubench::cumsum::lookback_1d<{name}, {threads}, {items}>"),)
+
+
+def _accumulator_bytes(problem: Problem[Any]) -> int:
+    return dtypes.dtype(dtypes.dtype(problem.operand("y").dtype).accumulator).itemsize
+
+
+def _state_bytes(n: int, tile: int, itemsize: int) -> int:
+    """Return the bytes of the tile states of n elements (`gpubench::TileStates`)."""
+    tiles = -(-n // tile)
+    return tiles * (2 * itemsize if itemsize <= 8 else 2 * itemsize + 4)
+
+
+def moved(x: Pointer | Workspace, nbytes: int) -> Pointer | Workspace:
+    """Return the argument so many bytes further on."""
+    if isinstance(x, Pointer):
+        return Pointer(x.operand, x.byte_offset + nbytes)
+    return Workspace(x.byte_offset + nbytes)
+
+
+@dataclass(eq=False, slots=True)
+class Lookback1DDeterministic:
+    """Block sums, then a scan that starts from them: the same bits from run to run."""
+
+    name: str = "lookback_1d_deterministic"
+    summary: str = "two passes over a 1-D array of floats: block sums, then scans; the same bits each run"
+    origin: str = "PyTorch's inclusive_deterministic_scan; one dim, floats and complex, copies x first if strided"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Refuse integers, more than one dim with elements, and GPUs with more SMs than two a thread."""
+        dtype = problem.operand("y").dtype
+        if dtypes.dtype(dtype).kind == "integer":
+            return "integer sums are the same in any order; the original takes this path for floats only"
+        if device.sm_count > 2 * _threads(dtype):
+            return f"{device.sm_count} SMs are more than the {2 * _threads(dtype)} block sums that a block adds up"
+        return _not_one_dim(problem)
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """Return a copy where needed, then the two launches."""
+        n = extent(problem).elements
+        y = problem.operand("y").dtype
+        tile = _threads(y) * DETERMINISTIC_ITEMS
+        tiles = -(-n // tile)
+        tiles_per_block = max(1, -(-tiles // device.sm_count))
+        bound = accuracy(problem, 2 * DETERMINISTIC_ITEMS + _threads(y) // _WARP + 12 + 2 * tiles_per_block)
+        if n == 0:
+            return Plan(self.name, (), bound)
+        grid = min(tiles, device.sm_count)
+        sums = aligned(grid * _accumulator_bytes(problem))
+        copy = prepare(problem, sums)
+        numbers = (int64(n), int64(tiles_per_block))
+        launches = tuple(
+            Launch("cumsum/lookback_1d_deterministic.cu", kernel, (grid, 1, 1), (_threads(y), 1, 1), arguments)
+            for (_, kernel), arguments in zip(
+                self.instances(y),
+                ((copy.x, Workspace(0), *numbers), (copy.x, Pointer("y"), Workspace(0), *numbers)),
+                strict=True,
+            )
+        )
+        return Plan(self.name, (*copy.copies, *launches), bound, sums + copy.workspace_bytes)
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """Both kernels of a float or complex dtype."""
+        row = dtypes.dtype(dtype)
+        if row.kind == "integer":
+            return ()
+        types = f"<{row.cpp}, {_threads(dtype)}, {DETERMINISTIC_ITEMS}>"
+        source = "cumsum/lookback_1d_deterministic.cu"
+        return tuple((source, f"gpubench::cumsum::{kernel}{types}") for kernel in ("block_sums", "scan_after_sums"))
+
+
+def _threads(dtype: str) -> int:
+    """Return the threads of a block by the element's size."""
+    size = dtypes.dtype(dtype).itemsize
+    return 128 if size >= 16 else 256 if size >= 8 else 512

@@ -1,0 +1,69 @@
+"""The host side of index_add/oneflow.cu: one kernel whatever the number of indices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem
+from gpubench.operators.index_add.accuracy import atomic_accuracy
+from gpubench.operators.packing import float64, int64
+
+SOURCE = "index_add/oneflow.cu"
+THREADS = 512
+MAX_BLOCKS = 8192
+
+
+class OneFlow:
+    """Takes contiguous tensors of any shape and dtype."""
+
+    name: str = "oneflow"
+    summary: str = "one kernel whatever the number of indices: threads stride over the flat source"
+    origin: str = "OneFlow index_add_kernel.cu; contiguous tensors, 64-bit divisions, atomics in the dtype; launch assumed"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Refuse tensors that are not flat arrays."""
+        del device
+        for name in ("destination", "source"):
+            if not problem.operand(name).view.is_contiguous:
+                return f"the {name} is not contiguous; this design walks flat arrays"
+        return None
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch; none when there is nothing to add."""
+        del device
+        destination, index, source = problem.operands
+        shape, dim = destination.view.shape or (1,), problem.params.dim
+        accuracy = atomic_accuracy(problem)
+        total = source.view.size
+        if total == 0:
+            return Plan(self.name, (), accuracy)
+        blocks = min(-(-total // THREADS), MAX_BLOCKS)
+        launch = Launch(
+            SOURCE,
+            kernel(destination.dtype, index.dtype),
+            (blocks, 1, 1),
+            (THREADS, 1, 1),
+            (
+                Pointer("destination"),
+                Pointer("source"),
+                Pointer("index"),
+                int64(total),
+                int64(math.prod(shape[dim + 1 :])),
+                int64(index.view.size),
+                int64(shape[dim]),
+                float64(problem.params.alpha),
+            ),
+        )
+        return Plan(self.name, (launch,), accuracy, notes={"grid": blocks, "block": THREADS})
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One instance an index dtype."""
+        return tuple((SOURCE, kernel(dtype, index)) for index in ("int64", "int32"))
+
+
+def kernel(dtype: str, index: str) -> str:
+    """Return the name expression for these dtypes."""
+    return f"gpubench::index_add::oneflow<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}>"

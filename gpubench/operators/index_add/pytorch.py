@@ -1,0 +1,218 @@
+"""The host side of small_index.cu, large_index.cu and uncollapsed.cu: PyTorch's two kernels and the choice of one."""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import DeviceInfo, Json, Launch, Plan, Pointer, Problem, Value
+from gpubench.operators.index_add.accuracy import atomic_accuracy
+from gpubench.operators.index_add.slices import (
+    SMALL_INDICES,
+    Slices,
+    launch_shape,
+    slices,
+    too_many_dims,
+)
+from gpubench.operators.packing import float64, int32, int64
+
+SMALL, LARGE, UNCOLLAPSED = (f"index_add/{name}.cu" for name in ("small_index", "large_index", "uncollapsed"))
+STATIC_DIMS = (1, 2, 3, 0)
+INDEX_DTYPES = ("int64", "int32")
+LIMITS = "atomics in the dtype, in any order; 1-D with few indices is one block (known bad case)"
+
+
+class SmallIndex:
+    """Takes up to 16 indices, on tensors that 32-bit offsets reach."""
+
+    name: str = "small_index"
+    summary: str = "every thread walks the indices and strides over one slice; grid covers one slice"
+    origin: str = f"PyTorch indexFuncSmallIndex, up to {SMALL_INDICES} indices; {LIMITS}"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Refuse what the original sends to the other kernel."""
+        del device
+        return too_many_dims(problem, merge=True) or _not_small(problem)
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch; none when there is nothing to add."""
+        return _plan(self.name, problem, device, small=(SMALL, "small_index"), merge=True)
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One for each index dtype and number of dims."""
+        return _small_instances(dtype, SMALL, "small_index")
+
+
+class LargeIndex:
+    """Takes any number of indices."""
+
+    name: str = "large_index"
+    summary: str = "threads stride over the whole source, index-major or not by stride"
+    origin: str = f"PyTorch indexFuncLargeIndex; {LIMITS}"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Refuse more dims than the kernel's description holds."""
+        del device
+        return too_many_dims(problem, merge=True)
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch; none when there is nothing to add."""
+        return _plan(self.name, problem, device, large=(LARGE, "large_index"), merge=True)
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One for each index dtype and number of dims, and the 64-bit form."""
+        return _large_instances(dtype, LARGE, "large_index")
+
+
+class Uncollapsed:
+    """The two kernels without merged dims, chosen between as PyTorch does."""
+
+    name: str = "uncollapsed"
+    summary: str = "small_index and large_index with every dim kept, to measure what merging dims is worth"
+    origin: str = "the text on index_add, whose code without merging is not given: the same kernels, dims as they are"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Refuse more dims than the kernel's description holds."""
+        del device
+        return too_many_dims(problem, merge=False)
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch; none when there is nothing to add."""
+        small, large = (UNCOLLAPSED, "uncollapsed_small"), (UNCOLLAPSED, "uncollapsed_large")
+        if _not_small(problem) is None:
+            return _plan(self.name, problem, device, small=small, merge=False)
+        return _plan(self.name, problem, device, large=large, merge=False)
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """Return both kernels' instances."""
+        return (
+            *_small_instances(dtype, UNCOLLAPSED, "uncollapsed_small"),
+            *_large_instances(dtype, UNCOLLAPSED, "uncollapsed_large"),
+        )
+
+
+class AutoPytorch:
+    """PyTorch's choice: by the number of indices, and by what 32-bit offsets reach."""
+
+    name: str = "auto_pytorch"
+    summary: str = f"PyTorch's dispatch: small_index up to {SMALL_INDICES} indices, else large_index"
+    origin: str = f"PyTorch index_add_cuda_ (not deterministic); {LIMITS}"
+
+    def __init__(self) -> None:
+        """Hold what there is to choose from."""
+        self._small, self._large = SmallIndex(), LargeIndex()
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Refuse what both refuse."""
+        return self._large.refuses(problem, device)
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """Return the chosen variant's plan under this name."""
+        chosen = self._large if self._small.refuses(problem, device) else self._small
+        plan = chosen.plan(problem, device)
+        return dataclasses.replace(plan, variant=self.name, notes={"chosen": chosen.name, **plan.notes})
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """Return both variants' instances."""
+        return (*self._small.instances(dtype), *self._large.instances(dtype))
+
+
+def _not_small(problem: Problem[Any]) -> str | None:
+    """Return why the small-index kernel is not for this problem."""
+    indices = problem.operand("index").view.size
+    if indices > SMALL_INDICES:
+        return f"{indices} indices; the small-index kernel is for up to {SMALL_INDICES}"
+    if slices(problem, merge=True).wide:
+        return "a tensor reaches beyond 2^31 elements; the small-index kernel has 32-bit offsets only"
+    return None
+
+
+Kernel = tuple[str, str]
+"""Source and name."""
+
+
+def _plan(
+    variant: str,
+    problem: Problem[Any],
+    device: DeviceInfo,
+    *,
+    small: Kernel | None = None,
+    large: Kernel | None = None,
+    merge: bool,
+) -> Plan:
+    """Return the plan of the one kernel that is given."""
+    seen = slices(problem, merge)
+    accuracy = atomic_accuracy(problem)
+    if seen.work == 0:
+        return Plan(variant, (), accuracy)
+    blocks, threads = launch_shape(seen.work if small is None else seen.slice, device)
+    destination, index, _ = problem.operands
+    source, name = small or large or ("", "")
+    if small is not None:
+        expression = small_kernel(name, destination.dtype, index.dtype, seen.static_dims)
+        order: tuple[Value, ...] = ()
+    else:
+        expression = large_kernel(name, destination.dtype, index.dtype, seen.wide, seen.static_dims)
+        order = (int32(int(seen.index_major)),)
+    offset = "<Q" if seen.wide else "<I"
+    launch = Launch(
+        source,
+        expression,
+        (blocks, 1, 1),
+        (threads, 1, 1),
+        (
+            Pointer("destination"),
+            Pointer("source"),
+            Pointer("index"),
+            seen.destination.pack(seen.wide),
+            seen.source.pack(seen.wide),
+            Value(struct.pack(offset, seen.indices)),
+            Value(struct.pack(offset, seen.slice)),
+            *order,
+            int64(seen.size),
+            float64(problem.params.alpha),
+        ),
+    )
+    return Plan(variant, (launch,), accuracy, notes=_notes(seen, name, blocks, threads))
+
+
+def _notes(seen: Slices, kernel: str, blocks: int, threads: int) -> dict[str, Json]:
+    """Return what was chosen, and whether this is the case that leaves all but one block idle."""
+    return {
+        "kernel": kernel,
+        "grid": blocks,
+        "block": threads,
+        "destination_sizes": list(seen.destination.sizes),
+        "source_sizes": list(seen.source.sizes),
+        "static_dims": seen.static_dims,
+        "index_major": seen.index_major,
+        "offset_bits": 64 if seen.wide else 32,
+        "known_bad_case": blocks == 1 and seen.slice == 1,
+    }
+
+
+def small_kernel(name: str, dtype: str, index: str, dims: int) -> str:
+    """Return the name expression of a small-index instance."""
+    return f"gpubench::index_add::{name}<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}, {dims}>"
+
+
+def large_kernel(name: str, dtype: str, index: str, wide: bool, dims: int) -> str:
+    """Return the name expression of a large-index instance."""
+    offset = "unsigned long long" if wide else "unsigned int"
+    return f"gpubench::index_add::{name}<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}, {offset}, {dims}>"
+
+
+def _small_instances(dtype: str, source: str, name: str) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (source, small_kernel(name, dtype, index, dims)) for index in INDEX_DTYPES for dims in STATIC_DIMS
+    )
+
+
+def _large_instances(dtype: str, source: str, name: str) -> tuple[tuple[str, str], ...]:
+    forms = [(False, dims) for dims in STATIC_DIMS] + [(True, 0)]
+    return tuple(
+        (source, large_kernel(name, dtype, index, wide, dims)) for index in INDEX_DTYPES for wide, dims in forms
+    )

@@ -1,0 +1,132 @@
+"""How PyTorch's index_add kernels see their tensors: dims merged around the indexed one, offsets of 32 or 64 bits.
+
+Facts from PyTorch (aten/src/ATen/native/cuda/Indexing.cu and CollapseDims.h). Dims stand slowest first, strides count
+elements.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from gpubench.layout import View
+from gpubench.model import DeviceInfo, Problem, Value
+from gpubench.operators.coalesce import coalesce
+
+MAX_TENSOR_DIMS = 25
+"""Dims that `gpubench::index_add::TensorInfo` holds."""
+
+LIMIT = 2**31 - 1
+"""Elements that 32-bit offsets must stay below."""
+
+SMALL_INDICES = 16
+"""Indices up to which PyTorch takes the small-index kernel."""
+
+THREADS = 128
+BLOCKS_PER_SM = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TensorInfo:
+    """A tensor whose indexed dim stands at place `dim` with size 1; `step` is that dim's stride."""
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    dim: int
+    step: int
+
+    def pack(self, wide: bool) -> Value:
+        """Return a `TensorInfo<uint64>` (416 bytes) or `TensorInfo<uint32>` (208 bytes)."""
+        unused = MAX_TENSOR_DIMS - len(self.sizes)
+        numbers = (*self.sizes, *[1] * unused, *self.strides, *[0] * unused, self.step)
+        return Value(struct.pack("<ii51Q" if wide else "<i51I", len(self.sizes), *([0] if wide else []), *numbers))
+
+
+def tensor_info(view: View, dim: int, merge: bool) -> TensorInfo:
+    """Describe an operand; `merge` joins the dims before the indexed one among themselves, and those after it."""
+    shape, strides = (view.shape, view.strides) if view.shape else ((1,), (1,))
+    before = shape[:dim], strides[:dim]
+    after = shape[dim + 1 :], strides[dim + 1 :]
+    if merge:
+        before, after = _merged(*before), _merged(*after)
+    return TensorInfo(
+        (*before[0], 1, *after[0]), (*before[1], strides[dim], *after[1]), len(before[0]), strides[dim]
+    )
+
+
+def _merged(sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    joined, (steps,) = coalesce(sizes, strides)
+    return joined, steps
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """An index_add seen as slices. `work` counts source elements, `static_dims` those known to the compiler (0: none)."""
+
+    destination: TensorInfo
+    source: TensorInfo
+    indices: int
+    slice: int
+    size: int
+    wide: bool
+    static_dims: int
+    index_major: bool
+
+    @property
+    def work(self) -> int:
+        """Elements of the source."""
+        return self.indices * self.slice
+
+
+def slices(problem: Problem[Any], merge: bool) -> Slices:
+    """Describe the problem, with dims merged or as they are."""
+    destination, index, source = problem.operands
+    dim = problem.params.dim
+    to, of = tensor_info(destination.view, dim, merge), tensor_info(source.view, dim, merge)
+    wide = not all(reaches_32_bits(operand.view) for operand in problem.operands)
+    dims = len(to.sizes)
+    static = dims if not wide and dims <= 3 and dims == len(of.sizes) else 0
+    return Slices(
+        to,
+        of,
+        index.view.size,
+        math.prod(to.sizes),
+        destination.view.shape[dim] if destination.view.shape else 1,
+        wide,
+        static,
+        static in (0, 1) or slice_is_denser(to),
+    )
+
+
+def reaches_32_bits(view: View) -> bool:
+    """Return True when every element's number and offset stay below 2^31 - 1."""
+    if view.size == 0:
+        return True
+    last = sum((size - 1) * stride for size, stride in zip(view.shape, view.strides, strict=True))
+    return view.size < LIMIT and last < LIMIT
+
+
+def slice_is_denser(info: TensorInfo) -> bool:
+    """Return True when some dim of the slice has neighbours closer together than the indexed dim has."""
+    return any(
+        place != info.dim and size > 1 and stride < info.step
+        for place, (size, stride) in enumerate(zip(info.sizes, info.strides, strict=True))
+    )
+
+
+def launch_shape(work: int, device: DeviceInfo) -> tuple[int, int]:
+    """Return (blocks, threads a block): at most 8 blocks of 128 threads an SM."""
+    return min(-(-work // THREADS), BLOCKS_PER_SM * device.sm_count), min(work, THREADS)
+
+
+def too_many_dims(problem: Problem[Any], merge: bool) -> str | None:
+    """Return why the kernels cannot describe an operand, or None."""
+    dims = max(
+        len(tensor_info(problem.operand(name).view, problem.params.dim, merge).sizes)
+        for name in ("destination", "source")
+    )
+    if dims <= MAX_TENSOR_DIMS:
+        return None
+    return f"{dims} dims {'are left after merging' if merge else 'are there'}; {MAX_TENSOR_DIMS} are the most"

@@ -1,0 +1,132 @@
+"""CUB's device-wide algorithms, through cuda.compute of the package cuda-cccl, built for the operands' dtypes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpubench.dtypes import dtype
+from gpubench.model import Problem
+from gpubench.peers.base import DeviceOperand, Prepared, attempt, library
+
+OPERATIONS = {
+    "copy": "IDENTITY",
+    "neg": "NEGATE",
+    "add": "PLUS",
+    "sub": "MINUS",
+    "mul": "MULTIPLIES",
+    "div": "DIVIDES",
+    "maximum": "MAXIMUM",
+    "minimum": "MINIMUM",
+}
+"""Elementwise functions that cuda.compute knows by name, so that no compiler of Python functions is needed."""
+
+DTYPES = ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+
+
+class CubPeer:
+    """What CUB has an algorithm for: scans of one line, sums of everything or of the last dims, plain transforms."""
+
+    name = "cub"
+
+    def load(self) -> None:
+        """Import cuda.compute. MissingExtraError without it."""
+        self._compute = library("cuda.compute", "cuda-cccl", "cub")
+        self._cupy = library("cupy", "cupy", "cuda13")
+
+    def offers(self, problem: Problem[Any]) -> str | None:
+        """Return why CUB has nothing for the problem."""
+        if any(one.dtype not in DTYPES for one in problem.operands):
+            return "cuda.compute names no operation for bfloat16 and complex dtypes"
+        if any(not one.view.is_contiguous or one.view.size == 0 for one in problem.operands):
+            return "CUB takes operands that lie row by row and have elements"
+        params = problem.params
+        match problem.case.operator:
+            case "cumsum":
+                line = params.shape[params.dim] if params.shape else 1
+                return None if line == math.prod(params.shape) else "CUB scans one line at a time"
+            case "sum":
+                kept = len(params.shape) - len(params.dim)
+                return None if tuple(params.dim) == tuple(range(kept, len(params.shape))) else "CUB sums the last dims"
+            case "elementwise":
+                return _elementwise_refusal(problem)
+        return f"CUB has no {problem.case.operator}"
+
+    def prepare(self, problem: Problem[Any], operands: Mapping[str, DeviceOperand], stream: int | None) -> Prepared:
+        """Build the algorithm and its temporary storage."""
+        import numpy
+
+        flat = {name: self._cupy.asarray(operand).reshape(-1) for name, operand in operands.items()}
+        on_stream = _Stream(stream or 0)
+        plus = self._compute.OpKind.PLUS
+        zero = numpy.zeros(1, dtype(dtype(problem.operand("y").dtype).accumulator).numpy)
+        x, y = flat.get("x"), flat["y"]
+        match problem.case.operator:
+            case "cumsum":
+                common = {"d_in": x, "d_out": y, "op": plus, "init_value": zero}
+                run = self._with_storage(
+                    self._compute.make_inclusive_scan(**common), {**common, "num_items": y.size}, on_stream
+                )
+            case "sum":
+                run = self._sum(x, y, plus, zero, on_stream)
+            case _:
+                run = self._transform(problem, flat, on_stream)
+        attempt(self.name, run)
+        return Prepared(run, close=self._cupy.get_default_memory_pool().free_all_blocks)
+
+    def _sum(self, x: Any, y: Any, plus: Any, zero: Any, stream: _Stream) -> Callable[[], None]:
+        common = {"d_in": x, "d_out": y, "op": plus, "h_init": zero}
+        if y.size == 1:
+            return self._with_storage(
+                self._compute.make_reduce_into(**common), {**common, "num_items": x.size}, stream
+            )
+        ends = self._cupy.arange(y.size + 1, dtype="int64") * (x.size // y.size)
+        common |= {"start_offsets_in": ends[:-1], "end_offsets_in": ends[1:]}
+        segmented = self._compute.make_segmented_reduce(**common)
+        return self._with_storage(segmented, {**common, "num_segments": y.size}, stream)
+
+    def _with_storage(self, algorithm: Any, arguments: dict[str, Any], stream: _Stream) -> Callable[[], None]:
+        """Ask for the size of the temporary storage, allocate it, and return the call with everything in place."""
+        size = algorithm(temp_storage=None, stream=stream, **arguments)
+        storage = self._cupy.empty(max(int(size), 1), "uint8")
+        self._cupy.cuda.get_current_stream().synchronize()
+
+        def run() -> None:
+            algorithm(temp_storage=storage, stream=stream, **arguments)
+
+        return run
+
+    def _transform(self, problem: Problem[Any], flat: Mapping[str, Any], stream: _Stream) -> Callable[[], None]:
+        names = [one.name for one in problem.operands if one.role == "in"]
+        operation = getattr(self._compute.OpKind, OPERATIONS[problem.params.function])
+        keys = ("d_in",) if len(names) == 1 else ("d_in1", "d_in2")
+        arguments = {**dict(zip(keys, (flat[name] for name in names), strict=True)), "d_out": flat["y"]}
+        make = self._compute.make_unary_transform if len(names) == 1 else self._compute.make_binary_transform
+        transform = make(**arguments, op=operation)
+        count = flat["y"].size
+
+        def run() -> None:
+            transform(**arguments, op=operation, num_items=count, stream=stream)
+
+        return run
+
+
+def _elementwise_refusal(problem: Problem[Any]) -> str | None:
+    if problem.params.function not in OPERATIONS:
+        return f"cuda.compute names no operation for {problem.params.function}"
+    if len({one.view.size for one in problem.operands}) > 1:
+        return "CUB's transforms do not broadcast"
+    if len({one.dtype for one in problem.operands}) > 1:
+        return "CUB's named operations take operands and a result of one dtype"
+    return None
+
+
+class _Stream:
+    """A stream's handle, as cuda.compute asks for it."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self._handle

@@ -1,0 +1,116 @@
+"""CuPy, with the CUB-backed functions that it takes by itself: numpy's API on our buffers and our stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpubench.model import Problem
+from gpubench.operators.elementwise.functions import FUNCTIONS
+from gpubench.peers.base import DeviceOperand, Prepared, attempt, library
+
+UFUNCS = {
+    "neg": "negative",
+    "abs": "absolute",
+    "exp": "exp",
+    "log": "log",
+    "sqrt": "sqrt",
+    "sin": "sin",
+    "tanh": "tanh",
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "div": "true_divide",
+    "maximum": "maximum",
+    "minimum": "minimum",
+    "pow": "power",
+}
+"""Functions of ours that are one ufunc of CuPy."""
+OTHERS = ("copy", "relu", "clamp", "where")
+
+
+class CupyPeer:
+    """cumsum, sum, index_add (cupyx.scatter_add) and the elementwise functions that are a single call. No bfloat16."""
+
+    name = "cupy"
+
+    def load(self) -> None:
+        """Import CuPy. MissingExtraError without it."""
+        self._cupy = library("cupy", "cupy", "cuda13")
+
+    def offers(self, problem: Problem[Any]) -> str | None:
+        """Return why CuPy has nothing for the problem."""
+        if any(one.dtype == "bfloat16" for one in problem.operands):
+            return "CuPy has no bfloat16"
+        params = problem.params
+        if problem.case.operator == "elementwise" and params.function not in (*UFUNCS, *OTHERS):
+            return f"CuPy has no single call for {params.function} ({FUNCTIONS[params.function].arity} operands)"
+        if problem.case.operator == "index_add" and params.alpha != 1:
+            return "cupyx.scatter_add has no factor"
+        return None
+
+    def prepare(self, problem: Problem[Any], operands: Mapping[str, DeviceOperand], stream: int | None) -> Prepared:
+        """Bind the call."""
+        cupy = self._cupy
+        on_stream = cupy.cuda.Stream.null if stream is None else cupy.cuda.ExternalStream(stream)
+        given = {name: self._array(operand) for name, operand in operands.items()}
+        call = self._call(problem, given)
+
+        def run() -> None:
+            with on_stream:
+                call()
+
+        attempt(self.name, run)
+        return Prepared(run, close=cupy.get_default_memory_pool().free_all_blocks)
+
+    def _array(self, operand: DeviceOperand) -> Any:
+        cupy = self._cupy
+        interface = operand.__cuda_array_interface__
+        memory = cupy.cuda.UnownedMemory(operand.address, max(operand.view.storage, 1) * 16, operand)
+        pointer = cupy.cuda.MemoryPointer(memory, 0)
+        return cupy.ndarray(interface["shape"], interface["typestr"], pointer, strides=interface["strides"])
+
+    def _call(self, problem: Problem[Any], given: Mapping[str, Any]) -> Callable[[], Any]:
+        cupy, params = self._cupy, problem.params
+        match problem.case.operator:
+            case "cumsum":
+                x, y = given["x"], given["y"]
+                return lambda: cupy.cumsum(x, axis=params.dim if params.shape else None, dtype=y.dtype, out=_flat(y))
+            case "sum":
+                x, y = given["x"], given["y"]
+                return lambda: cupy.sum(x, axis=tuple(params.dim), dtype=y.dtype, out=y, keepdims=params.keepdim)
+            case "index_add":
+                scatter_add = library("cupyx", "cupy", "cuda13").scatter_add
+                destination = given["destination"].reshape(1) if params.shape == () else given["destination"]
+                place = (*(slice(None),) * params.dim, given["index"])
+                return lambda: scatter_add(destination, place, given["source"])
+            case _:
+                return self._elementwise(problem, given)
+
+    def _elementwise(self, problem: Problem[Any], given: Mapping[str, Any]) -> Callable[[], Any]:
+        cupy, params = self._cupy, problem.params
+        y = given["y"]
+        operands = [given[one.name] for one in problem.operands if one.role == "in"]
+
+        def store(value: Any) -> None:
+            cupy.copyto(y, value, casting="unsafe")
+
+        match params.function:
+            case "copy":
+                return lambda: store(operands[0])
+            case "where":
+                return lambda: store(cupy.where(operands[0].view(cupy.bool_), *operands[1:]))
+            case "clamp":
+                low, high = (operands[0].dtype.type(params.scalars[name]) for name in ("low", "high"))
+                return lambda: cupy.clip(operands[0], low, high, out=y)
+            case "relu":
+                return lambda: cupy.maximum(operands[0], operands[0].dtype.type(0), out=y)
+        ufunc = getattr(cupy, UFUNCS[params.function])
+        if cupy.can_cast(cupy.result_type(*operands), y.dtype, "same_kind"):
+            return lambda: ufunc(*operands, out=y)
+        return lambda: store(ufunc(*operands))
+
+
+def _flat(y: Any) -> Any:
+    """Return a scalar's array as cumsum, which gives a scalar one dim, can write into it."""
+    return y.reshape(1) if y.ndim == 0 else y

@@ -1,0 +1,121 @@
+"""What torch does for each operator, eager (`out=` forms) or as a function to compile; shared by torch and inductor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpubench.dtypes import dtype
+from gpubench.model import Problem
+from gpubench.peers.base import DeviceOperand
+
+Torch = Any
+Tensors = Mapping[str, Any]
+
+OUT_FORMS: dict[str, str] = {
+    **{name: name for name in ("neg", "abs", "exp", "log", "sqrt", "rsqrt", "sin", "tanh", "sigmoid")},
+    **{name: name for name in ("add", "sub", "mul", "div", "maximum", "minimum", "pow", "where", "addcmul", "lerp")},
+    "relu": "relu",
+    "silu": "silu",
+    "gelu": "gelu",
+    "clamp": "clamp",
+    "copy": "",
+}
+"""Each function's name in torch.ops.aten, whose `.out` overloads write into a given tensor; `copy` is `Tensor.copy_`."""
+
+
+def tensors(torch: Torch, operands: Mapping[str, DeviceOperand]) -> dict[str, Any]:
+    """Return the operands as torch tensors on the same memory. Masks of uint8 stay uint8."""
+    made = {}
+    for name, operand in operands.items():
+        tensor = torch.as_tensor(operand, device="cuda")
+        made[name] = tensor.view(torch.bfloat16) if operand.dtype == "bfloat16" else tensor
+    return made
+
+
+def refusal(problem: Problem[Any]) -> str | None:
+    """Return why torch has nothing for the problem, None when it has."""
+    if problem.case.operator == "sum" and problem.params.dim == () and problem.params.shape != ():
+        return "torch reads an empty list of dims as all dims"
+    if problem.case.operator == "elementwise" and problem.params.function not in OUT_FORMS:
+        return f"no {problem.params.function}"
+    return None
+
+
+def arguments(torch: Torch, problem: Problem[Any], given: Tensors) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return an elementwise function's operands and keywords as torch takes them."""
+    params = problem.params
+    operands = [given[one.name] for one in problem.operands if one.role == "in"]
+    if params.function == "where":
+        operands[0] = operands[0].view(torch.bool)
+    whole = all(dtype(one.dtype).kind == "integer" for one in problem.operands if one.role == "in")
+    scalars = {name: int(value) if whole else value for name, value in params.scalars.items()}
+    match params.function:
+        case "clamp":
+            return tuple(operands), {"min": scalars["low"], "max": scalars["high"]}
+        case "lerp":
+            return (*operands, scalars["weight"]), {}
+        case "gelu":
+            return tuple(operands), {"approximate": "tanh"}
+        case _:
+            return tuple(operands), scalars
+
+
+def in_place(torch: Torch, problem: Problem[Any], given: Tensors) -> Callable[[], Any]:
+    """Return the eager call that writes into the problem's own output."""
+    params = problem.params
+    match problem.case.operator:
+        case "cumsum":
+            return lambda: torch.cumsum(given["x"], params.dim, dtype=given["y"].dtype, out=given["y"])
+        case "sum":
+            dims = tuple(params.dim) or None
+            x, y = given["x"], given["y"]
+            return lambda: torch.sum(x, dims, keepdim=params.keepdim, dtype=y.dtype, out=y)
+        case "index_add":
+            destination = given["destination"].reshape(1) if params.shape == () else given["destination"]
+            alpha = params.alpha if destination.is_floating_point() or destination.is_complex() else int(params.alpha)
+            return lambda: destination.index_add_(params.dim, given["index"], given["source"], alpha=alpha)
+        case _:
+            return _elementwise(torch, problem, given)
+
+
+def _elementwise(torch: Torch, problem: Problem[Any], given: Tensors) -> Callable[[], Any]:
+    y = given["y"]
+    if problem.params.function == "copy":
+        return lambda: y.copy_(given["a"])
+    packet = getattr(torch.ops.aten, OUT_FORMS[problem.params.function])
+    operands, keywords = arguments(torch, problem, given)
+    natural = _result_dtype(torch, packet, operands, keywords)
+    if natural == y.dtype or torch.can_cast(natural, y.dtype):
+        return lambda: packet(*operands, **keywords, out=y)
+    return lambda: y.copy_(packet(*operands, **keywords))  # float to integer: torch has no form that does both
+
+
+def _result_dtype(torch: Torch, packet: Any, operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+    """Return the dtype that the function gives by itself, found on the one-element corner of the operands."""
+    small = [one[tuple(slice(0, 1) for _ in one.shape)] if hasattr(one, "shape") else one for one in operands]
+    return packet(*small, **keywords).dtype
+
+
+def function(torch: Torch, problem: Problem[Any]) -> Callable[[Tensors], Any]:
+    """Return the same work as a function of the tensors that torch can compile; index_add changes its destination."""
+    params = problem.params
+    match problem.case.operator:
+        case "cumsum":
+            kept = getattr(torch, problem.operand("y").dtype)
+            return lambda given: torch.cumsum(given["x"], params.dim, dtype=kept)
+        case "sum":
+            kept, dims = getattr(torch, problem.operand("y").dtype), tuple(params.dim) or None
+            return lambda given: torch.sum(given["x"], dims, keepdim=params.keepdim, dtype=kept)
+        case "index_add":
+            return lambda given: in_place(torch, problem, given)()
+        case _:
+            kept = getattr(torch, problem.operand("y").dtype)
+
+    def elementwise(given: Tensors) -> Any:
+        if params.function == "copy":
+            return given["a"].to(kept, copy=True)
+        operands, keywords = arguments(torch, problem, given)
+        return getattr(torch.ops.aten, OUT_FORMS[params.function])(*operands, **keywords).to(kept)
+
+    return elementwise

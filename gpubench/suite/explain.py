@@ -1,0 +1,108 @@
+"""What each variant would do for a case: its launches and the configuration that its rule chose, without running it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpubench.errors import UnsupportedError, UsageError
+from gpubench.model import Case, DeviceInfo, Json, Memset, Plan
+from gpubench.operators import OPERATORS
+from gpubench.suite.expand import load_suite
+from gpubench.suite.locate import shipped_suites
+
+ASSUMED = DeviceInfo(
+    kind="cuda",
+    name="NVIDIA H200",
+    compute_capability=(9, 0),
+    sm_count=132,
+    l2_bytes=60 << 20,
+    memory_bytes=141 << 30,
+    max_shared_bytes=227 << 10,
+)
+"""The GPU that plans are made for where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One variant's plan. `refused` is the reason where it does not take the case, `auto` whether it is the default."""
+
+    contender: str
+    auto: bool
+    refused: str | None = None
+    steps: tuple[dict[str, Json], ...] = ()
+    workspace_bytes: int = 0
+    notes: dict[str, Json] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Json]:
+        """Return it as plain JSON."""
+        return {
+            "contender": self.contender,
+            "auto": self.auto,
+            "refused": self.refused,
+            "steps": list(self.steps),
+            "workspace_bytes": self.workspace_bytes,
+            "notes": self.notes,
+        }
+
+
+def find(case_id: str, suites: Sequence[str]) -> Case:
+    """Return the case of this id in the suites, or in all shipped ones; UsageError, with near ids, when there is none."""
+    names: Iterable[str] = suites or shipped_suites()
+    seen: dict[str, Case] = {}
+    for name in names:
+        for case in load_suite(name).cases:
+            seen.setdefault(case.id, case)
+            if case.id == case_id:
+                return case
+    near = difflib.get_close_matches(case_id, seen, n=3, cutoff=0.5)
+    hint = f" The nearest: {', '.join(near)}." if near else ""
+    where = ", ".join(suites) if suites else "the shipped suites"
+    raise UsageError(f"There is no case {case_id[:200]!r} in {where}.{hint} `gpubench list SUITE` shows the ids.")
+
+
+def explain(case: Case, device: DeviceInfo, names: Sequence[str] = ()) -> list[Explanation]:
+    """Return what every variant of the case's operator plans on this device, those called `names` only when given.
+
+    UsageError for a case that its operator does not take, or when no variant has one of the names.
+    """
+    operator = OPERATORS[case.operator]
+    try:
+        problem = operator.problem(case)
+    except UnsupportedError as error:
+        raise UsageError(f"{case.id}: {error}") from None
+    auto = operator.choose(problem, device)
+    found = []
+    for variant in operator.variants:
+        contender = f"gpubench:{variant.name}"
+        if names and contender not in names and not ("gpubench:auto" in names and variant is auto):
+            continue
+        reason = variant.refuses(problem, device)
+        if reason is not None:
+            found.append(Explanation(contender, variant is auto, reason))
+            continue
+        plan = variant.plan(problem, device)
+        found.append(
+            Explanation(contender, variant is auto, None, _steps(plan), plan.workspace_bytes, dict(plan.notes))
+        )
+    if not found:
+        known = ", ".join(f"gpubench:{variant.name}" for variant in operator.variants)
+        raise UsageError(f"{case.operator} has none of {', '.join(names)}; it has {known}.")
+    return found
+
+
+def _steps(plan: Plan) -> tuple[dict[str, Json], ...]:
+    return tuple(_step(step) for step in plan.steps)
+
+
+def _step(step: Any) -> dict[str, Json]:
+    if isinstance(step, Memset):
+        return {"memset_bytes": step.size, "value": step.value}
+    return {
+        "kernel": step.kernel,
+        "grid": list(step.grid),
+        "block": list(step.block),
+        "dynamic_shared_bytes": step.shared_bytes,
+    }

@@ -1,0 +1,154 @@
+"""A result as one HTML page that needs nothing else: no network, no other file, no script but its own.
+
+The page's policy names its one script and its one style sheet by their hashes, so that nothing else can run or load,
+whatever a hostile result holds; and every value is escaped all the same.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from gpubench.comparison import Comparison
+from gpubench.model import ResultSet
+from gpubench.views import comparison as comparison_view
+from gpubench.views import report_data as data
+from gpubench.views import text
+from gpubench.views.charts.data import Point, is_simulated, points
+from gpubench.views.charts.files import Kind, Wish, charts, comparison_charts
+from gpubench.views.charts.sheets import Chart
+from gpubench.views.report_svg import inline_charts
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+SHEETS = 3
+"""Sheets of one kind of chart in a report; its table has every case."""
+COMPARED_ROWS = 2000
+
+_KINDS: tuple[Kind, ...] = ("bandwidth", "ceiling", "speedup", "ladder")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A chart in the page: `svg` is markup of our own making, `caption` is not."""
+
+    svg: Any
+    caption: str
+
+
+def report_html(result: ResultSet, comparison: Comparison | None = None) -> str:
+    """Return the page. With a comparison (of this result with an earlier one) it begins with what changed."""
+    found = points(result)
+    cases: dict[str, list[Point]] = {}
+    for point in found:
+        cases.setdefault(point.row.case, []).append(point)
+    anchors = {case: f"case-{number}" for number, case in enumerate(cases, 1)}
+    drawn, notes = _charts(result)
+    wrong = data.problems(found, anchors)
+    suite = data.shown(result.suite.get("name") or "suite")
+    css, script = _text("report.css"), _text("report.js")
+    return _environment().get_template("report.html.j2").render(
+        title=f"gpubench: {suite} on {dict(data.overview(result, found))['device']}",
+        subtitle=f"measured {data.shown(result.created)} by gpubench {data.shown(result.gpubench)}",
+        policy=_policy(css, script),
+        style=_own(css),
+        script=_own(script),
+        simulated=is_simulated(found),
+        overview=data.overview(result, found),
+        means=data.means(found),
+        worst=data.worst(found, anchors),
+        problems=wrong[: data.PROBLEMS],
+        problems_more=max(len(wrong) - data.PROBLEMS, 0),
+        command=text.printable(shlex.join(result.command)),
+        comparison=_comparison(comparison) if comparison else None,
+        charts=_pictures(drawn, "c"),
+        chart_notes=notes,
+        filters=data.filters(found),
+        columns=data.columns(),
+        rows=[data.table_row(point, anchors[point.row.case]) for point in found],
+        cases=[data.case_details(case, mine, anchors[case]) for case, mine in cases.items()],
+        environment=list(data.flat({**result.environment, "suite": result.suite})),
+        version=data.shown(result.gpubench),
+    )
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("gpubench.views"), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
+    )
+
+
+def _text(name: str) -> str:
+    return resources.files("gpubench.views").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _own(markup: str) -> Any:
+    """Mark text of the project's own as markup, which the template leaves as it is."""
+    from markupsafe import Markup
+
+    return Markup(markup)  # our own files and charts, with what is foreign in them escaped
+
+
+def _policy(css: str, script: str) -> str:
+    def digest(content: str) -> str:
+        return base64.b64encode(hashlib.sha256(content.encode("utf-8")).digest()).decode("ascii")
+
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest(css)}'; script-src 'sha256-{digest(script)}'; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+    )
+
+
+# --- Charts and comparison -------------------------------------------------------------------------------------------
+
+
+def _charts(result: ResultSet) -> tuple[list[Chart], list[str]]:
+    """Return the charts of the page, and a note for each kind that has more sheets than the page shows."""
+    drawn: list[Chart] = []
+    notes = []
+    for kind in _KINDS:
+        made = charts(result, Wish(kind))
+        limit = SHEETS if kind in ("ceiling", "speedup") else len(made)
+        drawn += made[:limit]
+        if len(made) > limit:
+            notes.append(
+                f"The chart of {kind} has {len(made)} sheets, of which {limit} stand here; `gpubench plot` draws all."
+            )
+    return drawn, notes
+
+
+def _pictures(drawn: Sequence[Chart], prefix: str) -> list[Picture]:
+    svgs = inline_charts(drawn, prefix)
+    return [Picture(_own(svg), text.printable(chart.alt)) for svg, chart in zip(svgs, drawn, strict=True)]
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    rows = comparison_view.ordered(comparison.rows, "ratio")
+    cut = f"; the first {COMPARED_ROWS} of {len(rows)}" if len(rows) > COMPARED_ROWS else ""
+    return {
+        "heading": comparison_view.heading(comparison),
+        "totals": comparison_view.totals(comparison),
+        "charts": _pictures(comparison_charts(comparison)[:SHEETS], "v"),
+        "caption": f"Ratios of new over old, the one that slowed down most first{cut}",
+        "rows": [
+            {
+                "case": data.shown(row.case),
+                "contender": data.shown(row.contender),
+                "old": text.quantity(row.old_us, "us"),
+                "new": text.quantity(row.new_us, "us"),
+                "ratio": text.MISSING if row.estimate is None else text.significant(row.estimate.ratio),
+                "interval": comparison_view.interval(row),
+                "verdict": row.verdict,
+                "why": comparison_view.reason(row),
+            }
+            for row in rows[:COMPARED_ROWS]
+        ],
+    }

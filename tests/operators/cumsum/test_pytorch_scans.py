@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpubench.model import Memset
+from gpubench.operators import OPERATORS
+from gpubench.operators.cumsum.pytorch.lookback import Lookback1D
+from tests.operators.cases import make_case
+from tests.operators.on_host import host, output, variant, verdict
+
+SCHEDULES = ("forward", "reverse", "random:5")
+
+
+def problem_of(dtype: str = "float32", distribution: str = "normal", **params: Any) -> Any:
+    """Return a cumsum problem."""
+    return OPERATORS["cumsum"].problem(make_case("cumsum", dtype, distribution, **params))
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(("dtype", "tiles"), [("float32", 70), ("int64", 40), ("float16", 35), ("complex128", 100)])
+def test_look_back_passes_several_windows(dtype: str, tiles: int, schedule: str) -> None:
+    """More than 32 tiles, in each form of the tile states, whatever order blocks run in."""
+    threads, items = {"float32": (128, 24), "int64": (224, 24), "float16": (128, 30), "complex128": (128, 3)}[dtype]
+    problem = problem_of(dtype, shape=[tiles * threads * items - 7])
+    plan = variant("cumsum", "lookback_1d").plan(problem, host().info)
+    found = verdict(problem, plan, schedule)
+    assert found.ok, found.first_mismatch
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bfloat16", "complex64", "complex128"])
+@pytest.mark.parametrize("chunk", [5000, 2999])
+def test_chunks_carry_the_total(chunk: int, dtype: str) -> None:
+    """An array cut into chunks, aligned or not, has the same sums as in one piece; exact for integers."""
+    problem = problem_of(dtype, shape=[12000])
+    plan = Lookback1D(chunk).plan(problem, host().info)
+    assert len([step for step in plan.steps if isinstance(step, Memset)]) == -(-12000 // chunk)
+    found = verdict(problem, plan, "random:2")
+    assert found.ok, found.first_mismatch
+    if dtype == "int8":
+        whole = Lookback1D().plan(problem, host().info)
+        assert (output(problem, plan) == output(problem, whole)).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "complex64"])
+def test_the_deterministic_form_gives_the_same_bits(dtype: str) -> None:
+    """Under every schedule the output is bitwise the same, and right."""
+    problem = problem_of(dtype, shape=[100003])
+    plan = variant("cumsum", "lookback_1d_deterministic").plan(problem, host().info)
+    found = verdict(problem, plan)
+    assert found.ok, found.first_mismatch
+    first, *others = (output(problem, plan, schedule).view(np.uint8) for schedule in SCHEDULES)
+    assert all(np.array_equal(first, other) for other in others)
+
+
+def test_blocks_walk_runs_of_tiles() -> None:
+    """With fewer SMs than tiles each block carries its total from tile to tile."""
+    problem = problem_of(shape=[150001])
+    few = dataclasses.replace(host().info, sm_count=3)
+    plan = variant("cumsum", "lookback_1d_deterministic").plan(problem, few)
+    assert plan.launches[0].grid == (3, 1, 1)
+    found = verdict(problem, plan)
+    assert found.ok, found.first_mismatch
+
+
+@pytest.mark.parametrize("name", ["sklansky_rows", "sklansky_rows_unsigned"])
+@pytest.mark.parametrize("dtype", ["float32", "int16", "float16"])
+def test_both_index_widths_give_the_same_rows(dtype: str, name: str) -> None:
+    """The 64-bit form, which only huge tensors take by themselves, agrees with the 32-bit form and the reference."""
+    problem = problem_of(dtype, shape=[70, 333], dim=1)
+    plan = variant("cumsum", name).plan(problem, host().info)
+    *before, short = plan.steps
+    x, y, rows, length, log_threads = short.arguments
+    wide = tuple(dataclasses.replace(one, data=one.data + bytes(4)) for one in (rows, length))
+    long = dataclasses.replace(
+        short,
+        kernel=short.kernel.replace("unsigned int", "unsigned long long"),
+        arguments=(x, y, *wide, log_threads),
+    )
+    assert long.kernel != short.kernel
+    wide_plan = dataclasses.replace(plan, steps=(*before, long))
+    assert verdict(problem, wide_plan).ok
+    assert (output(problem, wide_plan) == output(problem, plan)).all()
+
+
+def test_a_wrapped_rule_is_slow_but_right() -> None:
+    """Where the rules differ both are right: 1100 rows of two values wrap."""
+    problem = problem_of(shape=[1100, 1, 2], dim=2)
+    for name in ("sklansky_rows", "sklansky_rows_unsigned"):
+        plan = variant("cumsum", name).plan(problem, host().info)
+        assert plan.notes["threads_x"] == (512 if name.endswith("unsigned") else 16)
+        assert verdict(problem, plan).ok
+
+
+def test_the_texts_small_examples() -> None:
+    """Eight ones in one dim, six numbers, and 8 rows of 32: sums counted by hand."""
+    for shape, dim, dtype in (([8], 0, "float32"), ([6], 0, "int64"), ([8, 32], 1, "float32")):
+        problem = problem_of(dtype, "integers", shape=shape, dim=dim)
+        inputs = OPERATORS["cumsum"].inputs(problem)["x"].reshape(shape)
+        plan = variant("cumsum", "auto_pytorch").plan(problem, host().info)
+        assert (output(problem, plan) == np.cumsum(inputs, axis=dim)).all()

@@ -1,0 +1,157 @@
+"""PyTorch's and OneFlow's index_add: which kernel, which launch, which dims; the known bad case stays visible."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpubench.layout import Layout, view
+from gpubench.model import Plan
+from gpubench.operators import OPERATORS
+from gpubench.operators.index_add import slices
+from gpubench.operators.index_add.slices import tensor_info
+from tests.host.answers import answer, variant_of
+from tests.operators.cases import DEVICE, layouts, make_case
+
+
+def problem_of(**params: Any) -> Any:
+    """Return the problem of a float32 case."""
+    return OPERATORS["index_add"].problem(make_case("index_add", "float32", **params))
+
+
+def plan_of(variant: str, **params: Any) -> Plan:
+    """Return a variant's plan."""
+    problem, one = problem_of(**params), variant_of("index_add", variant)
+    assert one.refuses(problem, DEVICE) is None
+    return one.plan(problem, DEVICE)
+
+
+def launch_of(variant: str, **params: Any) -> tuple[int, int]:
+    """Return blocks and threads a block."""
+    (launch,) = plan_of(variant, **params).launches
+    return launch.grid[0], launch.block[0]
+
+
+def test_one_dim_with_few_indices_is_one_thread() -> None:
+    """The known bad case of the original stays: one block, one thread; and the record names it."""
+    assert launch_of("small_index", shape=[33554432], indices=15) == (1, 1)
+    assert launch_of("auto_pytorch", shape=[33554432], indices=15) == (1, 1)
+    assert plan_of("auto_pytorch", shape=[33554432], indices=15).notes["known_bad_case"] is True
+    assert launch_of("large_index", shape=[33554432], indices=15) == (1, 15)
+    assert plan_of("auto_pytorch", shape=[32, 1024, 1024], indices=15).notes["known_bad_case"] is False
+
+
+def test_the_small_kernels_grid_covers_a_slice_the_large_ones_the_source() -> None:
+    """At most 8 blocks of 128 threads an SM, no more threads than work."""
+    assert launch_of("small_index", shape=[32768, 1024], indices=15) == (8, 128)
+    assert launch_of("large_index", shape=[32768, 1024], indices=15) == (120, 128)
+    assert launch_of("large_index", shape=[32768, 1024], indices=1024) == (8 * 132, 128)
+    assert launch_of("small_index", shape=[32, 1024, 1024], indices=15) == (8 * 132, 128)
+    assert launch_of("small_index", shape=[32, 100], indices=3) == (1, 100)
+
+
+def test_the_dispatch_goes_by_the_number_of_indices() -> None:
+    """Up to 16 indices the small kernel, from 17 on the large one."""
+    assert plan_of("auto_pytorch", shape=[50, 8], indices=16).notes["chosen"] == "small_index"
+    assert plan_of("auto_pytorch", shape=[50, 8], indices=17).notes["chosen"] == "large_index"
+    reason = variant_of("index_add", "small_index").refuses(problem_of(shape=[50, 8], indices=17), DEVICE)
+    assert reason is not None
+    assert "17 indices" in reason
+
+
+def test_beyond_32_bits_only_the_large_kernel_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tensor of 2^31 elements or more has 64-bit offsets, no fixed number of dims, and goes index by index."""
+    params: dict[str, Any] = {"shape": [1 << 22, 1024], "dim": 1, "indices": 3}
+    plan = plan_of("auto_pytorch", **params)
+    assert plan.notes["chosen"] == "large_index"
+    assert (plan.notes["offset_bits"], plan.notes["static_dims"], plan.notes["index_major"]) == (64, 0, True)
+    assert "unsigned long long, 0>" in plan.launches[0].kernel
+    assert variant_of("index_add", "small_index").refuses(problem_of(**params), DEVICE) is not None
+    monkeypatch.setattr(slices, "LIMIT", 2000)
+    assert plan_of("auto_pytorch", shape=[50, 8], indices=3).notes["offset_bits"] == 32
+
+
+def test_dims_are_merged_around_the_indexed_one() -> None:
+    """Contiguous dims before it become one, those after it become one: at most three are left; `uncollapsed` keeps all."""
+    for dim, sizes in ((0, [1, 840]), (1, [2, 1, 280]), (2, [6, 1, 56]), (4, [240, 1])):
+        assert plan_of("large_index", shape=[2, 3, 5, 8, 7], dim=dim, indices=40).notes["destination_sizes"] == sizes
+    uncollapsed = plan_of("uncollapsed", shape=[2, 3, 5, 8, 7], dim=2, indices=40)
+    assert uncollapsed.notes["destination_sizes"] == [2, 3, 1, 8, 7]
+    assert uncollapsed.notes["static_dims"] == 0
+    assert plan_of("uncollapsed", shape=[32, 1024, 1024], indices=15).notes["static_dims"] == 3
+
+
+def test_neighbouring_threads_follow_the_denser_dim() -> None:
+    """Index-major where a slice is denser in memory than the indexed dim, else not."""
+    assert plan_of("large_index", shape=[50, 8], dim=0, indices=40).notes["index_major"] is True
+    assert plan_of("large_index", shape=[50, 8], dim=1, indices=40).notes["index_major"] is False
+    transposed = {"permute": (1, 0)}
+    assert plan_of("large_index", shape=[50, 8], dim=0, indices=40, layout=transposed).notes["index_major"] is False
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_merging_keeps_every_offset(data: st.DataObject) -> None:
+    """With or without merging, the row-major number of a slice's element means the same place."""
+    shape = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=5).map(tuple))
+    dim = data.draw(st.integers(0, len(shape) - 1))
+    seen = view(shape, data.draw(layouts(shape, expand=False)))
+    offsets = []
+    for merge in (True, False):
+        info = tensor_info(seen, dim, merge)
+        assert info.sizes[info.dim] == 1
+        assert info.step == seen.strides[dim]
+        offsets.append(
+            [sum(i * s for i, s in zip(at, info.strides, strict=True)) for at in np.ndindex(*info.sizes)]
+        )
+    assert offsets[0] == offsets[1]
+
+
+def test_descriptions_have_the_layout_of_c() -> None:
+    """208 bytes with 32-bit offsets, 416 with 64-bit ones: dims, sizes, strides, step."""
+    info = tensor_info(view((4, 5, 6), Layout()), 1, merge=True)
+    narrow, wide = info.pack(wide=False).data, info.pack(wide=True).data
+    assert (len(narrow), len(wide)) == (208, 416)
+    assert struct.unpack_from("<i3I", narrow) == (3, 4, 1, 6)
+    assert struct.unpack_from("<ii3Q", wide) == (3, 0, 4, 1, 6)
+    assert struct.unpack_from("<I", narrow, 204) == struct.unpack_from("<Q", wide, 408) == (6,)
+
+
+def test_oneflow_takes_flat_arrays_only() -> None:
+    """Strided tensors are refused with the reason; an offset is none."""
+    one = variant_of("index_add", "oneflow")
+    strided = problem_of(shape=[9, 8], indices=3, layout={"step": 2})
+    reason = one.refuses(strided, DEVICE)
+    assert reason is not None
+    assert "destination is not contiguous" in reason
+    assert one.refuses(problem_of(shape=[9, 8], indices=3, source_layout={"offset": 3}), DEVICE) is None
+    assert launch_of("oneflow", shape=[1 << 20, 128], indices=1 << 20) == (8192, 512)
+
+
+@pytest.mark.parametrize("variant", ["large_index", "uncollapsed", "auto_pytorch"])
+@pytest.mark.parametrize("dtype", ["int16", "bfloat16", "complex64"])
+def test_64_bit_offsets_are_right(variant: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The form for huge tensors gives right answers (made to be chosen for a small one)."""
+    monkeypatch.setattr(slices, "LIMIT", 100)
+    case = make_case("index_add", dtype, shape=[7, 33, 5], dim=1, indices=40, layout={"permute": (2, 0, 1)})
+    plan, _, verdict = answer(case, variant, "random:1")
+    assert plan.notes["offset_bits"] == 64
+    assert verdict.ok, verdict.first_mismatch
+
+
+@pytest.mark.parametrize("shape", [[40], [40, 9], [3, 40, 5], [2, 3, 40, 5, 2]])
+@pytest.mark.parametrize("dim_order", ["as it is", "reversed"])
+@pytest.mark.parametrize("indices", [11, 70])
+def test_every_number_of_dims_is_right(shape: list[int], dim_order: str, indices: int) -> None:
+    """One, two, three and more dims, dense and transposed, for few and many indices."""
+    dim = shape.index(40)
+    layout = {"permute": tuple(reversed(range(len(shape))))} if dim_order == "reversed" else {}
+    case = make_case("index_add", "float32", shape=shape, dim=dim, indices=indices, layout=layout, alpha=-0.5)
+    for variant in ("auto_pytorch", "uncollapsed", "large_index"):
+        _, _, verdict = answer(case, variant, "random:2")
+        assert verdict.ok, (variant, verdict.first_mismatch)

@@ -1,0 +1,44 @@
+"""One plan run on the host device: its output, and whether the check takes it."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from gpubench.devices.host import HostDevice, parse_options, parse_schedule
+from gpubench.engine.buffers import Operands, Pristine
+from gpubench.measure.check import check
+from gpubench.model import Check, Plan, Problem
+from gpubench.operators import OPERATORS
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@functools.cache
+def host() -> HostDevice:
+    """Return the device; every access of a kernel is examined."""
+    return HostDevice(parse_options("build=checked,workers=1"))
+
+
+def variant(operator: str, name: str) -> Any:
+    """Return the variant called so."""
+    return next(one for one in OPERATORS[operator].variants if one.name == name)
+
+
+def output(problem: Problem[Any], plan: Plan, schedule: str = "forward") -> Array:
+    """Run the plan on the problem's own inputs and return what it wrote. DeviceError for a rule that a kernel broke."""
+    device = host()
+    device.options = type(device.options)(parse_schedule(schedule), "checked", 1)
+    inputs = OPERATORS[problem.case.operator].inputs(problem)
+    operands = Operands(device, problem, Pristine(device, problem, inputs, keep_inputs=True), plan.workspace_bytes)
+    device.bind(plan, operands.addresses, operands.workspace).run()
+    return operands.output()
+
+
+def verdict(problem: Problem[Any], plan: Plan, schedule: str = "forward") -> Check:
+    """Run the plan and hold its output against the operator's reference."""
+    operator = OPERATORS[problem.case.operator]
+    reference = operator.reference(problem, operator.inputs(problem))
+    return check(problem, reference, plan.accuracy, output(problem, plan, schedule))
