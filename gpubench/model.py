@@ -316,9 +316,22 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class CeilingPoint:
+    """The fastest cold times at one size: `bytes` moved altogether, half of them written by the copy."""
+
+    bytes: int
+    copy_us: float
+    read_us: float
+    write_us: float
+
+
+@dataclass(frozen=True, slots=True)
 class Ceiling:
-    """The rates that the device reached in this run, GB/s (10^9 bytes, read and written together for a copy), and the
-    time of an empty launch and of an event pair around nothing. None: not measured on this device.
+    """The rates that the device reached in this run, GB/s (10^9 bytes, read and written together for a copy), on large
+    operands; and the time of an empty launch and of an event pair around nothing. None: not measured on this device.
+
+    `launch_overhead_us`: what events add to the duration of one kernel (measure.correction). `sweep`: the times over
+    sizes; empty where none were taken.
     """
 
     copy_GBps: float | None = None
@@ -326,6 +339,8 @@ class Ceiling:
     write_GBps: float | None = None
     launch_us: float | None = None
     event_overhead_us: float | None = None
+    launch_overhead_us: float | None = None
+    sweep: tuple[CeilingPoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

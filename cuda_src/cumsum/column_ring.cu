@@ -34,15 +34,24 @@ struct ColumnRing {
     }
 };
 
-// Bring a tile into its stage, by one warp.
-template <class T>
-GPUBENCH_DEVICE void fill(const ColumnRing<T>& ring, int stage, long long row, int most) {
-    const int rows = ring.rows_at(row, most);
+// Bring a tile into its stage. All warps call and arrive; where the rows are apart, each of them brings some.
+template <class S, class T>
+GPUBENCH_DEVICE void fill(const ColumnRing<T>& ring, int stage, long long row) {
+    const int rows = ring.rows_at(row, S::tile);
+    const int warp = thread_index_x() / warp_size;
     char* const target = ring.stages + stage * ring.stage_bytes;
     const T* const start = ring.source + row * ring.step;
     if (!ring.contiguous) {
+        constexpr int part = S::tile / S::warps;
+        const int left = rows - warp * part;
+        const int mine = left < 0 ? 0 : left < part ? left : part;
         const uint32 row_bytes = static_cast<uint32>(ring.columns) * static_cast<uint32>(sizeof(T));
-        warp_copy_rows(target, start, rows, row_bytes, ring.step * static_cast<long long>(sizeof(T)), ring.full + stage);
+        warp_copy_rows(target + warp * part * row_bytes, start + warp * part * ring.step, mine, row_bytes,
+                       ring.step * static_cast<long long>(sizeof(T)), ring.full + stage);
+        return;
+    }
+    if (warp > 0) {
+        if (lane_index() == 0) phase_arrive(ring.full + stage);
         return;
     }
     const T* const stop = start + static_cast<long long>(rows) * ring.columns;
@@ -93,20 +102,17 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
     const bool mine = column < columns;
     Out* const target = y + outer * shape.length * shape.inner + first_column + column;
     const auto first_row = [&](int tile) { return static_cast<long long>(tile) * S::tile; };
-    const bool filler = thread_index_x() < warp_size;
     if (thread_index_x() == 0) {
-        for (int stage = 0; stage < Stages; ++stage) phase_init(full + stage, 1);
+        for (int stage = 0; stage < Stages; ++stage) phase_init(full + stage, Warps);
         phase_init_done();
         if constexpr (Linked) shared_launch[0] = static_cast<uint32>(fetch_add(launches, uint64{1}) / static_cast<uint64>(grid_size_x())) + 1;
     }
     block_barrier();
     uint32 launch = 0;
     if constexpr (Linked) launch = shared_launch[0];
-    if (filler) {
-        for (int stage = 0; stage < Stages; ++stage) {
-            const int tile = member + stage * shape.share;
-            if (tile < shape.tiles) fill(ring, stage, first_row(tile), S::tile);
-        }
+    for (int stage = 0; stage < Stages; ++stage) {
+        const int tile = member + stage * shape.share;
+        if (tile < shape.tiles) fill<S>(ring, stage, first_row(tile));
     }
     Vector<A, Items> before, total, next_before, next_total, running{};
     const auto look_at = [&](int tile, int turn) {  // the sums of a tile, as soon as it has landed
@@ -140,7 +146,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
         add_vector<Items>(running, total);
         block_barrier();  // the stage has been read
         const int later = tile + Stages * shape.share;
-        if (filler && later < shape.tiles) fill(ring, turn % Stages, first_row(later), S::tile);
+        if (later < shape.tiles) fill<S>(ring, turn % Stages, first_row(later));
     }
 }
 

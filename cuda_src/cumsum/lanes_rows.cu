@@ -1,7 +1,7 @@
 // cumsum, variant `lanes_rows`: many short contiguous rows, a few lanes of a warp a row.
 //
 // Data: each lane holds one 16-byte vector of the row, loaded and stored in one access; `Lanes` neighbours (a power of
-// two) hold a row. Sums run through the vector in registers, then over the lanes by shuffles (Hillis and Steele 1986);
+// two) hold a row, or a whole warp with two vectors a lane. Sums run through the vector in registers, then over the lanes by shuffles (Hillis and Steele 1986);
 // no shared memory, no barrier, no word between rows. One vector a thread and 64 warps an SM keep enough in flight.
 // Against `naive`: neighbouring lanes touch neighbouring memory. On one H200, float32, 1048576 x 128: 5040 us by one
 // thread a row (CuPy), 252 us here, 1.01 of a device copy; more vectors a thread and cache hints measured slower (258).
@@ -13,8 +13,8 @@ namespace gpubench::cumsum {
 
 constexpr int lanes_rows_threads = 256;
 
-// x: row r starts at r * x_pitch, its elements x_step apart. y is contiguous.
-template <class T, class Out, int Lanes>
+// x: row r starts at r * x_pitch, its elements x_step apart. y is contiguous. A lane holds `Vectors` vectors, Lanes apart.
+template <class T, class Out, int Lanes, int Vectors>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads)
     lanes_rows(const T* x, Out* y, long long rows, int length, long long x_pitch, long long x_step) {
     using A = accumulator_t<Out>;
@@ -23,18 +23,24 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads)
     const int lane = thread_index_x() % Lanes;
     const bool here = row < rows;
     const int shift = here ? empty_slots<V>(y, row * length) : 0;
-    const int first = lane * V - shift;  // of this lane's vector, in the row
-    const Span span{first, 0, -first, here ? length - first : 0};
+    const int first = lane * V - shift;  // of this lane's first vector, in the row
+    const Span span{first, Lanes * V, first < 0 ? shift : 0, here ? length - first : 0};
     const T* const source = x + row * x_pitch;
-    Vector<T, V> raw[1];
-    load_span<V, 1>(raw, source, span, x_step == 1 && is_aligned(source + first, V * sizeof(T)), x_step);
-    Vector<A, V> items = convert_items<V, A>(raw[0]);
-    scan_items<V>(items);
-    if constexpr (Lanes > 1) {
-        const A before = shuffle_up(full_mask, scan_lanes(items[V - 1], Lanes), 1, Lanes);
-        if (opaque(lane) > 0) add_to_items<V>(items, before);
+    Vector<T, V> raw[Vectors];
+    load_span<V, Vectors>(raw, source, span, x_step == 1 && is_aligned(source + first, V * sizeof(T)), x_step);
+    A run{};
+    GPUBENCH_UNROLL
+    for (int k = 0; k < Vectors; ++k) {
+        Vector<A, V> items = convert_items<V, A>(raw[k]);
+        scan_items<V>(items);
+        if constexpr (Vectors > 1) {  // then a row has the whole warp
+            add_to_items<V>(items, before_lane(scan_lanes(items[V - 1]), run));
+        } else if constexpr (Lanes > 1) {
+            const A before = shuffle_up(full_mask, scan_lanes(items[V - 1], Lanes), 1, Lanes);
+            if (opaque(lane) > 0) add_to_items<V>(items, before);
+        }
+        store_items<V>(y + row * length, span, k, items);
     }
-    store_items<V>(y + row * length, span, 0, items);
 }
 
 }  // namespace gpubench::cumsum

@@ -97,6 +97,8 @@ def _summary(record: Record) -> Mapping[str, Json] | None:
     if record.timing is None:
         return record.summary
     before = record.summary or {}
-    fraction, rate = before.get("fraction_of_ceiling"), before.get("GBps")
+    fraction, rate = before.get("fraction_of_copy") or before.get("fraction_of_ceiling"), before.get("GBps")
     ceiling = Ceiling(copy_GBps=rate / fraction) if rate and fraction else Ceiling()
-    return summarise(record.timing, record.bytes or 0, ceiling, record.simulated)
+    summary = summarise(record.timing, (record.bytes or 0, 0), ceiling, record.simulated)
+    least, median = before.get("ceiling_us"), summary["median_us"]
+    return summary | {"ceiling_us": least, "fraction_of_ceiling": least / median} if least and median else summary

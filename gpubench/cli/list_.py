@@ -29,9 +29,7 @@ Row = tuple[str, ...]
 )
 @filter_options
 @json_flag
-def command(
-    suites: tuple[str, ...], variants: bool, explained: str | None, filters: Filters, as_json: bool
-) -> None:
+def command(suites: tuple[str, ...], variants: bool, explained: str | None, filters: Filters, as_json: bool) -> None:
     """Show the cases of suites: bytes moved, device memory needed, contenders.
 
     SUITE is a file, or the name of a suite that comes with gpubench, such as smoke. "Bytes" is the fewest that any

@@ -23,7 +23,7 @@ from gpubench.cli.options import (
     split_commas,
     suites_argument,
 )
-from gpubench.errors import ExitCode, UsageError
+from gpubench.errors import ExitCode, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from gpubench.engine.events import Event
@@ -91,6 +91,11 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option("--timeout", type=POSITIVE, metavar="S", help="Seconds after which a case is killed.")
 @click.option(
     "--method", type=click.Choice(("cold", "hot", "graph")), help="With cold caches (as suites do), hot, or a graph."
+)
+@click.option(
+    "--clock",
+    type=click.Choice(("events", "cupti", "both")),
+    help="CUDA events (as suites do), the kernels' own times by CUPTI, or events with some samples by CUPTI beside them.",
 )
 @click.option(
     "-o",
@@ -171,6 +176,7 @@ def _cases(suite: Suite, filters: Filters, given: dict[str, Any]) -> tuple[Case,
     from gpubench.suite.filters import select
 
     _require_peers(given["peers"])
+    _require_cupti(given["clock"])
     changes = {
         "rounds": given["rounds"],
         "min_samples": given["min_samples"],
@@ -178,6 +184,7 @@ def _cases(suite: Suite, filters: Filters, given: dict[str, Any]) -> tuple[Case,
         "time_limit_s": given["time_limit"],
         "timeout_s": given["timeout"],
         "method": given["method"],
+        "clock": given["clock"],
     }
     wanted = {name: value for name, value in changes.items() if value is not None}
     cases = []
@@ -198,10 +205,19 @@ def _cases(suite: Suite, filters: Filters, given: dict[str, Any]) -> tuple[Case,
 def _require_peers(names: Sequence[str]) -> None:
     from gpubench.peers import PEERS
 
+    known_names = ("numpy", *PEERS)
     for name in names:
-        if name not in PEERS:
-            known = ", ".join(PEERS) or "none in this version"
+        if name not in known_names:
+            known = ", ".join(known_names)
             raise UsageError(f"--peer: there is no peer {name!r}; there are: {known}.")
+
+
+def _require_cupti(clock: str | None) -> None:
+    """Say before anything is measured that CUPTI is missing. MissingExtraError."""
+    from importlib.util import find_spec
+
+    if clock in ("cupti", "both") and find_spec("cupti") is None:
+        raise MissingExtraError("cupti-python", "cupti")
 
 
 def _show(finished: Finished, quiet: bool, json_file: Path | None) -> None:

@@ -6,14 +6,22 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from gpubench.model import Accuracy, Ceiling, Launch, Plan, Pointer, Value
+from gpubench.model import Accuracy, Ceiling, CeilingPoint, Launch, Plan, Pointer, Value
 
 if TYPE_CHECKING:
     from gpubench.devices.base import Buffer, Device
 
 SOURCE = "harness/ceiling.cu"
-LARGE = 2**30
-"""Bytes of the operands at which the one ceiling of a run is measured: many times any L2 cache."""
+SIZES = tuple(2**power for power in range(16, 32))
+"""Bytes moved: 64 KiB, where a launch takes most of the time, to 2 GiB, many times any L2 cache."""
+LARGE_COPY, LARGE = 2**31, 2**30
+"""Bytes moved at which the run's one rate of copying, and those of reading and writing, are taken."""
+
+ONE_ELEMENT_US = {(9, 0): 0.93}
+"""The duration of the kernel `one_element` (one thread: a load and a store) by CUPTI, by compute capability; measured
+on an NVIDIA H200, cold, at 1980 MHz. `gpubench agreement` measures it anew."""
+ASSUMED_ONE_ELEMENT_US = 1.0
+"""For GPUs on which nobody measured it."""
 
 VECTOR_BYTES = 16
 THREADS = 256
@@ -31,39 +39,74 @@ def nothing() -> None:
     """Enqueue nothing: the restore of work that changes none of its inputs."""
 
 
-def measure_ceiling(device: Device, sizes: Sequence[int] = (LARGE,)) -> dict[int, Ceiling]:
-    """Return the ceilings at each operand size in bytes (a copy of size s moves 2 s), all timed cold.
+def measure_ceiling(device: Device, sizes: Sequence[int] = SIZES) -> Ceiling:
+    """Return the ceiling: the fastest cold copy, read and write at each number of bytes moved.
 
-    Sizes are rounded down to whole vectors of 16 bytes (at least one) and to what memory allows: a quarter of what is
-    free. The key is the size asked for. `launch_us` (the time of a one-element kernel) and `event_overhead_us`
-    (of an event pair around nothing) are the same at every size.
+    Sizes are rounded down to what 16-byte vectors can copy; those that memory does not allow (an operand of more than a
+    quarter of what is free) are left out, unless it is the only one, which is then smaller. The rates are those at
+    `LARGE_COPY` and `LARGE` bytes, or the largest size below.
     """
     element = device.allocate(4)
     one_element = _kernel("one_element", "harness/clock.cu", 1, 1, Pointer("source"), Pointer("target"))
     launch_us = _median(device, _bound(device, one_element, element, element))
     event_overhead_us = _median(device, nothing)
-    ceilings: dict[int, Ceiling] = {}
-    for wanted in sizes:
-        size = max(min(wanted, device.free_bytes() // 4) // VECTOR_BYTES, 1) * VECTOR_BYTES
-        source, target = _pair(device, size)
-        ceilings[wanted] = Ceiling(
-            copy_GBps=_fastest(device, 2 * size, _copies(device, source, target)),
-            read_GBps=_fastest(device, size, _reads(device, source, target)),
-            write_GBps=_fastest(device, size, _fills(device, target)),
-            launch_us=launch_us,
-            event_overhead_us=event_overhead_us,
-        )
-    return ceilings
+    room = device.free_bytes() // 4
+    wanted = [size for size in sizes if size <= room] or [min(room, *sizes)]
+    wanted = [max(size // (2 * VECTOR_BYTES), 1) * 2 * VECTOR_BYTES for size in wanted]
+    source, target = _pair(device, max(wanted))
+    sweep = tuple(_point(device, size, source, target) for size in sorted(set(wanted)))
+    copy, large = _at(sweep, LARGE_COPY), _at(sweep, LARGE)
+    return Ceiling(
+        copy_GBps=_rate(copy, "copy_us"),
+        read_GBps=_rate(large, "read_us"),
+        write_GBps=_rate(large, "write_us"),
+        launch_us=launch_us,
+        event_overhead_us=event_overhead_us,
+        launch_overhead_us=launch_overhead_us(launch_us, device.info.compute_capability),
+        sweep=tuple(point for point in sweep if min(point.copy_us, point.read_us, point.write_us) > 0),
+    )
+
+
+def _point(device: Device, size: int, source: Buffer, target: Buffer) -> CeilingPoint:
+    """Time a copy of half the size, and a read and a write of the size."""
+    half, whole = size // 2, size
+    return CeilingPoint(
+        size,
+        _fastest(device, _copies(device, _Part(source, 0, half), _Part(target, 0, half))),
+        _fastest(device, _reads(device, _Part(source, 0, whole), target)),
+        _fastest(device, _fills(device, _Part(target, 0, whole))),
+    )
+
+
+def launch_overhead_us(launch_us: float, compute_capability: tuple[int, int]) -> float:
+    """Return what events add to the duration of one kernel; `launch_us` is what they read around `one_element`."""
+    return max(launch_us - ONE_ELEMENT_US.get(compute_capability, ASSUMED_ONE_ELEMENT_US), 0.0)
+
+
+def _at(sweep: Sequence[CeilingPoint], wanted: int) -> CeilingPoint:
+    """Return the point of that many bytes, or the largest below; the smallest where all are above."""
+    fitting = [point for point in sweep if point.bytes <= wanted]
+    return max(fitting, key=lambda point: point.bytes, default=sweep[0])
+
+
+def _rate(point: CeilingPoint, kind: str) -> float | None:
+    """Return the rate in GB/s; None where no candidate took any time."""
+    time: float = getattr(point, kind)
+    return round(point.bytes / time / 1e3, 1) if time > 0 else None
 
 
 def _pair(device: Device, size: int) -> tuple[Buffer, Buffer]:
-    """Two buffers with contents that no memory compression can shorten."""
+    """Two buffers with contents that no memory compression can shorten: random bytes, doubled until they fill."""
     import numpy
 
     source, target = device.allocate(size), device.allocate(size)
     words = numpy.random.default_rng(1).integers(0, 256, min(size, 2**26), numpy.uint8)
-    for start in range(0, size, words.size):
-        device.upload(words[: size - start], _Part(source, start, min(words.size, size - start)))
+    device.upload(words, _Part(source, 0, words.size))
+    filled = words.size
+    while filled < size:
+        more = min(filled, size - filled)
+        device.copy(_Part(source, 0, more), _Part(source, filled, more))
+        filled += more
     device.copy(source, target)
     return source, target
 
@@ -85,10 +128,9 @@ def _median(device: Device, run: Callable[[], None]) -> float:
     return statistics.median(sample.us for sample in device.sample("cold", nothing, run, SAMPLES))
 
 
-def _fastest(device: Device, moved: int, candidates: Runs) -> float | None:
-    """Return the best rate in GB/s; None where no candidate took any time."""
-    best = min((_median(device, run) for run in candidates), default=0.0)
-    return round(moved / best / 1e3, 1) if best > 0 else None
+def _fastest(device: Device, candidates: Runs) -> float:
+    """Return the least time in microseconds."""
+    return min(_median(device, run) for run in candidates)
 
 
 def _bound(device: Device, plan: Plan, source: Buffer, target: Buffer) -> Callable[[], None]:

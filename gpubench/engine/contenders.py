@@ -109,6 +109,12 @@ class OwnKernels:
         self._resources = executable.resources
         return executable.run
 
+    def collect(self) -> None:
+        """Do nothing: kernels write into the operands."""
+
+    def release(self) -> None:
+        """Do nothing: the workspace belongs to the operands."""
+
     def kernel(self) -> dict[str, Json]:
         """Return variant, launches and what the compiler said of them."""
         return kernel_block(self._plan, self._resources)
@@ -161,7 +167,7 @@ class PeerLibrary:
     workspace = 0, False  # it brings its own
 
     def __init__(self, name: str, operator: Operator[Any], problem: Problem[Any], device: Device) -> None:
-        """Load the peer and ask it. UnsupportedError when it does not take the problem, MissingExtraError without it."""
+        """Ask the peer, then load it. UnsupportedError where it does not take the problem, MissingExtraError without it."""
         from gpubench.peers import load
 
         peer = load(name)

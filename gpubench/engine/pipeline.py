@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpubench.engine.buffers import Pristine
-from gpubench.engine.contenders import NUMPY, Runner, resolve
+from gpubench.engine.contenders import NUMPY, OURS, Runner, resolve
 from gpubench.engine.host_time import time_host
 from gpubench.engine.memory import beyond_simulation, device_parts, free_host_bytes, host_parts, shortage
 from gpubench.engine.reference import KeptReference
@@ -24,6 +24,7 @@ from gpubench.errors import (
     DeviceError,
     FatalDeviceError,
     GpubenchError,
+    MissingExtraError,
     OutOfMemoryError,
     UnsupportedError,
     UsageError,
@@ -44,6 +45,7 @@ Begin = Callable[[str, str], None]
 """Called with contender and stage before the work turns there."""
 
 _STATUS: tuple[tuple[type[BaseException], Status], ...] = (
+    (MissingExtraError, "skipped"),
     (UnsupportedError, "unsupported"),
     (CompileError, "compile_error"),
     (OutOfMemoryError, "out_of_memory"),
@@ -129,6 +131,7 @@ class _Work:
         self._begin = begin
         self._finished = finished
         self._bytes: int | None = None
+        self._moved = (0, 0)
 
     def run(self, seed: int) -> None:
         """Take the case through all stages."""
@@ -136,6 +139,7 @@ class _Work:
         self._begin("", "problem")
         problem = operator.problem(self._case)
         self._bytes = problem.bytes
+        self._moved = (problem.bytes_read, problem.bytes_written)
         runners: dict[str, Runner] = {}
         with self._stage("plan"):
             for name in self._each("plan", [one for one in self._waiting if one != NUMPY]):
@@ -226,7 +230,7 @@ class _Work:
         simulated = self._device.info.simulated
         status: Status = "ok"
         message = timing.message
-        if not verdict.ok:
+        if not verdict.ok and one.name.startswith(OURS):  # another library's accuracy is reported, not judged
             status, message = "wrong", "the output differs from the reference"
         elif timing.throttled:
             status = "throttled"
@@ -241,7 +245,7 @@ class _Work:
                 self._bytes,
                 simulated,
                 timing,
-                summarise(timing, self._bytes or 0, self._ceiling, simulated),
+                summarise(timing, self._moved, self._ceiling, simulated, self._case.timing, one.traced),
                 verdict,
                 one.runner.kernel(),
                 dict(one.telemetry),
@@ -251,7 +255,7 @@ class _Work:
     def _record_host(self, timing: Timing) -> None:
         # On the host device the ceiling is that of the memory which numpy works in; on a GPU it is another memory's.
         ceiling = self._ceiling if self._device.info.kind == "host" else Ceiling()
-        summary = summarise(timing, self._bytes or 0, ceiling, False)
+        summary = summarise(timing, self._moved, ceiling, False)
         self._give(Record(self._case, NUMPY, "ok", timing.message, self._bytes, False, timing, summary))
 
     def _skip(self, names: Sequence[str], reason: str) -> None:

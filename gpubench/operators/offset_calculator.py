@@ -35,7 +35,7 @@ def divider(divisor: int) -> bytes:
 
 
 def offset_calculator(sizes: Sequence[int], *strides: Sequence[int]) -> Value:
-    """Pack a `gpubench::OffsetCalculator<len(strides), uint32>`. Dims stand fastest first, one list of strides a tensor.
+    """Pack a `gpubench::OffsetCalculator<len(strides)>`. Dims stand fastest first, one list of strides a tensor.
 
     ValueError for more than 25 dims, or numbers that 32 bits do not hold (strides may be up to 2^32 - 1).
     """

@@ -78,9 +78,7 @@ class CubPeer:
     def _sum(self, x: Any, y: Any, plus: Any, zero: Any, stream: _Stream) -> Callable[[], None]:
         common = {"d_in": x, "d_out": y, "op": plus, "h_init": zero}
         if y.size == 1:
-            return self._with_storage(
-                self._compute.make_reduce_into(**common), {**common, "num_items": x.size}, stream
-            )
+            return self._with_storage(self._compute.make_reduce_into(**common), {**common, "num_items": x.size}, stream)
         ends = self._cupy.arange(y.size + 1, dtype="int64") * (x.size // y.size)
         common |= {"start_offsets_in": ends[:-1], "end_offsets_in": ends[1:]}
         segmented = self._compute.make_segmented_reduce(**common)

@@ -21,7 +21,7 @@ OUT_FORMS: dict[str, str] = {
     "clamp": "clamp",
     "copy": "",
 }
-"""Each function's name in torch.ops.aten, whose `.out` overloads write into a given tensor; `copy` is `Tensor.copy_`."""
+"""Each function's name in torch.ops.aten, whose `.out` forms write into a given tensor; `copy` is `Tensor.copy_`."""
 
 
 def tensors(torch: Torch, operands: Mapping[str, DeviceOperand]) -> dict[str, Any]:
@@ -85,13 +85,13 @@ def _elementwise(torch: Torch, problem: Problem[Any], given: Tensors) -> Callabl
         return lambda: y.copy_(given["a"])
     packet = getattr(torch.ops.aten, OUT_FORMS[problem.params.function])
     operands, keywords = arguments(torch, problem, given)
-    natural = _result_dtype(torch, packet, operands, keywords)
+    natural = _result_dtype(packet, operands, keywords)
     if natural == y.dtype or torch.can_cast(natural, y.dtype):
         return lambda: packet(*operands, **keywords, out=y)
     return lambda: y.copy_(packet(*operands, **keywords))  # float to integer: torch has no form that does both
 
 
-def _result_dtype(torch: Torch, packet: Any, operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+def _result_dtype(packet: Any, operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
     """Return the dtype that the function gives by itself, found on the one-element corner of the operands."""
     small = [one[tuple(slice(0, 1) for _ in one.shape)] if hasattr(one, "shape") else one for one in operands]
     return packet(*small, **keywords).dtype

@@ -9,7 +9,9 @@ from typing import Any, cast, get_args, get_type_hints
 from gpubench.model import (
     Case,
     Ceiling,
+    CeilingPoint,
     Check,
+    Clock,
     Distribution,
     Json,
     Method,
@@ -72,14 +74,22 @@ def _environment(node: Node) -> dict[str, Json]:
 
 
 def ceiling_from_json(node: Node) -> Ceiling:
-    """Return the ceiling block; each rate is null or above 0."""
+    """Return the ceiling block; each figure is null or above 0, and files from before the sweep have none."""
     names = [one.name for one in fields(Ceiling)]
     node.keys(frozenset(), frozenset(names))
     values: dict[str, float | None] = {}
     for name in names:
         one = node.get(name)
-        values[name] = None if one.value is None else one.number(lowest=0.0)
-    return Ceiling(**values)
+        if name != "sweep":
+            values[name] = None if one.value is None else one.number(lowest=0.0)
+    sweep = node.get("sweep")
+    return Ceiling(**values, sweep=tuple(_ceiling_point(one) for one in sweep.items()) if sweep.value else ())
+
+
+def _ceiling_point(node: Node) -> CeilingPoint:
+    node.keys(frozenset(one.name for one in fields(CeilingPoint)), frozenset())
+    times = (node.get(name).number(positive=True) for name in ("copy_us", "read_us", "write_us"))
+    return CeilingPoint(node.get("bytes").integer(1), *times)
 
 
 def case_from_json(node: Node) -> Case:

@@ -49,7 +49,7 @@ class Explanation:
 
 
 def find(case_id: str, suites: Sequence[str]) -> Case:
-    """Return the case of this id in the suites, or in all shipped ones; UsageError, with near ids, when there is none."""
+    """Return the case of this id in the suites, or in all shipped ones; UsageError, with near ids, for none."""
     names: Iterable[str] = suites or shipped_suites()
     seen: dict[str, Case] = {}
     for name in names:

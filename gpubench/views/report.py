@@ -40,6 +40,7 @@ class Picture:
 
     svg: Any
     caption: str
+    anchor: str
 
 
 def report_html(result: ResultSet, comparison: Comparison | None = None) -> str:
@@ -127,7 +128,10 @@ def _charts(result: ResultSet) -> tuple[list[Chart], list[str]]:
 
 def _pictures(drawn: Sequence[Chart], prefix: str) -> list[Picture]:
     svgs = inline_charts(drawn, prefix)
-    return [Picture(_own(svg), text.printable(chart.alt)) for svg, chart in zip(svgs, drawn, strict=True)]
+    return [
+        Picture(_own(svg), text.printable(chart.alt), f"{prefix}{number}-caption")
+        for number, (svg, chart) in enumerate(zip(svgs, drawn, strict=True))
+    ]
 
 
 def _comparison(comparison: Comparison) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def overview(result: ResultSet, found: Sequence[Point]) -> Facts:
     counts = Counter(point.row.status for point in found)
     cases = len({point.row.case for point in found})
     told = ", ".join(f"{count} {status}" for status, count in counts.most_common())
-    facts.append(("results", f"{len(found)} of {cases} cases: {told}" if found else "none"))
+    facts.append(("results", f"{len(found)} ({cases} cases): {told}" if found else "none"))
     return facts
 
 

@@ -1,7 +1,7 @@
 """Charts inside a page: matplotlib's SVG made fit for a strict content policy, for dark pages, and for many on one page.
 
-Styles in attributes are forbidden by such a policy, so they become plain attributes; the colours of paper and ink become
-classes, which the page's own style sheet fills in; and every id gets the chart's own prefix.
+Styles in attributes are forbidden by such a policy, so they become plain attributes; colours become classes,
+which the page's own style sheet fills in for light and for dark; and every id gets the chart's own prefix.
 """
 
 from __future__ import annotations
@@ -25,6 +25,15 @@ _CLASSES = {
     "#eaeef2": "shade",
     "#d0d7de": "faint",
     style.BAND: "band",
+    "#6e7781": "grey",
+    "#afb8c1": "band",
+    "#8c959f": "band",
+    "#0072b2": "blue",
+    "#d55e00": "red",
+    "#00805c": "green",
+    "#b0568b": "pink",
+    "#a87500": "ochre",
+    "#8c6bb1": "violet",
 }
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
 _FONT = re.compile(r"^(?:(italic|oblique) )?(?:small-caps )?(?:(\d+|bold) )?(?:[a-z-]+ )*?([\d.]+)px (.*)$")
@@ -32,23 +41,23 @@ _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
 
 def inline_charts(charts: Sequence[Chart], prefix: str) -> list[str]:
-    """Draw the charts and return each as an `<svg>` element that can stand in a page."""
+    """Draw the charts and return each as an `<svg>` element that can stand in a page: `c0` is named by `c0-caption`."""
     with style.styled(**{"svg.fonttype": "none"}):
         return [
-            inline(style.encoded(chart.draw(), "svg", chart.title).decode("utf-8"), f"{prefix}{number}", chart.alt)
+            inline(style.encoded(chart.draw(), "svg", chart.title).decode("utf-8"), f"{prefix}{number}", f"{prefix}{number}-caption")
             for number, chart in enumerate(charts)
         ]
 
 
-def inline(svg: str, prefix: str, alt: str) -> str:
-    """Return matplotlib's SVG document as an element for a page. `alt` is what a screen reader says of it."""
+def inline(svg: str, prefix: str, caption: str) -> str:
+    """Return matplotlib's SVG document as an element for a page, named by the element with the id `caption`."""
     root = ElementTree.fromstring(svg)
     ids = {name: f"{prefix}-{number}" for number, name in enumerate(_referenced(root))}
     _clean(root, ids)
     for name in ("width", "height", "version"):
         root.attrib.pop(name, None)
     root.set("role", "img")
-    root.set("aria-label", style.text.printable(alt))
+    root.set("aria-labelledby", caption)
     return ElementTree.tostring(root, encoding="unicode", short_empty_elements=True)
 
 
@@ -119,7 +128,7 @@ def _settings(style_: str) -> list[tuple[str, str]]:
 
 
 def _classify(element: ElementTree.Element) -> None:
-    """Replace the colours of ink and paper by classes. A shape that names no colour is black, which is ink."""
+    """Replace the known colours by classes. Text that names no colour is black, which is ink."""
     classes = []
     for name, short in (("fill", "f"), ("stroke", "s")):
         color = element.get(name, "").lower()

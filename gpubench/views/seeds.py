@@ -134,11 +134,11 @@ def page(result: ResultSet, source: str) -> str:
     name = device.get("name", "an unknown device") if isinstance(device, dict) else "an unknown device"
     parts = [
         "# The texts' claims, measured",
-        f"Made by `scripts/seeds` from `{text.markdown(source)}` ({text.markdown(str(name))}, "
+        f"Made by `scripts/seeds` from {_code(source)} ({text.markdown(str(name))}, "
         f"{text.markdown(result.created)}); not edited by hand. Times are medians of cold launches. What the texts "
-        "measured, they measured on an A100 PCIe with 40 GB; those figures are theirs. A claim **holds** where the 95 % "
-        "intervals of the two medians are apart the way it says, is **undecided** where they overlap, and **does not "
-        "hold** where they are apart the other way.",
+        "measured, they measured on an A100 PCIe with 40 GB; those figures are theirs. A claim **holds** where the "
+        "95 % intervals of the two medians are apart the way it says, is **undecided** where they overlap, and **does "
+        "not hold** where they are apart the other way.",
         *_simulated(result),
         "## index_add: the claims",
         _claims(figures),
@@ -287,8 +287,8 @@ def _torch(figures: Figures) -> str:
     if not ratios:
         return "torch was not measured in this result."
     lines = [
-        f"Time of `auto_pytorch` over torch's own in the same run, cases of at least {LARGE_BYTES // 1_000_000} MB. Within "
-        f"{CLOSE:.0%} of 1 it is the same design.",
+        f"Time of `auto_pytorch` over torch's own in the same run, cases of at least {LARGE_BYTES // 1_000_000} MB. "
+        f"Within {CLOSE:.0%} of 1 it counts as the same design; cases further off are listed.",
         "",
     ]
     for operator, found in ratios.items():

@@ -175,7 +175,11 @@ def fitted(foreign: str, inches: float, size: float, bold: bool = False) -> str:
 
 def wrapped(foreign: str, inches: float, size: float) -> list[str]:
     """Return the string in lines of at most `inches`."""
-    import textwrap
-
-    room = max(int(inches * 72 / (size * 0.6)), 20)
-    return textwrap.wrap(label(foreign, 2000), room) or [""]
+    lines = [""]
+    for word in label(foreign, 4000).split():
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if text_width(longer, size) <= inches:
+            lines[-1] = longer
+        else:
+            lines.append(fitted(word, inches, size))
+    return lines if lines[0] else lines[1:] or [""]

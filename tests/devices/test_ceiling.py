@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
-from gpubench.devices.ceiling import UNROLLS, measure_ceiling
+from gpubench.devices.ceiling import LARGE, LARGE_COPY, SIZES, UNROLLS, launch_overhead_us, measure_ceiling
 from gpubench.devices.fake_memory import FakeBuffer
-from gpubench.model import Plan, Sample
+from gpubench.model import Ceiling, Plan, Sample
+from tests.devices.cuda_double import INFO
 
 
 class MadeUp:
     """Takes the time that `us(name of what ran last, its grid)` gives."""
+
+    info = INFO
 
     def __init__(self, us: Callable[[str], float], free: int = 2**40) -> None:
         self.us = us
@@ -74,41 +77,55 @@ class MadeUp:
         return [Sample(self.us(self.ran))] * batch
 
 
-def measured(device: MadeUp, *sizes: int) -> Any:
+def measured(device: MadeUp, *sizes: int) -> Ceiling:
     """Measure on the made-up device."""
     return measure_ceiling(device, sizes)  # type: ignore[arg-type] # only what a ceiling needs of a device
 
 
-def test_the_fastest_candidate_counts_and_bytes_are_those_of_the_operation() -> None:
-    """A copy moves its size twice, a read and a fill once; own kernels and the driver's compete."""
+def test_the_fastest_candidate_counts_at_each_size() -> None:
+    """Own kernels and the driver's compete; a copy, a read and a write of one size move the same number of bytes."""
     times = {"nothing": 1.25, "one_element": 3.5, "copy<4>": 2.0, "driver fill": 0.5, "read<8>": 1.0}
-    ceilings = measured(MadeUp(lambda name: times.get(name, 10.0)), 16000)
-    (ceiling,) = ceilings.values()
-    assert ceiling.copy_GBps == 16.0
-    assert ceiling.read_GBps == 16.0
-    assert ceiling.write_GBps == 32.0
+    ceiling = measured(MadeUp(lambda name: times.get(name, 10.0)), 16000)
+    (point,) = ceiling.sweep
+    assert (point.bytes, point.copy_us, point.read_us, point.write_us) == (16000, 2.0, 1.0, 0.5)
+    assert (ceiling.copy_GBps, ceiling.read_GBps, ceiling.write_GBps) == (8.0, 16.0, 32.0)
     assert ceiling.event_overhead_us == 1.25
     assert ceiling.launch_us == 3.5
 
 
-def test_a_sweep_gives_one_ceiling_a_size() -> None:
-    """Keys are the sizes asked for."""
-    assert list(measured(MadeUp(lambda _: 1.0), 1024, 4096)) == [1024, 4096]
+def test_the_rates_of_the_run_are_those_of_large_operands() -> None:
+    """The sweep goes from sizes where a launch rules to many times the cache, and holds both sizes of the rates."""
+    assert LARGE in SIZES
+    assert LARGE_COPY in SIZES
+    assert min(SIZES) <= 2**16
+    assert max(SIZES) >= 2**31
+
+
+def test_the_overhead_of_a_launch_is_what_events_read_beyond_the_kernel() -> None:
+    """The one-element kernel's own duration is no overhead; a GPU never measured gets an assumed one."""
+    assert launch_overhead_us(3.1, (9, 0)) == pytest.approx(3.1 - 0.93)
+    assert launch_overhead_us(3.1, (8, 0)) == pytest.approx(2.1)
+    assert launch_overhead_us(0.5, (9, 0)) == 0.0
+
+
+def test_sizes_beyond_memory_are_left_out() -> None:
+    """A full GPU still gives a ceiling: no operand is more than a quarter of what is free."""
+    device = MadeUp(lambda _: 1.0, free=8000)
+    assert [point.bytes for point in measured(device, 1024, 4096).sweep] == [1024]
+    assert max(device.allocated) <= 2000
 
 
 def test_little_memory_makes_smaller_operands() -> None:
-    """A full GPU still gives a ceiling: a quarter of what is free for each operand."""
-    device = MadeUp(lambda _: 1.0, free=4001)
-    ceiling = measured(device, 2**30)[2**30]
-    assert max(device.allocated) == 992
-    assert ceiling.copy_GBps == pytest.approx(2 * 992 / 1e3, rel=0.1)
+    """Where not even the smallest size fits, what fits is taken."""
+    ceiling = measured(MadeUp(lambda _: 1.0, free=4001), 2**20)
+    assert [point.bytes for point in ceiling.sweep] == [992]
 
 
 def test_every_vector_is_covered_once() -> None:
     """Grid times block times unroll is the smallest multiple that covers all vectors."""
     device = MadeUp(lambda _: 1.0)
     vectors = 100_003
-    measured(device, 16 * vectors)
+    measured(device, 32 * vectors)
     copies = [plan for plan in device.plans if plan.variant.startswith("copy")]
     assert len(copies) == len(UNROLLS)
     for plan, unroll in zip(copies, UNROLLS, strict=True):

@@ -6,7 +6,7 @@ import pytest
 
 from gpubench.devices import cuda_launch, cuda_timing
 from gpubench.devices.cuda_launch import KernelLoader
-from gpubench.devices.cuda_timing import QUEUE, REPEATS, Sampler
+from gpubench.devices.cuda_timing import BATCH, REPEATS, Sampler
 from gpubench.errors import DeviceError, FatalDeviceError
 from gpubench.model import Sample
 from tests.devices.cuda_double import INFO, CudaDouble, compile_nothing
@@ -45,13 +45,13 @@ class Bench:
 
 
 def test_cold_sample_restores_flushes_and_times_only_the_work(double: CudaDouble) -> None:
-    """Behind the gate: restore, flush of twice the L2, stamp, event, work, event, stamp; nothing else in between."""
+    """Restore and flush of twice the L2; behind the gate stamp, event, work, event, stamp; nothing else in between."""
     bench = Bench(double)
     (sample,) = bench.sample("cold")
-    blocker = double.log.index("gpubench::harness::blocker")
-    assert double.log[blocker + 1 : -1] == [
+    assert double.log[double.log.index("restore") : -1] == [
         "restore",
         f"memset {2 * INFO.l2_bytes}",
+        "gpubench::harness::blocker",
         "gpubench::harness::stamp",
         "event",
         WORK,
@@ -62,19 +62,21 @@ def test_cold_sample_restores_flushes_and_times_only_the_work(double: CudaDouble
     assert sample.sm_mhz == pytest.approx(double.mhz, rel=1e-3)
 
 
-def test_nothing_runs_before_all_is_enqueued(double: CudaDouble) -> None:
-    """A batch goes behind one gate, which opens only at the end: the blocker never lets go by itself."""
+def test_nothing_waits_behind_a_sample(double: CudaDouble) -> None:
+    """Each sample has a gate of its own and is over before the next is enqueued: a full queue delays the event."""
     bench = Bench(double)
     assert len(bench.sample("cold", 5)) == 5
-    assert double.log.count("gpubench::harness::blocker") == 1
-    assert double.log.count(WORK) == 5
+    assert double.log.count("gpubench::harness::blocker") == 5
+    events = [index for index, name in enumerate(double.log) if name == "event"]
+    for first, last in zip(events[::2], events[1::2], strict=True):
+        assert double.log[first + 1 : last] == [WORK]
 
 
-def test_large_batches_are_split_so_that_the_queue_never_fills(double: CudaDouble) -> None:
-    """No more samples behind a gate than the stream's queue can hold."""
+def test_large_batches_are_read_in_parts(double: CudaDouble) -> None:
+    """More samples than there are stamps and events: they are read and used again."""
     bench = Bench(double)
-    assert len(bench.sample("cold", 2 * QUEUE["cold"] + 1)) == 2 * QUEUE["cold"] + 1
-    assert double.log.count("gpubench::harness::blocker") == 3
+    samples = bench.sample("cold", 2 * BATCH + 1)
+    assert [sample.us for sample in samples] == pytest.approx([double.kernel_us] * (2 * BATCH + 1))
 
 
 @pytest.mark.parametrize("method", ["hot", "graph"])
@@ -112,21 +114,6 @@ def test_a_gate_that_expired_gives_no_sample(double: CudaDouble) -> None:
 
     with pytest.raises(DeviceError, match="waits for the"):
         bench.sampler.sample("cold", bench.restore, waiting, 3)
-
-
-def test_an_expired_batch_is_tried_again_one_by_one(double: CudaDouble) -> None:
-    """Only the whole batch was too much: single samples are taken in its place."""
-    bench = Bench(double)
-    calls = 0
-
-    def waiting_once() -> None:
-        nonlocal calls
-        calls += 1
-        bench.run()
-        if calls == 2:
-            double.streamSynchronize(1)
-
-    assert len(bench.sampler.sample("cold", bench.restore, waiting_once, 3)) == 3
 
 
 def test_a_fatal_error_while_timing_is_fatal(double: CudaDouble) -> None:

@@ -40,7 +40,7 @@ def check(*arguments: str | Path, sources: Path | None = None) -> subprocess.Com
     environment = dict(os.environ)
     if sources is not None:
         environment["GPUBENCH_CUDA_SRC"] = str(sources)
-    command = [sys.executable, "-m", "gpubench", "check", *map(str, arguments)]
+    command = [sys.executable, "-m", "gpubench", "check", "--contender", "gpubench:naive", *map(str, arguments)]
     root = Path(__file__).parents[2]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, cwd=root)
 

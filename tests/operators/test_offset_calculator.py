@@ -11,12 +11,8 @@ from hypothesis import strategies as st
 
 from gpubench.operators.offset_calculator import LIMIT, divider, magic, offset_calculator
 
-EDGES = sorted(
-    {1, 2, 3, LIMIT}
-    | set(range(1, 2000))
-    | {near for power in range(31) for near in ((1 << power) - 1, 1 << power, (1 << power) + 1) if near <= LIMIT}
-    - {0}
-)
+POWERS = [(1 << power) + distance for power in range(31) for distance in (-1, 0, 1)]
+EDGES = sorted({LIMIT, *range(1, 2000), *(one for one in POWERS if one > 0)})
 
 
 def quotients(numbers: np.ndarray, divisor: int) -> np.ndarray:

@@ -7,7 +7,7 @@ namespace gpubench {
 
 // With shift = ceil(log2 divisor) and magic = floor(2^32 (2^shift - divisor) / divisor) + 1, the quotient of n is
 // (n + floor(n magic / 2^32)) >> shift (Granlund and Montgomery, "Division by Invariant Integers using
-// Multiplication", 1994, figure 4.1 without its guard against overflow). Right for 1 <= divisor <= 2^31 and
+// Multiplication", 1994, figure 4.1 without its guard against overflow). Right for 1 <= divisor < 2^31 and
 // n < 2^31: then the sum does not overflow. 12 bytes with C layout: the host works the numbers out and packs them.
 struct IntegerDivider {
     uint32 divisor;

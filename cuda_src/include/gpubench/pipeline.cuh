@@ -5,7 +5,7 @@
 //                           phase is complete and the next one begins. Phases are told apart by their parity, 0 first.
 //   phase_init(barrier, arrivals)      one thread; then `phase_init_done()` by it and a block barrier before any use
 //   phase_arrive(barrier)              one arrival; what this thread did before is seen by those who waited
-//   phase_wait(barrier, parity)        until the phase of that parity is complete
+//   phase_wait(barrier, parity)        by all lanes of a warp: until the phase of that parity is complete
 //   warp_copy(target, source, bytes, barrier)   by all lanes of one warp: bring `bytes` (a multiple of 16) from global to
 //                           shared memory, both on 16 bytes, and make one arrival when they are there
 //   warp_copy_rows(target, source, rows, row_bytes, source_step, barrier)   the same for `rows` pieces of row_bytes each,
@@ -71,6 +71,7 @@ GPUBENCH_DEVICE void phase_arrive(PhaseBarrier* barrier) {
 GPUBENCH_DEVICE void phase_wait(PhaseBarrier* barrier, uint32 parity) {
     if constexpr (has_bulk_copies) hardware::phase_wait(barrier->words, parity);
     else detail::soft_phase_wait(barrier, parity);
+    warp_barrier();  // lanes that had to look more often rejoin the others
 }
 GPUBENCH_DEVICE void warp_copy(void* target, const void* source, uint32 bytes, PhaseBarrier* barrier) {
     if constexpr (has_bulk_copies) {

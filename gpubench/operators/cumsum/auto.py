@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.column_ring import ring_cut
 from gpubench.operators.cumsum.geometry import Columns, Rows, columns_of, rows_of, vector_items
-from gpubench.operators.cumsum.rows import segments_span, vectors_of
+from gpubench.operators.cumsum.rows import lanes_shape, segments_span, vectors_of
 from gpubench.operators.cumsum.variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -40,13 +40,10 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
 def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:
     vectors = vectors_of(rows, items)
     if vectors <= tuning.LANES_VECTORS:
-        lanes = 1 << (vectors - 1).bit_length()
         packed = segments_span(rows.length, items) / 32
-        return ("segments_rows", "lanes_rows") if packed > rows.length / lanes else ("lanes_rows",)
-    if vectors <= tuning.BLOCK_VECTORS and (
-        rows.rows >= tuning.BLOCK_ROWS_PER_SM * device.sm_count or vectors <= tuning.LINKED_VECTORS
-    ):
-        return ("block_rows",)
+        return ("segments_rows", "lanes_rows") if packed > rows.length / lanes_shape(vectors)[0] else ("lanes_rows",)
+    if rows.rows >= tuning.BLOCK_ROWS_PER_SM * device.sm_count or vectors <= tuning.LINKED_VECTORS:
+        return ("block_rows", "carry_forward")
     return ("linked_blocks", "carry_forward", "block_rows")
 
 

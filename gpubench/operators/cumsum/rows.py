@@ -43,18 +43,18 @@ class LanesRows:
 
     name: str = "lanes_rows"
     summary: str = "short rows: a few lanes of a warp a row, shuffles"
-    origin: str = "Hillis and Steele 1986 over lanes; rows of up to 32 vectors of 16 bytes"
+    origin: str = "Hillis and Steele 1986 over lanes; rows of up to 64 vectors of 16 bytes"
     source = "cumsum/lanes_rows.cu"
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take rows of up to 32 vectors."""
+        """Take rows of up to 64 vectors."""
         del device
         rows = rows_of(problem)
         if rows is None:
             return NOT_ROWS
         vectors = vectors_of(rows, vector_items(problem))
         if vectors > tuning.LANES_VECTORS:
-            return f"a row touches {vectors} vectors of 16 bytes; a warp has {tuning.LANES_VECTORS} lanes"
+            return f"a row touches {vectors} vectors of 16 bytes; a warp holds {tuning.LANES_VECTORS}"
         return None
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
@@ -63,22 +63,28 @@ class LanesRows:
         rows = rows_of(problem)
         assert rows is not None
         items = vector_items(problem)
-        lanes = 1 << (vectors_of(rows, items) - 1).bit_length()
+        lanes, vectors = lanes_shape(vectors_of(rows, items))
         x, y = problem.operand("x"), problem.operand("y")
         launch = Launch(
             self.source,
-            "gpubench::cumsum::lanes_rows" + template(x.dtype, y.dtype, lanes),
+            "gpubench::cumsum::lanes_rows" + template(x.dtype, y.dtype, lanes, vectors),
             (-(-rows.rows * lanes // THREADS), 1, 1),
             (THREADS, 1, 1),
             (Pointer("x"), Pointer("y"), int64(rows.rows), int32(rows.length), int64(rows.pitch), int64(rows.step)),
         )
-        bound = accuracy(problem, items + lanes.bit_length())
-        return Plan(self.name, (launch,), bound, notes={"lanes": lanes, "vector_items": items})
+        bound = accuracy(problem, items + vectors + lanes.bit_length())
+        return Plan(self.name, (launch,), bound, notes={"lanes": lanes, "vectors": vectors})
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a number of lanes."""
         y = sum_dtype(dtype)
-        return [(self.source, "gpubench::cumsum::lanes_rows" + template(dtype, y, 1 << k)) for k in range(6)]
+        shapes = [(1 << k, 1) for k in range(6)] + [(32, 2)]
+        return [(self.source, "gpubench::cumsum::lanes_rows" + template(dtype, y, *shape)) for shape in shapes]
+
+
+def lanes_shape(vectors: int) -> tuple[int, int]:
+    """Return (lanes a row, vectors a lane) for rows of so many vectors."""
+    return (1 << (vectors - 1).bit_length(), 1) if vectors <= 32 else (32, 2)
 
 
 class SegmentsRows:
@@ -133,7 +139,7 @@ class BlockRows:
 
     name: str = "block_rows"
     summary: str = "rows of middle length: a block a row, held in registers"
-    origin: str = "block scan by shuffles and shared memory; rows of up to 4096 vectors of 16 bytes"
+    origin: str = "block scan by shuffles and shared memory; rows of up to 8192 vectors of 16 bytes (4096 for 16-bit floats)"
     source = "cumsum/block_rows.cu"
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
@@ -142,7 +148,7 @@ class BlockRows:
         rows = rows_of(problem)
         if rows is None:
             return NOT_ROWS
-        vectors, most = vectors_of(rows, vector_items(problem)), tuning.BLOCK_SHAPES[-1].capacity
+        vectors, most = vectors_of(rows, vector_items(problem)), block_shapes(problem)[-1].capacity
         if vectors > most:
             return f"a row touches {vectors} vectors of 16 bytes; a block holds {most}"
         if rows.rows >= 2**31:
@@ -155,14 +161,24 @@ class BlockRows:
         rows = rows_of(problem)
         assert rows is not None
         vectors = vectors_of(rows, vector_items(problem))
-        shape = next(one for one in tuning.BLOCK_SHAPES if one.capacity >= vectors)
+        shape = next(one for one in block_shapes(problem) if one.capacity >= vectors)
         launch = block_launch(problem, rows, shape, tiles=1, linked=False)
         bound = accuracy(problem, vector_items(problem) + 6 + shape.vectors + shape.warps)
         return Plan(self.name, (launch,), bound, notes={"warps": shape.warps, "vectors": shape.vectors})
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a shape."""
-        return [(self.source, block_kernel(dtype, shape, False)) for shape in tuning.BLOCK_SHAPES]
+        return [(self.source, block_kernel(dtype, shape, False)) for shape in tuning.BLOCK_SHAPES[words_per_vector(dtype, sum_dtype(dtype))]]
+
+
+def words_per_vector(x: str, y: str) -> int:
+    """Return the 32-bit registers that a vector takes once it is in the accumulator's type."""
+    return items_of(x, y) * accumulator_bytes(y) // 4
+
+
+def block_shapes(problem: Problem[Any]) -> tuple[tuning.BlockShape, ...]:
+    """Return the shapes for the problem's dtypes, smallest first."""
+    return tuning.BLOCK_SHAPES[words_per_vector(problem.operand("x").dtype, problem.operand("y").dtype)]
 
 
 def block_kernel(dtype: str, shape: tuning.BlockShape, linked: bool) -> str:
@@ -229,21 +245,24 @@ class LinkedBlocks:
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a shape."""
-        return [(self.source, block_kernel(dtype, shape, True)) for shape in tuning.LINKED_SHAPES]
+        return [(self.source, block_kernel(dtype, shape, True)) for shape in tuning.LINKED_SHAPES[words_per_vector(dtype, sum_dtype(dtype))]]
 
 
-def resident_blocks(shape: tuning.BlockShape, x: str, y: str, device: DeviceInfo) -> int:
+def resident_blocks(shape: tuning.BlockShape, words: int, device: DeviceInfo) -> int:
     """Return how many blocks of block_rows.cu surely run at once (`block_rows_resident` there)."""
-    words = shape.vectors * items_of(x, y) * accumulator_bytes(y) // 4
+    words *= shape.vectors
     threads = min(1024 if words >= 32 else 1536 if words >= 16 else 2048, device.max_threads_per_sm)
     return max(threads // (32 * shape.warps), 1) * device.sm_count
 
 
 def linked_shape(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuning.BlockShape | None:
-    """Return the smallest shape with which all tiles are resident; None when there is none."""
+    """Return the smallest shape with at most a tile an SM, else the largest if its tiles are resident, else None."""
     vectors = vectors_of(rows, vector_items(problem))
-    x, y = problem.operand("x").dtype, problem.operand("y").dtype
-    for shape in tuning.LINKED_SHAPES:
-        if rows.rows * -(-vectors // shape.capacity) <= resident_blocks(shape, x, y, device):
+    words = words_per_vector(problem.operand("x").dtype, problem.operand("y").dtype)
+    shapes = tuning.LINKED_SHAPES[words]
+    for shape in shapes:
+        if rows.rows * -(-vectors // shape.capacity) <= device.sm_count:
             return shape
-    return None
+    largest = shapes[-1]
+    tiles = rows.rows * -(-vectors // largest.capacity)
+    return largest if tiles <= resident_blocks(largest, words, device) else None

@@ -21,22 +21,40 @@ class BlockShape:
         return 32 * self.warps * self.vectors
 
 
-LANES_VECTORS = 32
-"""Rows of up to so many vectors go to lanes of a warp: 1048576 x 128 float32, 32 vectors: 252.3 us, 1.01 of a copy."""
+LANES_VECTORS = 64
+"""Rows of up to so many vectors go to lanes of a warp, one vector a lane, above 32 two. 1048576 x 128 float32, 32 vectors:
+252.3 us, 1.01 of a copy, 257.9 with four a lane; 262144 x 256: 162 us by blocks of 64 threads, 0.89."""
 
-BLOCK_SHAPES: tuple[BlockShape, ...] = (
-    BlockShape(2, 1),
-    BlockShape(4, 1),
-    BlockShape(4, 2),  # 262144 x 1000 float32: 0.989 of a copy; 131072 x 512: 0.994
-    BlockShape(8, 2),
-    BlockShape(8, 4),  # 4096 x 4096 float32: 35.9 us, 0.987
-    BlockShape(16, 4),  # 65536 x 2048: 258.9 us, 0.988
-    BlockShape(16, 8),
-)
-"""Smallest first; a row goes to the first that holds it."""
+BLOCK_SHAPES: dict[int, tuple[BlockShape, ...]] = {
+    4: (
+        BlockShape(2, 2),
+        BlockShape(4, 2),  # 65536 x 1000 float32: 129.1 us, 0.98 of a copy; 138.4 by 8 warps of one vector
+        BlockShape(4, 4),  # 65536 x 2048: 260.8 us; 263.1 by (8, 2), 293.4 by (16, 1)
+        BlockShape(4, 8),  # 4096 x 4096: 36.2 us, 0.995; 37.0 by (8, 4)
+        BlockShape(8, 8),  # 4096 x 4097: 37.6 us, 0.956; 38.7 by (16, 4)
+        BlockShape(16, 8),  # 8192 x 16384: 269.3 us; 296.5 by (32, 4); 332.0 by the ring of carry_forward
+        BlockShape(32, 8),  # 8192 x 32000: 519.6 us, 0.952; 563.8 by the ring
+    ),
+    8: (
+        BlockShape(2, 2),  # 65536 x 1000 bfloat16: 67.1 us; 71.1 by (4, 1), 87.6 by (4, 2)
+        BlockShape(4, 2),
+        BlockShape(8, 2),  # 4096 x 4096 bfloat16: 20.8 us; 21.0 by (4, 4), 26.0 by (16, 1)
+        BlockShape(8, 4),  # 4096 x 4097 float16: 25.5 us; 30.4 by (16, 2)
+        BlockShape(16, 4),
+        BlockShape(32, 4),  # 8192 x 32000 bfloat16: 289.9 us; 295.3 by the ring, 470.9 by (16, 8), which spills
+    ),
+}
+"""By the registers of a vector (8 for the 16-bit floats), smallest first; a row goes to the first that holds it."""
 
-LINKED_SHAPES: tuple[BlockShape, ...] = (BlockShape(8, 1), BlockShape(8, 4), BlockShape(8, 8))
-"""For `linked_blocks`, smallest first; the first whose tiles are all resident at once is taken."""
+LINKED_SHAPES: dict[int, tuple[BlockShape, ...]] = {
+    4: (
+        BlockShape(8, 2),  # 2^14 float32 5.1 us, 2^16 5.4 us, 2^18 6.4 us
+        BlockShape(8, 4),
+        BlockShape(8, 8),  # 2^20 float32: 8.2 us; 8.7 by (8, 4), 9.4 by (8, 2); 2^22: 16.0 us, the ring 18.7
+    ),
+    8: (BlockShape(8, 1), BlockShape(8, 2), BlockShape(8, 4)),
+}
+"""For `linked_blocks`, as above; the first with at most a tile an SM, else the last as long as its tiles are resident."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +72,13 @@ RING_BYTES = 200 * 1024
 
 _WORDS = RingShape(16, 8, 4, 6)  # stages of 32 KB; 2^28 float32: 526 us, 0.96 of a copy
 
+_BYTES = RingShape(16, 8, 8, 6)  # 2^27 int8: 394 us, 0.81 of a copy; 438 with four vectors a lane
+
 RINGS: dict[str, tuple[RingShape, ...]] = {
-    "uint8": (RingShape(16, 8, 4, 8),),
-    "int8": (RingShape(16, 8, 4, 8),),
-    "int16": (RingShape(16, 8, 4, 8),),
-    "int32": (RingShape(16, 8, 4, 8),),
+    "uint8": (_BYTES,),
+    "int8": (_BYTES,),
+    "int16": (_BYTES,),
+    "int32": (_WORDS,),
     "int64": (_WORDS,),
     "float16": (_WORDS,),
     "bfloat16": (_WORDS,),
@@ -72,11 +92,9 @@ RINGS: dict[str, tuple[RingShape, ...]] = {
 SMALL_RING = RingShape(8, 4, 2, 4)
 """Where shared memory is scarce: stages of 8 KB."""
 
-BLOCK_VECTORS = 4096
-"""Rows of up to so many vectors go to a block each, where there are enough of them."""
 
 BLOCK_ROWS_PER_SM = 1
-"""... which is so many rows an SM; fewer rows are spread over linked blocks."""
+"""From so many rows an SM on, rows that fit a block get one each; fewer are spread over linked blocks."""
 
 LINKED_VECTORS = 512
 """Rows of up to so many vectors are not worth linking blocks, however few."""
@@ -111,7 +129,12 @@ RING_STRIPS: tuple[RingStripShape, ...] = (
     RingStripShape(16, 8, 8, 2, 3),
     RingStripShape(8, 8, 8, 2, 3),
 )
-LINKED_RINGS: tuple[RingStripShape, ...] = (RingStripShape(8, 8, 16, 1, 3),)
+LINKED_RINGS: tuple[RingStripShape, ...] = (
+    RingStripShape(8, 8, 8, 2, 3),  # 262144 x 64 float32: 55.9 us; 60.5 with 16 warps
+    RingStripShape(8, 8, 16, 1, 3),  # 1000000 x 32 float32: 101 us; 115 with 8 warps
+)
+"""The first with which at most a block an SM shares a strip."""
+
 NARROW_RINGS: tuple[RingStripShape, ...] = tuple(RingStripShape(lanes, 16, 16, 1, 3) for lanes in (2, 4, 8, 16, 32))
 FULL_SHARE = 0.9
 

@@ -21,7 +21,9 @@ class OneFlow:
 
     name: str = "oneflow"
     summary: str = "one kernel whatever the number of indices: threads stride over the flat source"
-    origin: str = "OneFlow index_add_kernel.cu; contiguous tensors, 64-bit divisions, atomics in the dtype; launch assumed"
+    origin: str = (
+        "OneFlow index_add_kernel.cu; contiguous tensors, 64-bit divisions, atomics in the dtype; launch assumed"
+    )
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
         """Refuse tensors that are not flat arrays."""

@@ -206,9 +206,7 @@ def large_kernel(name: str, dtype: str, index: str, wide: bool, dims: int) -> st
 
 
 def _small_instances(dtype: str, source: str, name: str) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (source, small_kernel(name, dtype, index, dims)) for index in INDEX_DTYPES for dims in STATIC_DIMS
-    )
+    return tuple((source, small_kernel(name, dtype, index, dims)) for index in INDEX_DTYPES for dims in STATIC_DIMS)
 
 
 def _large_instances(dtype: str, source: str, name: str) -> tuple[tuple[str, str], ...]:

@@ -51,9 +51,7 @@ def tensor_info(view: View, dim: int, merge: bool) -> TensorInfo:
     after = shape[dim + 1 :], strides[dim + 1 :]
     if merge:
         before, after = _merged(*before), _merged(*after)
-    return TensorInfo(
-        (*before[0], 1, *after[0]), (*before[1], strides[dim], *after[1]), len(before[0]), strides[dim]
-    )
+    return TensorInfo((*before[0], 1, *after[0]), (*before[1], strides[dim], *after[1]), len(before[0]), strides[dim])
 
 
 def _merged(sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -63,7 +61,7 @@ def _merged(sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[tuple[int
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """An index_add seen as slices. `work` counts source elements, `static_dims` those known to the compiler (0: none)."""
+    """An index_add seen as slices. `work` counts source elements, `static_dims` dims known to the compiler."""
 
     destination: TensorInfo
     source: TensorInfo

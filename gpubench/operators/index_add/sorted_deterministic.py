@@ -1,4 +1,4 @@
-"""The host side of index_add/sorted_deterministic.cu: a stable sort of the indices, then one warp a run of equal ones."""
+"""The host side of index_add/sorted_deterministic.cu: the indices sorted, then one warp a run of equal ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DIGIT_BITS = 8
 SORT_THREADS = 256
 SCAN_THREADS = 1024
 RANGE = 2048
-"""Pairs a block sorts at least. On more blocks than 4 an SM the scan of their counts, one block's work, would dominate."""
+"""Pairs a block sorts at least. More than 4 blocks an SM: the scan of their counts, one block's work, costs most."""
 
 BLOCKS_PER_SM = 4
 ADD_WARPS = 4
@@ -34,7 +34,7 @@ class SortedDeterministic:
 
     name: str = "sorted_deterministic"
     summary: str = "stable radix sort of the indices, then one warp a run of equal ones; no atomics, bitwise repeatable"
-    origin: str = "PyTorch's deterministic path; our own radix sort (Merrill and Grimshaw 2011); a long run is one warp's work"
+    origin: str = "PyTorch's deterministic path; own radix sort (Merrill, Grimshaw 2011); a long run is one warp's work"
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
         """Refuse more indices or places than 32-bit keys count, and more dims than the kernel walks."""
@@ -46,7 +46,7 @@ class SortedDeterministic:
         return too_many_dims(*(_slice(problem.operand(name).view, dim) for name in ("destination", "source")))
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """Keys, three launches for each 8 bits of the places' number, the sums. Nothing when there is nothing to add."""
+        """Keys, three launches for each 8 bits of the number of places, the sums. Nothing when nothing is added."""
         count, places = problem.operand("index").view.size, _places(problem)
         duplicates = most_duplicates(problem.params.pattern, places, count)
         accuracy = Accuracy(duplicates + 7, dtypes.dtype(problem.case.dtype).accumulator)
@@ -61,7 +61,7 @@ class SortedDeterministic:
         return Plan(self.name, tuple(steps), accuracy, sort.size, notes=notes)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """The sort's kernels, and the sums for the dtype."""
+        """Return the sort's kernels, and the sums for the dtype."""
         keys = [f"{NAMESPACE}::sort_keys<{dtypes.dtype(index).cpp}>" for index in ("int64", "int32")]
         return tuple((SOURCE, name) for name in (*keys, COUNT, SCAN, SCATTER, _add_kernel(dtype)))
 
@@ -109,7 +109,7 @@ class Sort:
 
 
 def _sort(count: int, places: int, device: DeviceInfo) -> Sort:
-    """Give each block a fixed range of whole turns of its threads. Keys go up to `places`, the one for wrong indices."""
+    """Give each block a fixed range of whole turns. Keys go up to `places`, which stands for wrong indices."""
     blocks = max(1, min(-(-count // RANGE), BLOCKS_PER_SM * device.sm_count))
     each = -(-count // blocks)
     each = -(-each // SORT_THREADS) * SORT_THREADS

@@ -113,9 +113,7 @@ def reduce_iterator(problem: Problem[Any]) -> ReduceIterator:
 
 
 def reorder(dims: list[Dim]) -> list[Dim]:
-    """Sort by insertion, for dims of which a broadcast one compares with none: reduced first, then by stride in y, in x,
-    by size.
-    """
+    """Sort by insertion (a broadcast dim compares with none): reduced first, then by stride in y, in x, by size."""
     order = list(dims)
     for start in range(1, len(order)):
         moving = start

@@ -78,7 +78,7 @@ def longest_path(config: ReduceConfig) -> int:
 
 
 class _Room:
-    """The workspace: totals of blocks that share outputs, their semaphores, and sums of 16-bit outputs between parts."""
+    """The workspace: totals of blocks that share outputs, their semaphores, sums of 16-bit outputs between parts."""
 
     def __init__(self, problem: Problem[Any], parts: Sequence[ReduceIterator], configs: Sequence[ReduceConfig]) -> None:
         y = problem.operand("y")

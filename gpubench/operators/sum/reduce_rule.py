@@ -20,7 +20,7 @@ ACCUMULATORS = 4
 
 MIN_VALUES = 16
 MAX_VALUES = 256
-"""Values a thread: terms are split over warps from 16 a thread on (times the block's height), and over blocks from 256."""
+"""Values a thread: from 16 on (times the block's height) terms are split over warps, from 256 on over blocks."""
 
 CONTIGUOUS = 128
 """Reduced elements side by side above which they are loaded as vectors."""
@@ -70,7 +70,7 @@ class ReduceConfig:
 
     @property
     def staging_bytes(self) -> int:
-        """Bytes for the totals of blocks that share outputs: what is used (the original reserves more, out of caution)."""
+        """Bytes for the totals of blocks that share outputs: those that are used (the original reserves more)."""
         if self.input_mult[2] == 0:
             return 0
         lanes = 1 if self.input_mult[0] else self.width
@@ -155,8 +155,9 @@ def configure(part: ReduceIterator, element: Element, device: DeviceInfo) -> Red
 
 
 def output_vector(part: ReduceIterator, element: Element) -> int:
-    """Return how many neighbouring outputs a thread holds: 4, 2 or 1, by the alignment of x, the size of the fastest kept
-    dim and the strides of all other dims.
+    """Return how many neighbouring outputs a thread holds: 4, 2 or 1.
+
+    By the alignment of x, the size of the fastest kept dim and the strides of all other dims.
     """
     width = 4
     steps = [dim.x // element.bytes for place, dim in enumerate(part.dims) if place != part.reduced]

@@ -6,10 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpubench.operators.elementwise.pytorch.divider import divide, magic, offset_calculator
+from gpubench.operators.offset_calculator import magic, offset_calculator
 
 LAST = 2**31 - 1
-EDGES = sorted({d for k in range(32) for d in range(2**k - 3, 2**k + 4) if 1 <= d <= 2**31} | set(range(1, 400)))
+EDGES = sorted({d for k in range(32) for d in range(2**k - 3, 2**k + 4) if 1 <= d <= LAST} | set(range(1, 400)))
+
+
+def divide(number: int, divisor: int) -> int:
+    """Return the quotient as `gpubench::IntegerDivider` works it out, in 32-bit words."""
+    multiplier, shift = magic(divisor)
+    upper = (number * multiplier) >> 32
+    return ((upper + number) & 0xFFFFFFFF) >> shift
 
 
 def numbers_near_multiples(divisor: int) -> set[int]:
@@ -32,13 +39,13 @@ def test_all_divisors_near_the_edges_divide_exactly() -> None:
 
 
 @settings(deadline=None, max_examples=500)
-@given(st.integers(1, 2**31), st.integers(0, LAST))
+@given(st.integers(1, LAST), st.integers(0, LAST))
 def test_any_divisor_divides_any_number(divisor: int, number: int) -> None:
-    """Every divisor to 2^31 and every number below it."""
+    """Every divisor and every number below 2^31."""
     assert divide(number, divisor) == number // divisor
 
 
-@given(st.integers(1, 2**31))
+@given(st.integers(1, LAST))
 def test_the_numbers_fit_the_struct(divisor: int) -> None:
     """The multiplier is a 32-bit word, the shift at most 31."""
     multiplier, shift = magic(divisor)
@@ -46,10 +53,10 @@ def test_the_numbers_fit_the_struct(divisor: int) -> None:
     assert 0 <= shift <= 31
 
 
-@pytest.mark.parametrize("divisor", [0, -1, 2**31 + 1])
+@pytest.mark.parametrize("divisor", [0, -1, 2**31])
 def test_other_divisors_are_refused(divisor: int) -> None:
     """Nothing is packed that the kernel cannot divide by."""
-    with pytest.raises(ValueError, match="not between 1 and 2"):
+    with pytest.raises(ValueError, match="no magic numbers"):
         magic(divisor)
 
 
@@ -57,7 +64,7 @@ def test_other_divisors_are_refused(divisor: int) -> None:
 def test_the_packed_calculator_finds_every_element(sizes: list[int], data: st.DataObject) -> None:
     """Read back with C layout, dims fastest first, the packed bytes give each element's distance in both operands."""
     strides = [data.draw(st.lists(st.integers(0, 99), min_size=len(sizes), max_size=len(sizes))) for _ in range(2)]
-    packed = offset_calculator(sizes, strides).data
+    packed = offset_calculator(sizes, *strides).data
     assert len(packed) == 4 + 25 * (12 + 2 * 4)
     dims, *words = struct.unpack("<i75I50I", packed)
     elements = 1
@@ -77,6 +84,6 @@ def test_the_packed_calculator_finds_every_element(sizes: list[int], data: st.Da
 
 def test_more_than_25_dims_are_refused() -> None:
     """The struct's size is the limit."""
-    assert offset_calculator([2] * 25, [[4] * 25]).data[:4] == struct.pack("<i", 25)
+    assert offset_calculator([2] * 25, [4] * 25).data[:4] == struct.pack("<i", 25)
     with pytest.raises(ValueError, match="26 dims"):
-        offset_calculator([2] * 26, [[4] * 26])
+        offset_calculator([2] * 26, [4] * 26)

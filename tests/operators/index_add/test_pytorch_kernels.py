@@ -77,7 +77,7 @@ def test_beyond_32_bits_only_the_large_kernel_is_left(monkeypatch: pytest.Monkey
 
 
 def test_dims_are_merged_around_the_indexed_one() -> None:
-    """Contiguous dims before it become one, those after it become one: at most three are left; `uncollapsed` keeps all."""
+    """Contiguous dims before it become one, those after it become one; `uncollapsed` keeps all."""
     for dim, sizes in ((0, [1, 840]), (1, [2, 1, 280]), (2, [6, 1, 56]), (4, [240, 1])):
         assert plan_of("large_index", shape=[2, 3, 5, 8, 7], dim=dim, indices=40).notes["destination_sizes"] == sizes
     uncollapsed = plan_of("uncollapsed", shape=[2, 3, 5, 8, 7], dim=2, indices=40)
@@ -106,9 +106,7 @@ def test_merging_keeps_every_offset(data: st.DataObject) -> None:
         info = tensor_info(seen, dim, merge)
         assert info.sizes[info.dim] == 1
         assert info.step == seen.strides[dim]
-        offsets.append(
-            [sum(i * s for i, s in zip(at, info.strides, strict=True)) for at in np.ndindex(*info.sizes)]
-        )
+        offsets.append([sum(i * s for i, s in zip(at, info.strides, strict=True)) for at in np.ndindex(*info.sizes)])
     assert offsets[0] == offsets[1]
 
 

@@ -37,7 +37,7 @@ STEPS = ("step_input", "step_output", "input_mult", "output_mult")
 
 
 def test_the_first_worked_example() -> None:
-    """(16, 128, 64, 128) over dim 1: terms split over the 4 rows of a block, 4 outputs a thread, one block an output."""
+    """(16, 128, 64, 128) over dim 1: terms split over the 4 rows of a block, 4 outputs a thread."""
     config = config_of(shape=(16, 128, 64, 128), dim=1)
     assert chosen(config, *SHAPE) == ([32, 4], [1024, 1], 4, 1, False)
     assert chosen(config, *STEPS) == (4, 32, [0, 1, 0], [1, 0])
@@ -141,7 +141,7 @@ def test_reordering_merging_and_cutting_lose_nothing(data: st.DataObject, limit:
 @settings(deadline=None)
 @given(st.data(), st.integers(8, 300))
 def test_parts_of_one_output_add_up_in_turn(data: st.DataObject, limit: int) -> None:
-    """The first part of an output starts it, all later ones add to it, the last one writes it: no matter how it is cut."""
+    """The first part of an output starts it, all later ones add to it, the last one writes it."""
     shape = data.draw(shapes(3, 5).filter(lambda one: 0 not in one))
     dims = data.draw(st.sets(st.sampled_from(range(len(shape))))) if shape else set()
     problem = OPERATORS["sum"].problem(make_case("sum", "float16", shape=shape, dim=tuple(dims)))
@@ -193,7 +193,7 @@ BRANCHES: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("dtype", "params"), BRANCHES)
 def test_large_sums_are_right_on_the_simulator(dtype: str, params: dict[str, Any]) -> None:
-    """Splits over blocks, unaligned heads and tails, vectors of outputs: right answers, no rule of the platform broken."""
+    """Splits over blocks, unaligned heads and tails, vectors of outputs: right, and no rule of the platform broken."""
     plan, _, verdict = answer(make_case("sum", dtype, **params), "reduce_config", "random:3")
     assert verdict.ok, verdict.first_mismatch
     assert plan.notes["config"]["ctas_per_output"] > 1 or plan.notes["config"]["input_mult"][1] > 0

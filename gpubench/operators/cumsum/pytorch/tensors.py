@@ -9,8 +9,8 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import Accuracy, Launch, Operand, Pointer, Problem, Workspace
 from gpubench.operators.elementwise.pytorch import launches
-from gpubench.operators.elementwise.pytorch.divider import MAX_DIMS
 from gpubench.operators.elementwise.pytorch.work import Tensor, Work, copy_work
+from gpubench.operators.offset_calculator import MAX_ITERATOR_DIMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,11 @@ def cannot_copy(problem: Problem[Any]) -> str | None:
     if x.view.is_contiguous:
         return None
     most = max((len(walk.sizes) for walk in _copy(x, y, 0).walks()), default=0)
-    return f"{most} dims are left after merging; the copy walks at most {MAX_DIMS}" if most > MAX_DIMS else None
+    return (
+        f"{most} dims are left after merging; the copy walks at most {MAX_ITERATOR_DIMS}"
+        if most > MAX_ITERATOR_DIMS
+        else None
+    )
 
 
 def _copy(x: Operand, y: Operand, place: int) -> Work:

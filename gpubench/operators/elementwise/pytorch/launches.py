@@ -6,10 +6,10 @@ import struct
 
 from gpubench import dtypes
 from gpubench.model import Argument, Launch, Value
-from gpubench.operators.elementwise.pytorch.divider import offset_calculator
 from gpubench.operators.elementwise.pytorch.iterator import Walk
 from gpubench.operators.elementwise.pytorch.width import items_per_thread, newer_width
 from gpubench.operators.elementwise.pytorch.work import Work
+from gpubench.operators.offset_calculator import offset_calculator
 from gpubench.operators.packing import float64, int32
 
 THREADS = 128
@@ -77,7 +77,7 @@ def strided(work: Work, walk: Walk) -> Launch:
     """Return the launch on strided tensors without casts. ValueError for more than 25 dims."""
     types = _types(work)
     items = 2 if dtypes.dtype(types[0]).itemsize >= 4 else 4
-    calculator = offset_calculator(walk.sizes, walk.strides)
+    calculator = offset_calculator(walk.sizes, *walk.strides)
     kernel = strided_kernel(work.function, work.dtype, types)
     return _launch("elementwise/strided.cu", kernel, work, walk, items, calculator)
 
@@ -88,7 +88,7 @@ def casting(work: Work, walk: Walk) -> Launch:
     kernel = casting_kernel(work.function, work.dtype, len(work.tensors) - 1, not contiguous)
     codes = [dtypes.NAMES.index(tensor.dtype) for tensor in work.tensors]
     casts = Value(struct.pack(f"<{len(codes)}i{len(codes)}I", *codes, *work.itemsizes))
-    extra = (casts,) if contiguous else (offset_calculator(walk.sizes, walk.strides), casts)
+    extra = (casts,) if contiguous else (offset_calculator(walk.sizes, *walk.strides), casts)
     return _launch("elementwise/casting.cu", kernel, work, walk, CAST_ITEMS, *extra)
 
 

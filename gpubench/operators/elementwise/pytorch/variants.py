@@ -12,7 +12,6 @@ from gpubench.operators.base import Variant
 from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.operators.elementwise.promotion import accuracy
 from gpubench.operators.elementwise.pytorch import launches
-from gpubench.operators.elementwise.pytorch.divider import MAX_DIMS
 from gpubench.operators.elementwise.pytorch.iterator import Walk
 from gpubench.operators.elementwise.pytorch.width import (
     OLDER_ITEMS,
@@ -23,6 +22,7 @@ from gpubench.operators.elementwise.pytorch.width import (
     older_width,
 )
 from gpubench.operators.elementwise.pytorch.work import Work, types_of, work_of
+from gpubench.operators.offset_calculator import MAX_ITERATOR_DIMS
 
 PROBES = ("copy", "exp", "add", "addcmul", "where")
 """The functions whose instances are compiled ahead: each arity, each kind of operand, and a costly one. The functors
@@ -45,8 +45,8 @@ def _notes(steps: Sequence[Launch]) -> dict[str, Any]:
 
 def _too_many_dims(work: Work) -> str | None:
     for walk in work.walks():
-        if not work.is_contiguous(walk) and len(walk.sizes) > MAX_DIMS:
-            return f"{len(walk.sizes)} dims are left after merging neighbours; the kernel walks at most {MAX_DIMS}"
+        if not work.is_contiguous(walk) and len(walk.sizes) > MAX_ITERATOR_DIMS:
+            return f"{len(walk.sizes)} dims are left after merging neighbours; the kernel walks at most {MAX_ITERATOR_DIMS}"
     return None
 
 
@@ -200,7 +200,9 @@ class Strided:
 
     name: str = "strided"
     summary: str = "any strides: offsets by multiplication and shift, 2 or 4 elements a thread"
-    origin: str = f"PyTorch's elementwise_kernel with OffsetCalculator; no casts, at most {MAX_DIMS} dims after merging"
+    origin: str = (
+        f"PyTorch's elementwise_kernel with OffsetCalculator; no casts, at most {MAX_ITERATOR_DIMS} dims after merging"
+    )
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
         """Refuse casts and too many dims."""
@@ -224,7 +226,9 @@ class Casting:
 
     name: str = "casting"
     summary: str = "dtypes fetched and stored through run-time casts, contiguous or strided, 4 elements a thread"
-    origin: str = f"PyTorch's LoadWithCast, StoreWithCast and fetch_and_cast; at most {MAX_DIMS} dims after merging"
+    origin: str = (
+        f"PyTorch's LoadWithCast, StoreWithCast and fetch_and_cast; at most {MAX_ITERATOR_DIMS} dims after merging"
+    )
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
         """Refuse too many dims."""
@@ -251,7 +255,7 @@ class AutoPytorch:
 
     name: str = "auto_pytorch"
     summary: str = "dispatch: 32-bit indices? cast? contiguous? vector width; one launch for each part"
-    origin: str = f"PyTorch's gpu_kernel_impl, newer form; at most {MAX_DIMS} dims after merging"
+    origin: str = f"PyTorch's gpu_kernel_impl, newer form; at most {MAX_ITERATOR_DIMS} dims after merging"
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
         """Refuse too many dims."""

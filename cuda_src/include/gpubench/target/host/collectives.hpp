@@ -26,6 +26,7 @@ inline std::uint32_t lanes_here(const Block& block, const Thread& thread, const 
     const unsigned lane = thread.view.rank % warp_size;
     const unsigned first = thread.view.rank - lane;
     std::uint32_t here = 1u << lane;
+    if (!warp.mixed) return here | (warp.waiting & thread.mask);
     for (std::uint32_t rest = warp.waiting & thread.mask; rest != 0; rest &= rest - 1) {
         const unsigned other_lane = static_cast<unsigned>(__builtin_ctz(rest));
         const Thread& other = block.threads[first + other_lane];
@@ -55,9 +56,17 @@ inline LaneSlot& meet(std::uint32_t mask, Finish finish, const char* name, const
     thread.where = where;
     refuse_bad_mask(thread, warp, where);
     warp.slots[lane] = mine;
+    if (warp.waiting == 0) {
+        warp.common_mask = mask;
+        warp.common_finish = finish;
+        warp.mixed = false;
+    } else if (mask != warp.common_mask || finish != warp.common_finish) {
+        warp.mixed = true;
+    }
     if (lanes_here(block, thread, warp, where) != mask) {
         warp.waiting |= 1u << lane;
         thread.state = State::at_collective;
+        if (warp.parked & mask) call_lanes(block, warp, thread.view.rank - lane, mask);
         leave(block, thread.fiber->context, thread.fiber);
         return warp.slots[lane];
     }

@@ -53,7 +53,7 @@ inline void reset_threads(Block& block) {
     for (std::size_t w = 0; w < block.warps.size(); ++w) {
         const std::size_t lanes = std::min<std::size_t>(warp_size, block.threads.size() - w * warp_size);
         block.warps[w].lanes = lanes == warp_size ? ~0u : (1u << lanes) - 1u;
-        block.warps[w].waiting = block.warps[w].finished = 0;
+        block.warps[w].waiting = block.warps[w].finished = block.warps[w].parked = 0;
     }
 }
 
@@ -135,10 +135,12 @@ inline std::size_t choose_block(Worker& worker, const Resident& resident, std::s
 // every path of the waiting code is met.
 inline std::size_t wanted_resident(const Request& request) {
     if (!request.ordered || Order(request.order) == Order::forward) return 1;
-    return 4;
+    return 6;
 }
 
+// Start blocks up to `wanted`, several at a time: a block that starts alone finds its predecessors far ahead.
 inline void fill(Worker& worker, Resident& resident, std::size_t wanted, bool& more) {
+    if (resident.size() > wanted / 2 && wanted <= wanted_resident(*worker.launch->request)) return;
     while (more && resident.size() < wanted) {
         if (auto block = start_block(worker)) resident.push_back(std::move(block));
         else more = false;

@@ -6,8 +6,8 @@
 
 namespace gpubench::host {
 
-thread_local ThreadView* current __attribute__((tls_model("initial-exec"))) = nullptr;
-thread_local bool checking __attribute__((tls_model("initial-exec"))) = false;
+__thread ThreadView* current __attribute__((tls_model("initial-exec"))) = nullptr;
+__thread bool checking __attribute__((tls_model("initial-exec"))) = false;
 
 }  // namespace gpubench::host
 

@@ -76,7 +76,11 @@ struct Warp {
     std::uint32_t lanes = 0;     // that exist
     std::uint32_t waiting = 0;   // at a collective
     std::uint32_t finished = 0;
+    std::uint32_t parked = 0;    // for a value in memory
     std::uint32_t epoch = 0;     // counts warp barriers
+    std::uint32_t common_mask = 0;   // of all lanes that wait, unless they want different things:
+    Finish common_finish = nullptr;
+    bool mixed = false;
     LaneSlot slots[warp_size];
 };
 

@@ -124,58 +124,86 @@ void ordering_point() {
     block.epoch = ++block.worker->epoch;
 }
 
-// Let every thread go on that waits for a change of these 16 bytes (or, for null, of any memory). Under the other
+// Let a thread that waits for memory look again.
+inline void unpark(Thread& thread) {
+    Block& block = *thread.block;
+    --block.parked;
+    block.warps[thread.view.rank / warp_size].parked &= ~(1u << thread.view.rank % warp_size);
+    push_ready(block, thread.view.rank);
+}
+
+// Let every thread look again that waits for a change of these 16 bytes (or, for null, of any memory). Under the other
 // schedules than forward the block that made the change then pauses, so that the waiting one sees what is there now.
 inline void wake(Worker& worker, const void* address) {
+    const auto line = [](const void* place) { return reinterpret_cast<std::uintptr_t>(place) >> 4; };
+    const bool pauses = current && Order(worker.launch->request->order) != Order::forward;
     const auto wake_row = [&](std::vector<Thread*>& row) {
-        for (std::size_t i = 0; i < row.size();) {
-            Thread& thread = *row[i];
-            const auto same = [](const void* a, const void* b) {
-                return reinterpret_cast<std::uintptr_t>(a) >> 4 == reinterpret_cast<std::uintptr_t>(b) >> 4;
-            };
-            if (address && !same(thread.parked_at, address)) {
-                ++i;
-                continue;
-            }
-            --thread.block->parked;
-            if (current && thread.block != self().block) self().block->pause = Order(worker.launch->request->order) != Order::forward;
-            push_ready(*thread.block, thread.view.rank);
-            row.erase(row.begin() + static_cast<std::ptrdiff_t>(i));
-        }
+        std::erase_if(row, [&](Thread* thread) {
+            if (address && line(thread->parked_at) != line(address)) return false;
+            unpark(*thread);
+            if (pauses && thread->block != self().block) self().block->pause = true;
+            return true;
+        });
     };
     if (address) return wake_row(parked_row(worker, address));
     for (auto& row : worker.parked) wake_row(row);
 }
 
-// Wait until somebody writes to `address` by an atomic or ordered access.
-inline void park(const void* address, Where where) {
-    Thread& thread = self();
+// Hand the OS thread back when all of this block's threads have only waited for a while: another block gets its turn.
+inline bool give_way(Thread& thread) {
     Block& block = *thread.block;
-    if (block.worker->launch->failed.load(std::memory_order_relaxed)) abandon();
-    thread.where = where;
-    thread.parked_at = address;
-    thread.state = State::parked;
-    ++block.parked;
-    parked_row(*block.worker, address).push_back(&thread);
-    leave(block, thread.fiber->context, thread.fiber);
+    const auto live = static_cast<unsigned>(block.threads.size()) - block.finished;
+    if (++block.idle_yields <= 2 * live) return false;
+    block.idle_yields = 0;
+    block.worker->slice = Slice::stalled;
+    current = nullptr;
+    switch_context(thread.fiber->context, block.worker->main);
+    return true;
 }
 
-// Put this thread behind the others. When all of a block's threads only wait, another block gets its turn.
+// True when a lane of this warp waits at a collective for the thread.
+inline bool is_called(const Thread& thread) {
+    const Block& block = *thread.block;
+    const unsigned lane = thread.view.rank % warp_size, first = thread.view.rank - lane;
+    for (std::uint32_t rest = block.warps[first / warp_size].waiting; rest != 0; rest &= rest - 1) {
+        if (block.threads[first + static_cast<unsigned>(__builtin_ctz(rest))].mask >> lane & 1u) return true;
+    }
+    return false;
+}
+
+// Put this thread behind the others.
 inline void wait_a_turn(Where where) {
     Thread& thread = self();
     Block& block = *thread.block;
     if (block.worker->launch->failed.load(std::memory_order_relaxed)) abandon();
     thread.where = where;
     push_ready(block, thread.view.rank);
-    const auto live = static_cast<unsigned>(block.threads.size()) - block.finished;
-    if (++block.idle_yields > 2 * live) {
-        block.idle_yields = 0;
-        block.worker->slice = Slice::stalled;
-        current = nullptr;
-        switch_context(thread.fiber->context, block.worker->main);
-        return;
+    if (!give_way(thread)) leave(block, thread.fiber->context, thread.fiber);
+}
+
+// Wait until somebody writes to `address` by an atomic or ordered access, or a lane of this warp waits for this one at a
+// collective (which then means that this lane was not the one to wait).
+inline void park(const void* address, Where where) {
+    Thread& thread = self();
+    Block& block = *thread.block;
+    if (is_called(thread)) return wait_a_turn(where);
+    if (block.worker->launch->failed.load(std::memory_order_relaxed)) abandon();
+    thread.where = where;
+    thread.parked_at = address;
+    thread.state = State::parked;
+    ++block.parked;
+    block.warps[thread.view.rank / warp_size].parked |= 1u << thread.view.rank % warp_size;
+    parked_row(*block.worker, address).push_back(&thread);
+    if (!give_way(thread)) leave(block, thread.fiber->context, thread.fiber);
+}
+
+// The lanes of a collective's mask that wait for memory must come, whatever they wait for.
+inline void call_lanes(Block& block, Warp& warp, unsigned first, std::uint32_t mask) {
+    for (std::uint32_t rest = warp.parked & mask; rest != 0; rest &= rest - 1) {
+        Thread& thread = block.threads[first + static_cast<unsigned>(__builtin_ctz(rest))];
+        std::erase(parked_row(*block.worker, thread.parked_at), &thread);
+        unpark(thread);
     }
-    leave(block, thread.fiber->context, thread.fiber);
 }
 
 void yield(Where where) {

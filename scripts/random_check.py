@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Hold random cases of an operator against numpy on a device: seeded, so that every run draws the same cases.
+
+    scripts/random_check.py --cases 10000 --processes 8 cuda:0
+    scripts/random_check.py --cases 200 --variants all host
+
+Draws shapes (0 to 5 dims, sizes from 0 to some hundred thousand elements, round numbers, primes and neighbours of
+powers of two), a dim, a dtype, a layout (permuted, stepped, broadcast, misaligned) and a distribution (NaN and infinity
+among them), runs the variant that `auto` picks (or every variant that takes the case) twice on one workspace, and checks
+the second answer against the variant's own bound. Prints the counts by variant; exit code 4 when an answer was wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import multiprocessing
+import random
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+from gpubench.devices import open_device
+from gpubench.engine.buffers import Operands, Pristine
+from gpubench.errors import GpubenchError
+from gpubench.layout import Layout
+from gpubench.measure.check import check
+from gpubench.model import Case, Problem
+from gpubench.operators import OPERATORS
+from gpubench.operators.cumsum.params import CumsumParams
+from gpubench.operators.parameters import to_json
+
+OPERATOR = OPERATORS["cumsum"]
+NICE = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 509, 512, 513, 1000)
+LONG = (1023, 1024, 1025, 2047, 4093, 4096, 4100, 8191, 16384, 16387, 32749, 65536, 100003, 131072, 262147)
+
+
+def draw_shape(draw: random.Random, largest: int) -> tuple[int, ...]:
+    """Draw a shape of at most `largest` elements."""
+    dims = draw.choice((0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 5))
+    shape: list[int] = []
+    left = largest
+    for _ in range(dims):
+        pool = [n for n in (NICE if draw.random() < 0.7 else LONG) if n <= left] or [1]
+        size = draw.choice(pool) if draw.random() < 0.8 else draw.randint(1, max(min(left, 3000), 1))
+        shape.append(0 if draw.random() < 0.004 else size)
+        left //= max(size, 1)
+    draw.shuffle(shape)
+    return tuple(shape)
+
+
+def draw_layout(draw: random.Random, dims: int) -> Layout:
+    """Draw a layout; mostly contiguous, often misaligned."""
+    kind = draw.random()
+    offset = draw.choice((0, 0, 0, 1, 2, 3, 5, 8))
+    if kind < 0.6 or dims == 0:
+        return Layout(offset=offset)
+    if kind < 0.75:
+        return Layout(step=draw.choice((2, 3)), offset=offset)
+    if kind < 0.9:
+        return Layout(permute=tuple(draw.sample(range(dims), dims)), offset=offset)
+    return Layout(expand=(draw.randrange(dims),), offset=offset)
+
+
+def draw_case(seed: int, number: int, largest: int) -> Case:
+    """Draw case `number` of a seed."""
+    draw = random.Random(f"{seed}/{number}")
+    shape = draw_shape(draw, draw.choice((300, 5000, 50_000, largest)))
+    dtype = draw.choice(OPERATOR.dtypes)
+    params = CumsumParams(shape, draw.randrange(len(shape)) if shape else 0, draw_layout(draw, len(shape)))
+    normal = OPERATOR.normalise(params, dtype)
+    distribution: Any = draw.choice(("normal", "normal", "uniform", "integers", "with_nonfinite"))
+    return Case(OPERATOR.label(normal, dtype), "cumsum", dtype, to_json(normal), distribution, seed=number)
+
+
+def run_case(device: Any, case: Case, every: bool) -> list[tuple[str, str]]:
+    """Return (variant, what was wrong or nothing) of each variant run."""
+    problem: Problem[Any] = OPERATOR.problem(case)
+    inputs = OPERATOR.inputs(problem)
+    reference = OPERATOR.reference(problem, inputs)
+    pristine = Pristine(device, problem, inputs, keep_inputs=True)
+    variants = OPERATOR.variants if every else (OPERATOR.choose(problem, device.info),)
+    outcomes = []
+    for variant in variants:
+        if variant.refuses(problem, device.info) is not None:
+            continue
+        plan = variant.plan(problem, device.info)
+        operands = Operands(device, problem, pristine, plan.workspace_bytes, plan.workspace_zeroed)
+        run = device.bind(plan, operands.addresses, operands.workspace).run
+        run()
+        operands.poison()
+        run()
+        verdict = check(problem, reference, plan.accuracy, operands.output())
+        outcomes.append((variant.name, "" if verdict.ok else f"{case.id} seed {case.seed}: {verdict.first_mismatch}"))
+    return outcomes
+
+
+def run_part(spec: str, seed: int, numbers: range, largest: int, every: bool) -> tuple[dict[str, int], list[str]]:
+    """Run some of the cases in this process: counts by variant, and what was wrong."""
+    device = open_device(spec)
+    counts: collections.Counter[str] = collections.Counter()
+    wrong = []
+    for number in numbers:
+        case = draw_case(seed, number, largest)
+        try:
+            outcomes = run_case(device, case, every)
+        except GpubenchError as error:
+            wrong.append(f"{case.id} seed {case.seed}: {type(error).__name__}: {error}")
+            break  # the device may be of no more use
+        for name, problem in outcomes:
+            counts[name] += 1
+            if problem:
+                wrong.append(f"{name}: {problem}")
+    device.close()
+    return counts, wrong
+
+
+def compile_one(source: str, kernel: str, arch: str) -> None:
+    """Compile one instance into the cache on disk."""
+    from gpubench.kernels import compile_instance
+
+    compile_instance(source, kernel, arch)
+
+
+def compile_all(spec: str, processes: int) -> None:
+    """Compile every instance side by side, so that the parts find them in the cache."""
+    device = open_device(spec)
+    arch = "sm_{}{}".format(*device.info.compute_capability)
+    if device.info.kind == "cuda":
+        instances = dict.fromkeys(
+            (*one, arch) for v in OPERATOR.variants for dtype in OPERATOR.dtypes for one in v.instances(dtype)
+        )
+        with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+            list(pool.map(compile_one, *zip(*instances, strict=True), chunksize=4))
+    device.close()
+
+
+def main() -> int:
+    """Parse the arguments and run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("device")
+    parser.add_argument("--cases", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--largest", type=int, default=400_000, help="elements of a case at most")
+    parser.add_argument("--variants", choices=("auto", "all"), default="auto")
+    parser.add_argument("--processes", type=int, default=1)
+    options = parser.parse_args()
+    every = options.variants == "all"
+    if options.processes > 1:
+        compile_all(options.device, options.processes)
+    parts = [range(i, options.cases, options.processes) for i in range(options.processes)]
+    arguments = [(options.device, options.seed, part, options.largest, every) for part in parts]
+    if options.processes == 1:
+        results = [run_part(*arguments[0])]
+    else:
+        with ProcessPoolExecutor(options.processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+            results = list(pool.map(run_part, *zip(*arguments, strict=True)))
+    counts: collections.Counter[str] = collections.Counter()
+    wrong = []
+    for part_counts, part_wrong in results:
+        counts.update(part_counts)
+        wrong += part_wrong
+    print(f"{options.cases} cases, seed {options.seed}, on {options.device}: {sum(counts.values())} answers checked")
+    for name, count in sorted(counts.items()):
+        print(f"  {name:16} {count}")
+    print(f"{len(wrong)} wrong", *wrong[:20], sep="\n")
+    return 4 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

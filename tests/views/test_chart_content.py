@@ -1,0 +1,268 @@
+"""What a chart shows: nothing is lost on the way from the result, and nothing is claimed that was not measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpubench.analysis.compare import Options, compare
+from gpubench.model import Ceiling, Record, ResultSet
+from gpubench.views.charts import bandwidth, ceiling, dots, ladder, samples, speedup
+from gpubench.views.charts import compare as forest
+from gpubench.views.charts.data import points
+from gpubench.views.charts.sheets import Chart
+from gpubench.views.style import styled
+from tests.views.generated import COPY, case_of, h200, sweep, timed_record, us_of
+
+
+@pytest.fixture
+def drawing() -> Iterator[None]:
+    """Draw in the project's style."""
+    with styled():
+        yield
+
+
+pytestmark = pytest.mark.usefixtures("drawing")
+
+
+def words(figure: Any) -> str:
+    """Return every text of a figure, a line each."""
+    from matplotlib.text import Text
+
+    return "\n".join(one.get_text() for one in figure.findobj(Text) if one.get_text())
+
+
+def marks(axes: Any, hollow: bool | None = None) -> list[tuple[float, float]]:
+    """Return the places of all markers on the axes, hollow ones or full ones only when asked."""
+    found = []
+    for line in axes.lines:
+        if line.get_marker() in ("None", None, "") or line.get_linestyle() != "None":
+            continue
+        is_hollow = line.get_markerfacecolor() == "#ffffff"
+        if hollow is None or hollow is is_hollow:
+            found += list(zip(line.get_xdata(), line.get_ydata(), strict=True))
+    return found
+
+
+def named(charts: list[Chart], name: str) -> Any:
+    """Draw the chart of this name."""
+    return next(chart for chart in charts if chart.name == name).draw()
+
+
+SMALL = sweep("gpubench:auto", "torch", "numpy", dtypes=("float32", "bfloat16"))
+
+
+def test_bandwidth_has_a_mark_for_every_measurement() -> None:
+    """Each record with a rate is one mark at (bytes, GB/s), in the panel of its dtype."""
+    figure = named(bandwidth.charts(SMALL), "bandwidth-cumsum")
+    panels = {axes.get_title(loc="left"): axes for axes in figure.axes}
+    assert set(panels) == {"float32", "bfloat16"}
+    for dtype, axes in panels.items():
+        wanted = [
+            (float(point.row.bytes or 0), point.rate)
+            for point in points(SMALL)
+            if point.row.operator == "cumsum" and point.row.dtype == dtype and point.rate is not None
+        ]
+        assert sorted(marks(axes)) == pytest.approx(sorted(wanted))  # type: ignore[type-var] # no None is left
+        left, right = axes.get_xlim()
+        assert all(left < x < right for x, _ in marks(axes))
+        assert axes.get_xscale() == "log"
+        assert axes.get_ylim()[1] > 4800
+
+
+def test_bandwidth_names_what_limits_a_kernel() -> None:
+    """Ceiling, peak, launch-bound region, L2 size and what has no number stand on the chart, with units."""
+    text = words(named(bandwidth.charts(SMALL), "bandwidth-cumsum"))
+    for part in ("measured copy ceiling 4253", "theoretical peak 4800", "fits in L2 (60 MiB)", "launch-bound"):
+        assert part in text
+    assert "GB/s" in text
+    assert "bytes moved" in text
+    assert "Without a number here (1): cumsum/64x64/dim=0/complex64 gpubench:tiled (unsupported)" in text
+
+
+def test_launch_bound_marks_are_hollow_and_in_the_shade() -> None:
+    """A mark is hollow exactly where the median is under the limit, which is the edge of the shaded region."""
+    figure = named(bandwidth.charts(SMALL), "bandwidth-cumsum")
+    for axes in figure.axes:
+        for x, rate in marks(axes, hollow=True):
+            assert x / rate / 1e3 < 6.9
+        for x, rate in marks(axes, hollow=False):
+            assert x / rate / 1e3 >= 6.9 or rate < 10  # numpy is the host's and never launch-bound
+
+
+def test_lines_join_one_size_only() -> None:
+    """A line joins a sweep over lengths; cases of other shapes are marks beside it."""
+    mine = [point for point in points(SMALL) if point.row.operator == "cumsum" and point.row.contender == "torch"]
+    joined = bandwidth.sweeps(mine)
+    assert sorted(len(sweep_) for sweep_ in joined) == [10, 10]
+    assert all(len(point.record.case.params["shape"]) == 1 for sweep_ in joined for point in sweep_)
+
+
+def test_ceiling_rows_are_sorted_within_their_operator() -> None:
+    """Operators stay in the result's order; within one the case nearest to the ceiling is first; 100 % is marked."""
+    figure = named(ceiling.charts(SMALL), "ceiling")
+    (axes,) = figure.axes
+    labels = [one.get_text() for one in axes.get_yticklabels()]
+    assert labels[0] == "268435456/dim=0/float32"
+    assert len(labels) == len({p.row.case for p in points(SMALL) if p.fraction is not None})
+    best: dict[float, float] = {}
+    for x, y in marks(axes):
+        best[y] = max(x, best.get(y, 0.0))
+    cumsum = [best[y] for y in sorted(best) if y <= 28]
+    assert cumsum == sorted(cumsum, reverse=True)
+    assert any(line.get_xdata()[0] == 100 for line in axes.lines if len(line.get_xdata()) == 2)
+    assert "cumsum" in words(figure)
+    assert "numpy runs on the host" in words(figure)
+
+
+def test_many_cases_go_on_further_sheets() -> None:
+    """At most 60 rows stand on a sheet, at the same height each, and together the sheets have every case."""
+    records = [
+        timed_record(case, "gpubench:auto", moved, us_of("gpubench:auto", moved), case.id)
+        for case, moved in (case_of("sum", [2**20 + i], "float32") for i in range(130))
+    ]
+    charts = ceiling.charts(h200(tuple(records)))
+    assert [chart.name for chart in charts] == ["ceiling", "ceiling-2", "ceiling-3"]
+    figures = [chart.draw() for chart in charts]
+    labels = [one.get_text() for figure in figures for one in figure.axes[0].get_yticklabels()]
+    assert sorted(labels) == sorted(record.case.id.removeprefix("sum/") for record in records)
+    assert max(len(figure.axes[0].get_yticklabels()) for figure in figures) <= dots.PAGE
+    assert all(figure.get_size_inches()[1] > 44 * dots.ROW_HEIGHT for figure in figures)
+
+
+def test_speedup_is_the_ratio_of_medians() -> None:
+    """A mark stands at median(over) / median(contender), and the geometric mean is told and drawn."""
+    figure = named(speedup.charts(SMALL, "torch"), "speedup-over-torch")
+    (axes,) = figure.axes
+    by_case = {(p.row.case, p.row.contender): p.row.median_us for p in points(SMALL)}
+    wanted = [
+        (by_case[case, "torch"] or 0.0) / us for (case, contender), us in by_case.items() if contender != "torch" and us
+    ]
+    assert sorted(x for x, _ in marks(axes)) == pytest.approx(sorted(wanted))
+    assert axes.get_xscale() == "log"
+    assert re.search(r"gpubench:auto: geometric mean 1\.\d+x, 36 cases", words(figure))
+    assert axes.get_xlim()[0] < 1 < axes.get_xlim()[1]
+
+
+def test_a_filtered_result_keeps_its_yardstick() -> None:
+    """The base of the speed-up is taken from the whole result, where the filter left it out."""
+    only = replace(SMALL, records=tuple(r for r in SMALL.records if r.contender == "gpubench:auto"))
+    assert speedup.charts(only, "torch") == []
+    assert len(speedup.charts(only, "torch", speedup.base_medians(SMALL, "torch"))) == 1
+
+
+def changed() -> ResultSet:
+    """Return SMALL with torch's kernels slower on cumsum and one record gone."""
+    records: list[Record] = []
+    for record in SMALL.records:
+        moved, case = record.bytes or 0, record.case
+        if record.timing is not None and record.contender == "torch" and case.operator == "cumsum":
+            us = 1.1 * us_of("torch", moved, len(case.params["shape"]))
+            record = timed_record(case, "torch", moved, us, f"{case.id} again")  # noqa: PLW2901 - the slower one
+        records.append(record)
+    return replace(SMALL, records=tuple(records[:-2]))
+
+
+def test_the_forest_has_every_ratio_with_its_interval() -> None:
+    """Each pair with a ratio is one mark with an interval, in the group of its verdict; the others are listed."""
+    comparison = compare(SMALL, changed(), Options(old="a", new="b"))
+    figures = [chart.draw() for chart in forest.charts(comparison)]
+    wanted = [row for row in comparison.rows if row.estimate is not None]
+    found = [place for figure in figures for place in marks(figure.axes[0])]
+    assert sorted(x for x, _ in found) == pytest.approx(sorted(row.estimate.ratio for row in wanted if row.estimate))
+    text = "\n".join(words(figure) for figure in figures)
+    assert comparison.count("SLOWER") > 20
+    for verdict in ("SLOWER", "SAME", "(REMOVED)"):
+        assert verdict in text
+    for figure in figures:
+        low, high = figure.axes[0].get_xlim()
+        assert low < 1 < high
+        assert low * high == pytest.approx(1)
+        assert len(figure.axes[0].patches) >= len(figure.axes[0].get_yticks())  # a threshold band for each row
+
+
+CASE = "cumsum/4096x4096/dim=1/float32"
+
+
+def test_samples_shows_every_sample() -> None:
+    """Kept samples are full marks, discarded ones hollow; times, distribution and clock stand together."""
+    mine = replace(SMALL, records=tuple(r for r in SMALL.records if r.case.id == CASE and r.contender != "numpy"))
+    figure = named(samples.charts(mine), "samples-cumsum-4096x4096-dim=1-float32")
+    times, clock, spread = figure.axes[:3]
+    assert len(marks(times, hollow=False)) == 60
+    assert len(set(marks(times, hollow=True))) >= 3
+    assert len(marks(clock)) == 63
+    assert "SM clock" in clock.get_ylabel()
+    assert sum(patch.get_width() for patch in spread.patches) >= 60
+    assert "3 above the scale (3 discarded)" in words(figure)
+    assert "hollow: discarded" in words(figure)
+    assert "round 3" in words(figure)
+
+
+def test_samples_without_clocks_has_no_clock_axes() -> None:
+    """Where no clock was read there is no empty axis for it."""
+    mine = replace(SMALL, records=tuple(r for r in SMALL.records if r.case.id == CASE and r.contender == "numpy"))
+    (chart,) = samples.charts(mine)
+    assert [axes.get_ylabel() for axes in chart.draw().axes] == ["ms", ""]
+
+
+def test_the_ladder_climbs_from_naive_to_best() -> None:
+    """Bars go from naive to the best variant on the case with the most variants, each with its gain."""
+    whole = sweep("gpubench:auto", "gpubench:tiled", "gpubench:naive", "gpubench:striped", dtypes=("float32",))
+    figure = named(ladder.charts(whole), "ladder-cumsum")
+    (axes,) = figure.axes
+    assert [one.get_text() for one in axes.get_yticklabels()] == [
+        "naive",
+        "striped",
+        "tiled",
+        "decoupled_lookback (auto's choice)",
+    ]
+    widths = [patch.get_width() for patch in axes.patches]
+    assert widths == sorted(widths)
+    text = words(figure)
+    assert f"{widths[1] / widths[0]:.3g}"[:4] in text
+    assert "x the one above" in text
+    assert "measured copy ceiling 4253" in text
+
+
+def simulated() -> ResultSet:
+    """Return SMALL as the host simulator would have given it."""
+    records = tuple(
+        replace(
+            r,
+            simulated=r.contender != "numpy",
+            summary=None if r.summary is None else {**r.summary, "GBps": None, "fraction_of_ceiling": None},
+        )
+        for r in SMALL.records
+    )
+    return replace(SMALL, records=records, ceiling=Ceiling())
+
+
+def test_simulated_results_are_marked_across_the_chart() -> None:
+    """Every chart of a simulated result says so in large letters, has no ceiling, and no speed-up over real times."""
+    content = simulated()
+    one = replace(content, records=content.records[:3])
+    for chart in (*bandwidth.charts(content), *samples.charts(one)):
+        figure = chart.draw()
+        large = [text for text in figure.texts if text.get_text() == "SIMULATED"]
+        assert large
+        assert large[0].get_fontsize() > 40
+        assert f"{COPY:.0f}" not in words(figure)
+        assert "launch-bound" not in words(figure)
+    assert ceiling.charts(content) == []
+    assert speedup.charts(content, "numpy") == []
+
+
+def test_a_wrong_answer_has_no_speed() -> None:
+    """A record whose answer is wrong is listed under the charts, never drawn."""
+    wrong = tuple(replace(r, status="wrong") if r.contender == "torch" else r for r in SMALL.records)
+    content = replace(SMALL, records=wrong)
+    figure = named(ceiling.charts(content), "ceiling")
+    assert len(marks(figure.axes[0])) == 36
+    assert "torch (wrong)" in words(figure)
+    assert "and 17 more" in words(figure)
+    assert all("torch" not in chart.alt for chart in speedup.charts(content, "numpy"))
