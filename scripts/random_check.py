@@ -6,8 +6,9 @@
 
 Draws shapes (0 to 5 dims, sizes from 0 to some hundred thousand elements, round numbers, primes and neighbours of
 powers of two), a dim, a dtype, a layout (permuted, stepped, broadcast, misaligned) and a distribution (NaN and infinity
-among them), runs the variant that `auto` picks (or every variant that takes the case) twice on one workspace, and checks
-the second answer against the variant's own bound. Prints the counts by variant; exit code 4 when an answer was wrong.
+among them), runs the variant that `auto` picks (or every variant that takes the case) twice on one workspace, and
+checks the second answer against the variant's own bound. Prints the counts by variant; exit code 4 when an answer was
+wrong. Needs gpubench to be installed, or PYTHONPATH to name the checkout.
 """
 
 from __future__ import annotations

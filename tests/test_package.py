@@ -66,6 +66,7 @@ def test_the_wheel_carries_kernels_and_suites(archives: Path) -> None:
     (wheel,) = archives.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {f"gpubench/{name}" for name in data_files()} <= names
+    assert {"gpubench/views/gpubench.mplstyle", "gpubench/views/templates/report.html.j2"} <= names
     assert not [name for name in names if "test" in Path(name).parts[0] or name.endswith(".pyc")]
 
 

@@ -15,6 +15,19 @@
 
 namespace gpubench::cumsum {
 
+// The type of sums over a warp's part of a tile: 32 bits hold those of 8- and 16-bit integers (parts are far below 65536
+// elements), which halves the shuffles.
+template <class T, class A, bool Small = is_integer<T> && sizeof(T) <= 2>
+struct PartSum {
+    using type = A;
+};
+template <class T, class A>
+struct PartSum<T, A, true> {
+    using type = int32;
+};
+template <class T, class A>
+using part_sum_t = typename PartSum<T, A>::type;
+
 // The numbers of one instance. A warp's part of a tile is Vectors x 32 vectors of V elements.
 template <class T, class Out, int Consumers, int Vectors, int Stages>
 struct Ring {
@@ -102,6 +115,7 @@ template <class R, int Consumers, int Reducers, int Vectors, int Stages, class T
 GPUBENCH_DEVICE void reduce(const T* x, const Out* y, const RingRows& rows, const Shared<typename R::A>& shared, int warp,
                             void* published) {
     using A = typename R::A;
+    using Local = part_sum_t<T, A>;
     constexpr int V = R::V;
     int turn = 0;
     for (int index = shared.first; index < rows.tiles; index += grid_size_x(), ++turn) {
@@ -112,21 +126,21 @@ GPUBENCH_DEVICE void reduce(const T* x, const Out* y, const RingRows& rows, cons
         const bool whole = lead % (V * static_cast<int>(sizeof(T))) == 0;
         phase_wait(shared.full + stage, (turn / Stages) & 1);
         for (int consumer = warp; consumer < Consumers; consumer += Reducers) {
-            A sum{};
+            Local sum{};
             const int slot = consumer * R::part + lane_index() * V;
             const Span span{slot, warp_size * V, tile.begin - slot, tile.end - slot};
             Vector<T, V> raw[Vectors];
             load_span<V, Vectors>(raw, source, span, whole);
             GPUBENCH_UNROLL
             for (int k = 0; k < Vectors; ++k) {
-                const Vector<A, V> items = convert_items<V, A>(raw[k]);
-                A local = items[0];
+                const Vector<Local, V> items = convert_items<V, Local>(raw[k]);
+                Local local = items[0];
                 GPUBENCH_UNROLL
                 for (int j = 1; j < V; ++j) local = add(local, items[j]);
                 sum = add(sum, local);
             }
             sum = sum_lanes(sum);
-            if (lane_index() == 0) shared.sums[stage * Consumers + consumer] = sum;
+            if (lane_index() == 0) shared.sums[stage * Consumers + consumer] = convert<A>(sum);
         }
         bool last = false;
         if (lane_index() == 0) last = last_to_arrive(shared.arrived + stage, Reducers);
@@ -196,6 +210,7 @@ GPUBENCH_DEVICE void link(const RingRows& rows, const Shared<typename R::A>& sha
 template <class R, int Consumers, int Vectors, int Stages, class T, class Out>
 GPUBENCH_DEVICE void consume(const T* x, Out* y, const RingRows& rows, const Shared<typename R::A>& shared, int warp) {
     using A = typename R::A;
+    using Local = part_sum_t<T, A>;
     constexpr int V = R::V;
     int turn = 0;
     for (int index = shared.first; index < rows.tiles; index += grid_size_x(), ++turn) {
@@ -209,21 +224,25 @@ GPUBENCH_DEVICE void consume(const T* x, Out* y, const RingRows& rows, const Sha
         const Span span{start, warp_size * V, tile.begin - start, tile.end - start};
         Vector<T, V> raw[Vectors];
         load_span<V, Vectors>(raw, source, span, whole);
-        Vector<A, V> items[Vectors];
+        Vector<Local, V> items[Vectors];
         GPUBENCH_UNROLL
         for (int k = 0; k < Vectors; ++k) {
-            items[k] = convert_items<V, A>(raw[k]);
+            items[k] = convert_items<V, Local>(raw[k]);
             scan_items<V>(items[k]);
         }
         phase_wait(shared.ready + stage, (turn / Stages) & 1);
-        A run = shared.carries[stage * Consumers + warp];
+        const A carry = shared.carries[stage * Consumers + warp];
+        Local run{};
+        if constexpr (is_same<A, Local>) run = carry;
         warp_barrier();
         if (lane_index() == 0) phase_arrive(shared.empty + stage);
         Out* const target = y + tile.row * rows.length + tile.first;
         GPUBENCH_UNROLL
         for (int k = 0; k < Vectors; ++k) {
             add_to_items<V>(items[k], before_lane(scan_lanes(items[k][V - 1]), run));
-            store_items<V>(target, span, k, items[k]);
+            Vector<A, V> sums = convert_items<V, A>(items[k]);
+            if constexpr (!is_same<A, Local>) add_to_items<V>(sums, carry);
+            store_items<V>(target, span, k, sums);
         }
     }
 }

@@ -6,9 +6,11 @@
 // publishes its running total and writes its elements: every element is read once and written once.
 //
 // Origin: CUB's DeviceScan, which PyTorch's cumsum calls for one dim (cub.cuh, ScanUtils.cuh); the design is Merrill's
-// and Garland's (NVR-2016-002). Threads and N are CUB's for compute capability 9.0; see lookback.py.
+// and Garland's (NVR-2016-002). Threads, N and waits are CUB's defaults: its tuned ones for compute capability 9.0 are
+// for its own sum operator, and PyTorch hands in another (lookback.py).
 // Weak spots kept: the order of the additions depends on which tiles were ready, so floats differ in their last bits from
-// run to run; scalar loads, eight bytes a warp lane at most; the tile states must be cleared before each launch.
+// run to run; scalar loads; small tiles; for the types that CUB does not know (16-bit floats, complex) status and value
+// lie apart, with an order to keep between their accesses; the tile states must be cleared before each launch.
 // Differences: tiles are numbered by a ticket where CUB trusts that blocks start in order, so that progress does not
 // depend on it; the clearing is a memset of the workspace where CUB launches a kernel of its own; 16-bit floats are
 // summed in float (the original adds in the dtype itself); arrays are cut into chunks of 2^30 elements as there, whose
@@ -40,7 +42,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Threads)
     TileItems<T, N> items = load_warp<N>(share > 0 ? x + start : x, share, slice);
     const BlockPlace<A> place = block_scan<Threads>(total_of<A>(items), warp_totals);
     if (warp == 0) {
-        const TileStates<A> all(states, grid_size_x());
+        const TileStates<A, is_integer<T> || is_float<T>> all(states, grid_size_x());  // packed where CUB packs
         A before{};
         if (tile == 0) {
             if (carry_in != nullptr) before = *carry_in;

@@ -56,6 +56,7 @@ COMMANDS: dict[str, Entry] = {
     "ab": Entry("gpubench.cli.ab:command", "Run two contenders interleaved and tell which is faster."),
     "plot": Entry("gpubench.cli.plot:command", "Draw charts of results."),
     "report": Entry("gpubench.cli.report:command", "Write one self-contained HTML report of a result."),
+    "agreement": Entry("gpubench.cli.agreement:command", "Show how events, CUPTI and NVBench agree on this GPU."),
     "check": Entry("gpubench.cli.check:command", "Check the kernels' answers without timing them."),
     "doctor": Entry("gpubench.cli.doctor:command", "Say what this machine can do, and what is missing."),
 }

@@ -47,17 +47,17 @@ MOST_SAMPLES = 24
     help="bandwidth, ceiling, speedup, ladder (these four without the option), samples, compare. "
     "ladder=OPERATOR and samples=CASE choose one; repeat for several.",
 )
-@click.option("--over", metavar="CONTENDER", default="numpy", show_default=True, help="What speedup is over.")
+@click.option("--over", metavar="CONTENDER", help="What speedup is over: numpy where it was run, else torch, cupy ...")
 @filter_options
 def command(
     results: tuple[Path, ...],
     folder: Path,
     formats: tuple[str, ...],
     kinds: tuple[str, ...],
-    over: str,
+    over: str | None,
     filters: Filters,
 ) -> None:
-    """Draw charts of each RESULT into DIR, and print the names of the files.
+    r"""Draw charts of each RESULT into DIR, and print the names of the files.
 
     \b
     bandwidth  GB/s over bytes moved, a panel a dtype, with the ceilings of the run
@@ -125,9 +125,10 @@ def _stem(path: Path, paths: Sequence[Path]) -> str:
     return file_name("", name).removeprefix("-")
 
 
-def _charts(kept: ResultSet, whole: ResultSet, kind: str, what: str | None, over: str) -> list[Chart]:
-    from gpubench.views.charts.files import Wish, charts
+def _charts(kept: ResultSet, whole: ResultSet, kind: str, what: str | None, over: str | None) -> list[Chart]:
+    from gpubench.views.charts.files import Wish, charts, default_over
 
+    over = over or default_over(whole)
     if kind == "speedup" and over not in {record.contender for record in whole.records}:
         output.report(f"speedup: no record of {over!r} is in the result; --over names another contender.")
         return []

@@ -95,7 +95,7 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option(
     "--clock",
     type=click.Choice(("events", "cupti", "both")),
-    help="CUDA events (as suites do), the kernels' own times by CUPTI, or events with some samples by CUPTI beside them.",
+    help="CUDA events (as suites do), the kernels' own times by CUPTI, or events with some samples by CUPTI.",
 )
 @click.option(
     "-o",

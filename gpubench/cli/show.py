@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     callback=split_commas,
     metavar="NAMES",
     help="Which columns, separated by commas: case, contender, median, interval, gbps, ceiling, speedup, check, status "
-    "(these are shown without the option), bytes, min, p95, samples, variant, registers.",
+    "(these are shown without the option; peer and versus too, where other libraries ran), bytes, min, p95, samples, "
+    "variant, registers, copy, corrected, cupti.",
 )
 @click.option("--markdown", "form", flag_value="markdown", help="Print Markdown for a pull request (60 KB at most).")
 @click.option("--json", "form", flag_value="json", help="Print the whole result as JSON.")
@@ -42,14 +43,14 @@ def command(result: Path, sort: str | None, columns: tuple[str, ...], form: str 
     one plain line with nothing left out. "Of ceiling" is against the rate that the device reached in the same run.
     """
     from gpubench.results.read import read
-    from gpubench.views.tables import COLUMNS, DEFAULT_COLUMNS, SORTS
+    from gpubench.views.tables import COLUMNS, SORTS
 
     _require_known("column", columns, COLUMNS)
     _require_known("order", () if sort is None else (sort,), SORTS)
-    output.write(_render(read(result), form, columns or DEFAULT_COLUMNS, sort))
+    output.write(_render(read(result), form, columns or None, sort))
 
 
-def _render(content: ResultSet, form: str | None, columns: Sequence[str], sort: str | None) -> str:
+def _render(content: ResultSet, form: str | None, columns: Sequence[str] | None, sort: str | None) -> str:
     """Return the result in the form that was asked for; None is the table."""
     from gpubench.results import export, write
     from gpubench.views import tables

@@ -46,9 +46,7 @@ def measure_ceiling(device: Device, sizes: Sequence[int] = SIZES) -> Ceiling:
     quarter of what is free) are left out, unless it is the only one, which is then smaller. The rates are those at
     `LARGE_COPY` and `LARGE` bytes, or the largest size below.
     """
-    element = device.allocate(4)
-    one_element = _kernel("one_element", "harness/clock.cu", 1, 1, Pointer("source"), Pointer("target"))
-    launch_us = _median(device, _bound(device, one_element, element, element))
+    launch_us = _median(device, one_element(device))
     event_overhead_us = _median(device, nothing)
     room = device.free_bytes() // 4
     wanted = [size for size in sizes if size <= room] or [min(room, *sizes)]
@@ -65,6 +63,19 @@ def measure_ceiling(device: Device, sizes: Sequence[int] = SIZES) -> Ceiling:
         launch_overhead_us=launch_overhead_us(launch_us, device.info.compute_capability),
         sweep=tuple(point for point in sweep if min(point.copy_us, point.read_us, point.write_us) > 0),
     )
+
+
+def one_element(device: Device) -> Callable[[], None]:
+    """Return what enqueues the shortest kernel: one thread that moves one element."""
+    source, target = device.allocate(4), device.allocate(4)
+    plan = _kernel("one_element", "harness/clock.cu", 1, 1, Pointer("source"), Pointer("target"))
+    run = _bound(device, plan, source, target)
+
+    def enqueue() -> None:
+        _ = source, target  # they live as long as the work
+        run()
+
+    return enqueue
 
 
 def _point(device: Device, size: int, source: Buffer, target: Buffer) -> CeilingPoint:

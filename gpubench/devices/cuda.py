@@ -95,9 +95,12 @@ class CudaDevice:
         for launch in launches:
             self._loader.compile(launch.source, launch.kernel)
 
-    def bind(self, plan: Plan, addresses: Mapping[str, int], workspace: Buffer) -> Executable:
-        """Load the kernels of a plan and lay out their arguments."""
-        return CudaExecutable(self._binding, self._loader, plan, addresses, workspace, self.stream)
+    def bind(
+        self, plan: Plan, addresses: Mapping[str, int], workspace: Buffer, stream: int | None = None
+    ) -> Executable:
+        """Load the kernels of a plan and lay out their arguments, for this device's stream or another one."""
+        stream = self.stream if stream is None else stream
+        return CudaExecutable(self._binding, self._loader, plan, addresses, workspace, stream)
 
     # --- Measuring ---
 

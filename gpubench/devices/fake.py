@@ -15,7 +15,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gpubench.devices.base import Buffer, Executable
 from gpubench.devices.fake_faults import Faults
@@ -135,7 +135,7 @@ class FakeDevice:
     def ceiling(self) -> Ceiling:
         """Return the scripted rates."""
         self.faults.meet("ceiling")
-        return Ceiling(**self.script.ceiling)
+        return Ceiling(**cast("dict[str, Any]", self.script.ceiling))
 
     def telemetry(self) -> dict[str, Json]:
         """Return the scripted figures."""

@@ -151,3 +151,48 @@ def compute_capability(pci_bus_id: str) -> tuple[int, int] | None:
     """Return the compute capability, such as (9, 0); None where it is not known."""
     pair = _ask("nvmlDeviceGetCudaComputeCapability", _handle(pci_bus_id))
     return None if pair is None else (int(pair[0]), int(pair[1]))
+
+
+def health(pci_bus_id: str) -> dict[str, Json]:
+    """Return what tells whether a measurement would be disturbed, beyond `facts` and `telemetry`. Unknown is None.
+
+    processes: those that use the GPU, as far as this process may see them: pid, name, memory_bytes. Bytes, degrees
+    Celsius, watts, MHz.
+    """
+    handle = _handle(pci_bus_id)
+    if handle is None:
+        return {}
+    library = _nvml()
+    memory = _ask("nvmlDeviceGetMemoryInfo", handle)
+    use = _ask("nvmlDeviceGetUtilizationRates", handle)
+    ecc = _ask("nvmlDeviceGetEccMode", handle)
+    remapped = _ask("nvmlDeviceGetRemappedRows", handle)  # (corrected, uncorrected, pending, failed)
+    return {
+        "processes": _processes(handle),
+        "busy_percent": None if use is None else int(use.gpu),
+        "memory_free_bytes": None if memory is None else int(memory.free),
+        "memory_bytes": None if memory is None else int(memory.total),
+        "compute_mode": _ask("nvmlDeviceGetComputeMode", handle),
+        "display": _as_bool(_ask("nvmlDeviceGetDisplayActive", handle)),
+        "ecc_pending": None if ecc is None else bool(ecc[1]),
+        "ecc_uncorrected": _ask("nvmlDeviceGetTotalEccErrors", handle, 1, 0),  # uncorrected, since the driver started
+        "remap_pending": None if remapped is None else bool(remapped[2]),
+        "remap_failed": None if remapped is None else bool(remapped[3]),
+        "power_default_w": _scaled(_ask("nvmlDeviceGetPowerManagementDefaultLimit", handle), 1e-3),
+        "slowdown_c": _ask("nvmlDeviceGetTemperatureThreshold", handle, 1),
+        "application_sm_mhz": _ask("nvmlDeviceGetApplicationsClock", handle, getattr(library, "NVML_CLOCK_SM", 1)),
+    }
+
+
+def _processes(handle: Any) -> list[Json] | None:
+    """Return the processes on the GPU, each once; None where NVML does not tell."""
+    lists = [
+        _ask(name, handle) for name in ("nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetGraphicsRunningProcesses")
+    ]
+    if all(one is None for one in lists):
+        return None
+    found = {int(process.pid): process.usedGpuMemory for one in lists for process in one or ()}
+    return [
+        {"pid": pid, "name": _ask("nvmlSystemGetProcessName", pid), "memory_bytes": None if size is None else int(size)}
+        for pid, size in sorted(found.items())
+    ]

@@ -167,7 +167,7 @@ class PeerLibrary:
     workspace = 0, False  # it brings its own
 
     def __init__(self, name: str, operator: Operator[Any], problem: Problem[Any], device: Device) -> None:
-        """Ask the peer, then load it. UnsupportedError where it does not take the problem, MissingExtraError without it."""
+        """Ask the peer, then load it. UnsupportedError: it does not take the problem. MissingExtraError without it."""
         from gpubench.peers import load
 
         peer = load(name)

@@ -64,7 +64,8 @@ def status_of(error: BaseException) -> Status:
 def describe(error: BaseException) -> str:
     """Say what happened: the message of our own errors, type and place of others."""
     if isinstance(error, DeviceError):
-        return str(error) if error.code is None else f"{error} (code {error.code})"
+        told = error.code is None or f"(code {error.code})" in str(error)
+        return str(error) if told else f"{error} (code {error.code})"
     if isinstance(error, GpubenchError):
         return str(error)
     if isinstance(error, MemoryError):

@@ -12,16 +12,18 @@ from gpubench.peers.base import DeviceOperand
 Torch = Any
 Tensors = Mapping[str, Any]
 
-OUT_FORMS: dict[str, str] = {
-    **{name: name for name in ("neg", "abs", "exp", "log", "sqrt", "rsqrt", "sin", "tanh", "sigmoid")},
-    **{name: name for name in ("add", "sub", "mul", "div", "maximum", "minimum", "pow", "where", "addcmul", "lerp")},
-    "relu": "relu",
-    "silu": "silu",
-    "gelu": "gelu",
-    "clamp": "clamp",
-    "copy": "",
-}
-"""Each function's name in torch.ops.aten, whose `.out` forms write into a given tensor; `copy` is `Tensor.copy_`."""
+PLAIN = (
+    *("neg", "abs", "exp", "log", "sqrt", "rsqrt", "sin", "tanh", "sigmoid", "add", "sub", "mul", "div", "maximum"),
+    *("minimum", "pow", "where", "addcmul", "lerp", "clamp"),
+)
+"""Functions of ours that torch has by the same name, with `out=`."""
+ACTIVATIONS = ("relu", "silu", "gelu")
+"""Those whose `out=` form only torch.ops.aten has."""
+
+
+def named(torch: Torch, function: str) -> Any:
+    """Return torch's function; it takes `out=`."""
+    return getattr(torch.ops.aten if function in ACTIVATIONS else torch, function)
 
 
 def tensors(torch: Torch, operands: Mapping[str, DeviceOperand]) -> dict[str, Any]:
@@ -37,7 +39,7 @@ def refusal(problem: Problem[Any]) -> str | None:
     """Return why torch has nothing for the problem, None when it has."""
     if problem.case.operator == "sum" and problem.params.dim == () and problem.params.shape != ():
         return "torch reads an empty list of dims as all dims"
-    if problem.case.operator == "elementwise" and problem.params.function not in OUT_FORMS:
+    if problem.case.operator == "elementwise" and problem.params.function not in (*PLAIN, *ACTIVATIONS, "copy"):
         return f"no {problem.params.function}"
     return None
 
@@ -83,18 +85,18 @@ def _elementwise(torch: Torch, problem: Problem[Any], given: Tensors) -> Callabl
     y = given["y"]
     if problem.params.function == "copy":
         return lambda: y.copy_(given["a"])
-    packet = getattr(torch.ops.aten, OUT_FORMS[problem.params.function])
+    call = named(torch, problem.params.function)
     operands, keywords = arguments(torch, problem, given)
-    natural = _result_dtype(packet, operands, keywords)
+    natural = _result_dtype(call, operands, keywords)
     if natural == y.dtype or torch.can_cast(natural, y.dtype):
-        return lambda: packet(*operands, **keywords, out=y)
-    return lambda: y.copy_(packet(*operands, **keywords))  # float to integer: torch has no form that does both
+        return lambda: call(*operands, **keywords, out=y)
+    return lambda: y.copy_(call(*operands, **keywords))  # float to integer: torch has no form that does both
 
 
-def _result_dtype(packet: Any, operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+def _result_dtype(call: Any, operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
     """Return the dtype that the function gives by itself, found on the one-element corner of the operands."""
     small = [one[tuple(slice(0, 1) for _ in one.shape)] if hasattr(one, "shape") else one for one in operands]
-    return packet(*small, **keywords).dtype
+    return call(*small, **keywords).dtype
 
 
 def function(torch: Torch, problem: Problem[Any]) -> Callable[[Tensors], Any]:
@@ -116,6 +118,6 @@ def function(torch: Torch, problem: Problem[Any]) -> Callable[[Tensors], Any]:
         if params.function == "copy":
             return given["a"].to(kept, copy=True)
         operands, keywords = arguments(torch, problem, given)
-        return getattr(torch.ops.aten, OUT_FORMS[params.function])(*operands, **keywords).to(kept)
+        return named(torch, params.function)(*operands, **keywords).to(kept)
 
     return elementwise

@@ -9,6 +9,15 @@ Beyond what the keys say by themselves:
   sample; null when nothing was timed.
 - `records[].case` has, beside `id`, `operator`, `dtype` and `params`: `distribution`, `seed`, `contenders`, `timing`
   (the options), so that a record alone can be run again.
+- `ceiling.sweep`: the fastest cold copy, read and write at each size, `{"bytes", "copy_us", "read_us", "write_us"}`,
+  `bytes` moved altogether; `ceiling.launch_overhead_us`: what events add to the duration of one kernel. Both are absent
+  where they were not measured. `records[].case.timing.clock` is absent where it is `events`.
+- `records[].summary.ceiling_us`: the least time for the case's bytes, from the sweep at the case's own size and mix of
+  reads and writes; `fraction_of_ceiling` is that over the median. Without a sweep (files of earlier versions too) it is
+  the rate over that of the large copy, which `fraction_of_copy` always is. `corrected_us`: the median without
+  `launch_overhead_us`. `cupti`, with `--clock cupti` or `both`: medians of `span_us` (first start to last end) and
+  `sum_us`, the spans of all samples, and each launch's name and median.
+- `records[].check` of another library may have `ok` false beside the status `ok`: its accuracy is reported, not judged.
 - `records[].kernel.notes`: what the variant says of its choices. `kernel.launches`: one object a launch.
 - Further keys at the top are free (`timings`: where the wall time went; `stopped`: why a run ended early) and come
   back as `ResultSet.extra`.
@@ -74,6 +83,11 @@ def with_sample_clocks(record: Record) -> Record:
 _CLOCK_KEYS = ("sm_mhz", "discarded_sm_mhz")
 
 
+def _without_defaults(block: dict[str, Json], defaults: Mapping[str, Json]) -> dict[str, Json]:
+    """Leave out what came to the format later, where it has the meaning that its absence has."""
+    return {key: value for key, value in block.items() if key not in defaults or value != defaults[key]}
+
+
 def case_to_json(case: Case) -> dict[str, Json]:
     """Return a case as the format and the journal write it."""
     return {
@@ -84,7 +98,7 @@ def case_to_json(case: Case) -> dict[str, Json]:
         "distribution": case.distribution,
         "seed": case.seed,
         "contenders": list(case.contenders),
-        "timing": asdict(case.timing),
+        "timing": _without_defaults(asdict(case.timing), {"clock": "events"}),
     }
 
 
@@ -139,7 +153,7 @@ def result_to_json(result: ResultSet) -> dict[str, Json]:
         "command": list(result.command),
         "suite": plain(result.suite),
         "environment": plain(result.environment),
-        "ceiling": plain(asdict(result.ceiling)),
+        "ceiling": _without_defaults(plain(asdict(result.ceiling)), {"sweep": [], "launch_overhead_us": None}),
         **{key: plain(value) for key, value in result.extra.items() if key not in TOP_KEYS},
         "records": [record_to_json(record) for record in result.records],
     }

@@ -51,7 +51,10 @@ def unknown_key(key: str, allowed: Iterable[str]) -> str:
 
 
 def _fault(error: Mapping[str, Any], value: Any) -> Fault:
-    path = tuple(part for part in error["loc"] if not str(part).startswith("<"))
+    *above, last = error["loc"] or ("<",)
+    path = tuple(part for part in above if not str(part).startswith("<"))
+    if error["type"] == "extra_forbidden" or not str(last).startswith("<"):  # a foreign key may begin with anything
+        path = (*path, last)
     context, here = error.get("ctx") or {}, error["input"]
     match error["type"]:
         case "suite":

@@ -20,8 +20,9 @@ from gpubench.views import comparison as comparison_view
 from gpubench.views import report_data as data
 from gpubench.views import text
 from gpubench.views.charts.data import Point, is_simulated, points
-from gpubench.views.charts.files import Kind, Wish, charts, comparison_charts
+from gpubench.views.charts.files import Kind, Wish, charts, comparison_charts, default_over
 from gpubench.views.charts.sheets import Chart
+from gpubench.views.report_details import case_details
 from gpubench.views.report_svg import inline_charts
 
 if TYPE_CHECKING:
@@ -54,28 +55,32 @@ def report_html(result: ResultSet, comparison: Comparison | None = None) -> str:
     wrong = data.problems(found, anchors)
     suite = data.shown(result.suite.get("name") or "suite")
     css, script = _text("report.css"), _text("report.js")
-    return _environment().get_template("report.html.j2").render(
-        title=f"gpubench: {suite} on {dict(data.overview(result, found))['device']}",
-        subtitle=f"measured {data.shown(result.created)} by gpubench {data.shown(result.gpubench)}",
-        policy=_policy(css, script),
-        style=_own(css),
-        script=_own(script),
-        simulated=is_simulated(found),
-        overview=data.overview(result, found),
-        means=data.means(found),
-        worst=data.worst(found, anchors),
-        problems=wrong[: data.PROBLEMS],
-        problems_more=max(len(wrong) - data.PROBLEMS, 0),
-        command=text.printable(shlex.join(result.command)),
-        comparison=_comparison(comparison) if comparison else None,
-        charts=_pictures(drawn, "c"),
-        chart_notes=notes,
-        filters=data.filters(found),
-        columns=data.columns(),
-        rows=[data.table_row(point, anchors[point.row.case]) for point in found],
-        cases=[data.case_details(case, mine, anchors[case]) for case, mine in cases.items()],
-        environment=list(data.flat({**result.environment, "suite": result.suite})),
-        version=data.shown(result.gpubench),
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            title=f"gpubench: {suite} on {dict(data.overview(result, found))['device']}",
+            subtitle=f"measured {data.shown(result.created)} by gpubench {data.shown(result.gpubench)}",
+            policy=_policy(css, script),
+            style=_own(css),
+            script=_own(script),
+            simulated=is_simulated(found),
+            overview=data.overview(result, found),
+            means=data.means(found),
+            worst=data.worst(found, anchors),
+            problems=wrong[: data.PROBLEMS],
+            problems_more=max(len(wrong) - data.PROBLEMS, 0),
+            command=text.printable(shlex.join(result.command)),
+            comparison=_comparison(comparison) if comparison else None,
+            charts=_pictures(drawn, "c"),
+            chart_notes=notes,
+            filters=data.filters(found),
+            columns=data.columns(),
+            rows=[data.table_row(point, anchors[point.row.case]) for point in found],
+            cases=[case_details(case, mine, anchors[case]) for case, mine in cases.items()],
+            environment=list(data.flat({**result.environment, "suite": result.suite})),
+            version=data.shown(result.gpubench),
+        )
     )
 
 
@@ -116,7 +121,7 @@ def _charts(result: ResultSet) -> tuple[list[Chart], list[str]]:
     drawn: list[Chart] = []
     notes = []
     for kind in _KINDS:
-        made = charts(result, Wish(kind))
+        made = charts(result, Wish(kind, default_over(result)))
         limit = SHEETS if kind in ("ceiling", "speedup") else len(made)
         drawn += made[:limit]
         if len(made) > limit:

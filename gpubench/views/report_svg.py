@@ -1,4 +1,4 @@
-"""Charts inside a page: matplotlib's SVG made fit for a strict content policy, for dark pages, and for many on one page.
+"""Charts inside a page: matplotlib's SVG made fit for a strict content policy, dark pages, and company.
 
 Styles in attributes are forbidden by such a policy, so they become plain attributes; colours become classes,
 which the page's own style sheet fills in for light and for dark; and every id gets the chart's own prefix.
@@ -44,7 +44,11 @@ def inline_charts(charts: Sequence[Chart], prefix: str) -> list[str]:
     """Draw the charts and return each as an `<svg>` element that can stand in a page: `c0` is named by `c0-caption`."""
     with style.styled(**{"svg.fonttype": "none"}):
         return [
-            inline(style.encoded(chart.draw(), "svg", chart.title).decode("utf-8"), f"{prefix}{number}", f"{prefix}{number}-caption")
+            inline(
+                style.encoded(chart.draw(), "svg", chart.title).decode("utf-8"),
+                f"{prefix}{number}",
+                f"{prefix}{number}-caption",
+            )
             for number, chart in enumerate(charts)
         ]
 

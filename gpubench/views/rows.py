@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpubench.model import Json, Record, ResultSet
 
@@ -18,9 +18,17 @@ YARDSTICK = "numpy"
 """The contender that the speed-up is over."""
 
 
+OURS = "gpubench:"
+"""How the names of our own contenders begin; every other one on the device is a peer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One record's figures. None: the record does not have it, or (simulated) it would say nothing."""
+    """One record's figures. None: the record does not have it, or (simulated) it would say nothing.
+
+    fraction is of the ceiling at the case's own size, of_copy of the large copy's rate. best_peer is the fastest other
+    library of the case, and versus_peer its time over this one's: above 1 is faster than it. kernels_us: CUPTI's time.
+    """
 
     case: str
     operator: str
@@ -39,6 +47,11 @@ class Row:
     GBps: float | None
     fraction: float | None
     speedup: float | None
+    of_copy: float | None
+    corrected_us: float | None
+    kernels_us: float | None
+    best_peer: str | None
+    versus_peer: float | None
     launch_bound: bool
     check_ok: bool | None
     over_tolerance: float | None
@@ -53,22 +66,50 @@ class Row:
         return max(self.high_us - self.median_us, self.median_us - self.low_us) / self.median_us
 
 
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What a record is compared with: the others of its case."""
+
+    yardstick_us: float | None = None
+    best_peer: str | None = None
+    peer_us: float | None = None
+
+
 def rows(result: ResultSet) -> list[Row]:
     """Return one row a record, in the order of the file."""
-    yardsticks = {
-        record.case.id: median
-        for record in result.records
-        if record.contender == YARDSTICK and not record.simulated and (median := _number(record.summary, "median_us"))
-    }
+    cases = _cases(result)
     overhead = max(result.ceiling.launch_us or 0.0, result.ceiling.event_overhead_us or 0.0)
-    return [_row(record, yardsticks.get(record.case.id), overhead) for record in result.records]
+    return [_row(record, cases.get(record.case.id, _Case()), overhead) for record in result.records]
 
 
-def _row(record: Record, yardstick_us: float | None, overhead_us: float) -> Row:
+def is_peer(contender: str) -> bool:
+    """Tell whether a contender is another library on the device."""
+    return not contender.startswith(OURS) and contender not in HOST_CONTENDERS
+
+
+def _cases(result: ResultSet) -> dict[str, _Case]:
+    """Return what each case has to compare with; a time that nobody should trust is nothing to compare with."""
+    found: dict[str, _Case] = {}
+    for record in result.records:
+        median = _number(record.summary, "median_us")
+        if record.simulated or not median or record.status not in ("ok", "noisy"):
+            continue
+        case = found.get(record.case.id, _Case())
+        if record.contender == YARDSTICK:
+            case = replace(case, yardstick_us=median)
+        elif is_peer(record.contender) and (case.peer_us is None or median < case.peer_us):
+            case = replace(case, best_peer=record.contender, peer_us=median)
+        found[record.case.id] = case
+    return found
+
+
+def _row(record: Record, case: _Case, overhead_us: float) -> Row:
     summary = record.summary
     median = _number(summary, "median_us")
     low, high = _interval(summary)
     timed_on_device = record.contender not in HOST_CONTENDERS and not record.simulated
+    compares = timed_on_device and bool(median)
+    cupti = summary.get("cupti") if summary else None
     return Row(
         case=record.case.id,
         operator=record.case.operator,
@@ -86,13 +127,22 @@ def _row(record: Record, yardstick_us: float | None, overhead_us: float) -> Row:
         samples=_integer(summary, "n"),
         GBps=None if record.simulated else _number(summary, "GBps"),
         fraction=_number(summary, "fraction_of_ceiling") if timed_on_device else None,
-        speedup=yardstick_us / median if yardstick_us and median and not record.simulated else None,
+        speedup=_ratio(case.yardstick_us, median) if not record.simulated else None,
+        of_copy=_number(summary, "fraction_of_copy") if timed_on_device else None,
+        corrected_us=_number(summary, "corrected_us"),
+        kernels_us=_number(cupti, "span_us") if isinstance(cupti, Mapping) else None,
+        best_peer=case.best_peer if compares else None,
+        versus_peer=_ratio(case.peer_us, median) if compares else None,
         launch_bound=bool(timed_on_device and median and median < LAUNCH_BOUND_FACTOR * overhead_us),
         check_ok=record.check.ok if record.check else None,
         over_tolerance=record.check.max_error_over_tolerance if record.check else None,
         variant=_text(record.kernel, "variant"),
         registers=_integer(record.kernel, "registers"),
     )
+
+
+def _ratio(other_us: float | None, median_us: float | None) -> float | None:
+    return other_us / median_us if other_us and median_us else None
 
 
 def _number(data: Mapping[str, Json] | None, key: str) -> float | None:

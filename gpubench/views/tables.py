@@ -10,96 +10,28 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from gpubench.model import ResultSet
-from gpubench.views import text
-from gpubench.views.rows import LAUNCH_BOUND_FACTOR, Row, rows
+from gpubench.views import means, text
+from gpubench.views.columns import COLUMNS as COLUMNS
+from gpubench.views.columns import DEFAULT_COLUMNS as DEFAULT_COLUMNS
+from gpubench.views.columns import Column as Column
+from gpubench.views.columns import Look as Look
+from gpubench.views.columns import default_columns
+from gpubench.views.rows import LAUNCH_BOUND_FACTOR, Row, is_peer, rows
 
 MARKDOWN_LIMIT = 60_000
 """Bytes: pull request comments end at 65,536 characters, and the reader may add some."""
 
-BAR_WIDTH = 8
+ABOVE = 1.005
+WHY_ABOVE = (
+    "fewer bytes moved than counted (operands still in the L2 cache with hot or graph timing, expected indices instead "
+    "of drawn ones), or an access pattern better than that of the copies, reads and writes of the ceiling"
+)
+
 MESSAGES_SHOWN = 20
 
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What the output can show. `width` None: not a terminal, nothing is cut."""
-
-    width: int | None = None
-    color: bool = False
-    unicode: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column. `keep`: columns with the smallest go first when the terminal is narrow; 9 never goes."""
-
-    heading: str
-    cell: Callable[[Row, Look], str]
-    keep: int
-    right: bool = True
-
-
-def _field(name: str, unit: str | None = None) -> Callable[[Row, Look], str]:
-    """Return the cell function for a row's attribute: a quantity of that unit, or (no unit) a word or a count."""
-
-    def cell(row: Row, look: Look) -> str:
-        del look
-        value = getattr(row, name)
-        if unit is not None:
-            return text.quantity(value, unit)
-        return text.MISSING if value is None else text.printable(str(value))
-
-    return cell
-
-
-def _contender(row: Row, look: Look) -> str:
-    del look
-    return text.printable(row.contender) + (" (simulated)" if row.simulated else "")
-
-
-def _noise(row: Row, look: Look) -> str:
-    sign = "\u00b1" if look.unicode else "+-"
-    return text.MISSING if row.noise is None else sign + text.percent(row.noise)
-
-
-def _ceiling(row: Row, look: Look) -> str:
-    if row.launch_bound:
-        return "launch-bound"
-    if row.fraction is None:
-        return text.MISSING
-    return f"{text.bar(row.fraction, BAR_WIDTH, look.unicode)} {text.percent(row.fraction):>7}"
-
-
-def _check(row: Row, look: Look) -> str:
-    del look
-    if row.check_ok is None:
-        return text.MISSING
-    word = "ok" if row.check_ok else "WRONG"
-    return word if row.over_tolerance is None else f"{word} {text.significant(row.over_tolerance, 2)}"
-
-
-COLUMNS: dict[str, Column] = {
-    "case": Column("case", _field("case"), 9, right=False),
-    "contender": Column("contender", _contender, 9, right=False),
-    "median": Column("median", _field("median_us", "us"), 9),
-    "interval": Column("95 % CI", _noise, 3),
-    "gbps": Column("GB/s", _field("GBps", "GBps"), 6),
-    "ceiling": Column("of ceiling", _ceiling, 5),
-    "speedup": Column("x numpy", _field("speedup", "ratio"), 4),
-    "check": Column("err/allowed", _check, 2),
-    "status": Column("status", _field("status"), 9, right=False),
-    "bytes": Column("bytes", _field("bytes", "bytes"), 1),
-    "min": Column("min", _field("min_us", "us"), 1),
-    "p95": Column("p95", _field("p95_us", "us"), 1),
-    "samples": Column("samples", _field("samples"), 1),
-    "variant": Column("variant", _field("variant"), 1, right=False),
-    "registers": Column("registers", _field("registers"), 1),
-}
-DEFAULT_COLUMNS = ("case", "contender", "median", "interval", "gbps", "ceiling", "speedup", "check", "status")
 
 _BAD_FIRST = ("wrong", "crashed", "device_error", "timeout", "out_of_memory", "compile_error", "throttled", "noisy")
 
@@ -124,17 +56,17 @@ _PROBLEM = "31"
 
 
 def results_table(
-    result: ResultSet, look: Look | None = None, columns: Sequence[str] = DEFAULT_COLUMNS, sort: str | None = None
+    result: ResultSet, look: Look | None = None, columns: Sequence[str] | None = None, sort: str | None = None
 ) -> str:
-    """Return the whole view of a result as text: heading, table, what went wrong, totals.
+    """Return the whole view of a result as text: heading, table, means, what went wrong, totals.
 
-    `columns` are names in COLUMNS, `sort` one in SORTS (None: the order of the file).
+    `columns` are names in COLUMNS (None: the default ones), `sort` one in SORTS (None: the order of the file).
     """
     look = look or Look()
     all_rows = ordered(rows(result), sort)
     lines = [*heading(result), ""]
-    lines += _table(all_rows, columns, look) if all_rows else ["(no records)"]
-    lines += ["", *_notes(result, all_rows), *_messages(all_rows, look), totals(all_rows)]
+    lines += _table(all_rows, columns or default_columns(all_rows), look) if all_rows else ["(no records)"]
+    lines += ["", *means.lines(all_rows), *_notes(result, all_rows), *_messages(all_rows, look), totals(all_rows)]
     return "\n".join(lines) + "\n"
 
 
@@ -182,20 +114,35 @@ def totals(all_rows: Iterable[Row]) -> str:
 
 
 def _notes(result: ResultSet, all_rows: Sequence[Row]) -> list[str]:
-    if not any(row.launch_bound for row in all_rows):
-        return []
-    overhead = max(result.ceiling.launch_us or 0.0, result.ceiling.event_overhead_us or 0.0)
-    return [f"launch-bound: under {LAUNCH_BOUND_FACTOR:.0f} x an empty launch ({text.duration(overhead)})"]
+    notes = []
+    if any(row.launch_bound for row in all_rows):
+        overhead = max(result.ceiling.launch_us or 0.0, result.ceiling.event_overhead_us or 0.0)
+        notes.append(f"launch-bound: under {LAUNCH_BOUND_FACTOR:.0f} x an empty launch ({text.duration(overhead)})")
+    above = sum(1 for row in all_rows if row.fraction is not None and row.fraction > ABOVE)
+    if above:
+        notes.append(f"{above} over 100 % of ceiling: {WHY_ABOVE}")
+    over = sum(1 for row in all_rows if row.check_ok is False and is_peer(row.contender))
+    if over:
+        notes.append(f"{over} results of other libraries beyond the error that ours are allowed (err/allowed: over)")
+    return notes
 
 
 def _messages(all_rows: Sequence[Row], look: Look) -> list[str]:
+    """Return what went wrong, where; what a contender says in many cases (a missing library) once, with a count."""
     told = [row for row in all_rows if row.message and row.status != "ok"]
+    often = Counter((row.contender, row.message) for row in told)
     lines = []
-    for row in told[:MESSAGES_SHOWN]:
-        line = f"{text.printable(row.case)} {text.printable(row.contender)}: {text.printable(row.message or '')}"
+    for row in told:
+        count = often.pop((row.contender, row.message), 0)
+        if not count:
+            continue
+        where = row.case if count == 1 else f"{count} cases"
+        line = f"{text.printable(where)} {text.printable(row.contender)}: {text.printable(row.message or '')}"
         lines.append(text.shorten(line, 4 * look.width) if look.width else line)
-    if len(told) > MESSAGES_SHOWN:
-        lines.append(f"... and {len(told) - MESSAGES_SHOWN} more; `gpubench show --json` gives all")
+    if len(lines) > MESSAGES_SHOWN:
+        lines[MESSAGES_SHOWN:] = [
+            f"... and {len(lines) - MESSAGES_SHOWN} more; `gpubench show --json` gives all",
+        ]
     return [*lines, ""] if lines else []
 
 
@@ -263,14 +210,16 @@ def _color(name: str, row: Row, look: Look) -> str | None:
 
 def results_markdown(
     result: ResultSet,
-    columns: Sequence[str] = DEFAULT_COLUMNS,
+    columns: Sequence[str] | None = None,
     sort: str | None = None,
     limit: int = MARKDOWN_LIMIT,
 ) -> str:
     """Return the table as Markdown of at most `limit` bytes of UTF-8, cut between rows, with a note where cut."""
     all_rows = ordered(rows(result), sort)
+    columns = columns or default_columns(all_rows)
     head = [
         *(text.markdown(line) + "  " for line in heading(result)),
+        *(text.markdown(line.strip()) + "  " for line in means.lines(all_rows)),
         *(text.markdown(line) + "  " for line in _notes(result, all_rows)),
         text.markdown(totals(all_rows)),
         "",

@@ -43,7 +43,7 @@ SWEPT = Ceiling(
 
 
 def test_the_ceiling_is_that_of_the_case_s_own_size() -> None:
-    """A small copy at the least time a copy of its size took has reached its ceiling, far from the large copy's rate."""
+    """A small copy in the least time that one of its size took has reached its ceiling, not the large copy's rate."""
     summary = summarise(timing([4.0] * 6), (500, 500), SWEPT, simulated=False)
     assert summary["ceiling_us"] == 4.0
     assert summary["fraction_of_ceiling"] == 1.0

@@ -295,3 +295,13 @@ def test_reading_stops_at_the_node_limit() -> None:
     """Data beyond the limit is never built."""
     document = parse(BOMBS["list"], "f")
     assert len(document.data) <= 50_000
+
+
+@pytest.mark.parametrize("key", ["<script>", "<", "<case0>", "<<<"])
+def test_a_foreign_key_may_look_like_anything(key: str) -> None:
+    """A key that does not exist is named in its mistake, whatever it begins with."""
+    for text in (
+        f'{{"{key}": 1, name: x, cases: [{{operator: sum, shape: [1]}}]}}',
+        f'name: x\ncases: [{{operator: sum, shape: [1], "{key}": 1}}]',
+    ):
+        assert any(repr(key) in one for one in mistakes(text))

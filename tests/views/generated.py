@@ -9,7 +9,7 @@ import math
 import random
 from typing import Any
 
-from gpubench.model import Case, Ceiling, Check, Json, Record, ResultSet, Sample, Timing
+from gpubench.model import Case, Ceiling, CeilingPoint, Check, Json, Record, ResultSet, Sample, Timing
 
 COPY, LAUNCH_US = 4253.0, 2.3
 RATES = {"gpubench:auto": 0.95, "gpubench:naive": 0.21, "gpubench:tiled": 0.78, "torch": 0.88, "cupy": 0.46}
@@ -144,6 +144,12 @@ def many(cases: int = 1000) -> ResultSet:
     return h200(tuple(records))
 
 
+def copies() -> tuple[CeilingPoint, ...]:
+    """Return the copies of the model over sizes, as a run measures them before its cases."""
+    sizes = [2**power for power in range(12, 33, 2)]
+    return tuple(CeilingPoint(n, *(LAUNCH_US + n / (rate * 1e3) for rate in (COPY, 4384.0, 4680.0))) for n in sizes)
+
+
 def h200(records: tuple[Record, ...], **changes: Any) -> ResultSet:
     """Return a result set of these records with the figures of an H200."""
     fields: dict[str, Any] = {
@@ -163,7 +169,7 @@ def h200(records: tuple[Record, ...], **changes: Any) -> ResultSet:
             "python": "3.11.7",
             "numpy": "2.3.0",
         },
-        "ceiling": Ceiling(COPY, 4384.0, 4680.0, LAUNCH_US, 1.3),
+        "ceiling": Ceiling(COPY, 4384.0, 4680.0, LAUNCH_US, 1.3, 1.6, copies()),
         "records": records,
     }
     return ResultSet(**{**fields, **changes})

@@ -95,9 +95,7 @@ def thousand(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_thousand_cases_are_quick_to_plot(
-    thousand: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_thousand_cases_are_quick_to_plot(thousand: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All charts of 1,000 cases x 3 contenders take under 20 s of one core."""
     before = time.process_time()
     names = plotted(capsys, thousand, "-o", tmp_path)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpubench.model import Record
+from gpubench.results.read import read
 from gpubench.suite.expand import load_suite
-from gpubench.views.seeds import CLAIMS, FEW_1D, FEW_3D, MANY_2D, TABLE, WORKED, page
+from gpubench.views.seeds import page
+from gpubench.views.seeds_claims import CLAIMS, FEW_1D, FEW_3D, MANY_2D, TABLE, WORKED
 from tests.views.samples import record, result
+
+ROOT = Path(__file__).parents[2]
 
 
 def line(text: str, *words: str) -> str:
@@ -25,7 +30,12 @@ def pair(case: str, slow: tuple[str, float], fast: tuple[str, float]) -> list[Re
 
 @pytest.mark.parametrize(
     ("uncollapsed", "collapsed", "said"),
-    [(90.0, 50.0, "**holds**"), (50.0, 90.0, "**does not hold**"), (50.0, 50.01, "**undecided**")],
+    [
+        (90.0, 50.0, "**holds** |"),
+        (60.0, 50.0, "**holds**, by less than half as much"),
+        (50.0, 90.0, "**does not hold**"),
+        (50.0, 50.01, "**undecided**"),
+    ],
 )
 def test_verdicts_follow_the_figures(uncollapsed: float, collapsed: float, said: str) -> None:
     """The same claim holds, does not hold or is undecided by the medians' intervals alone."""
@@ -84,7 +94,7 @@ def test_torch_is_compared_on_large_cases_only() -> None:
     ]
     text = page(result(*records), "x.json").split("## Every case")[0]
     assert "sum: geometric mean **1x** over 2 cases, within 10%" in text.replace("1.00x", "1x")
-    assert "sum/a/float32` 2" in text
+    assert "sum/a/float32` 2.00x: not explained" in text
     assert "sum/c/float32" not in text
 
 
@@ -123,3 +133,10 @@ def test_the_suite_has_every_case_of_the_page() -> None:
         assert {"gpubench:auto_pytorch", "gpubench:oneflow", "torch"} <= set(cases[case])
     for case, _ in WORKED:
         assert "gpubench:reduce_config" in cases[case]
+
+
+def test_the_committed_page_is_what_its_result_gives() -> None:
+    """docs/seeds.md was not edited by hand, and was made anew after the last change: scripts/seeds."""
+    committed = (ROOT / "docs" / "seeds.md").read_text("utf-8")
+    newest = sorted((ROOT / "results").glob("*/seeds-*.json"), key=lambda path: path.name)[-1]
+    assert committed == page(read(newest), newest.relative_to(ROOT).as_posix()), "run scripts/seeds"

@@ -7,7 +7,7 @@
 
 namespace gpubench {
 
-enum class TileStatus : uint32 {
+enum class TileStatus : uint64 {
     nothing = 0,    // what a cleared workspace says
     aggregate = 1,  // the value is the tile's own sum
     inclusive = 2,  // the value is the sum of this tile and all before it
@@ -19,14 +19,21 @@ struct TileState {
     A value;
 };
 
-// One state a tile, in memory of which `bytes(tiles)` were set to zero before the launch. Sums of up to 8 bytes share one
-// word with their status, written and read in a single access, so that no fence is needed.
-template <class A>
+// One state a tile, in memory that was set to zero before the launch.
+//
+// Packed: value and status share one word of twice the value's size (4 or 8 bytes), written and read in a single access,
+// so that no fence is needed. All 64 bits of a status count: of a 16-byte load whose result is used only in part, ptxas
+// makes two loads (seen with NVRTC 13 for a complex64 value and a 32-bit status), and value and status then differ in age.
+template <class A, bool Packed>
 class TileStates {
+    static_assert(sizeof(A) == 4 || sizeof(A) == 8, "larger sums do not fit a word with their status");
     using W = Word<2 * sizeof(A)>;
     W* words_;
 
 public:
+    static constexpr uint32 first_wait_ns = 450;
+    static constexpr uint32 wait_ns = 350;
+
     GPUBENCH_DEVICE TileStates(void* memory, long long) : words_(static_cast<W*>(memory)) {}
 
     GPUBENCH_DEVICE void publish(long long tile, TileStatus status, A value) const {
@@ -47,16 +54,18 @@ public:
     }
 };
 
-// Sums of 16 bytes: statuses by themselves, with the value written before (release) and read after (acquire) them. The
-// two kinds of value have places of their own, since the second is written while others read the first.
+// Apart: statuses by themselves, with the value written before (release) and read after (acquire) them. The two kinds of
+// value have places of their own, since the second is written while others read the first.
 template <class A>
-    requires(sizeof(A) == 16)
-class TileStates<A> {
+class TileStates<A, false> {
     A* aggregates_;
     A* inclusives_;
     uint32* statuses_;
 
 public:
+    static constexpr uint32 first_wait_ns = 450;
+    static constexpr uint32 wait_ns = 0;
+
     GPUBENCH_DEVICE TileStates(void* memory, long long tiles)
         : aggregates_(static_cast<A*>(memory)),
           inclusives_(aggregates_ + tiles),
@@ -74,27 +83,24 @@ public:
     }
 };
 
-// Waiting costs the memory system reads that tell nothing. Grids of 500 blocks and more wait before the first look and
-// between looks; the times are CUB's for float on compute capability 9.0 (its fixed delay of 688 ns, 1140 ns at first),
-// and other types differ from them by less than a sixth there.
+// Waiting costs the memory system reads that tell nothing. Grids of 500 blocks and more wait before the first look and,
+// with packed states, between looks; the grid and the times are CUB's defaults.
 constexpr int busy_grid = 500;
-constexpr uint32 first_wait_ns = 1140;
-constexpr uint32 wait_ns = 688;
-constexpr uint32 short_wait_ns = 20;
 
 // The sum of all tiles before `tile` (which has published its aggregate), for all lanes of the one warp that calls. Lane
 // l looks at the tile l + 1 places back; 32 tiles at a time, until one of them is inclusive.
-template <class A>
-GPUBENCH_DEVICE A look_back(const TileStates<A>& states, long long tile) {
+template <class A, bool Packed>
+GPUBENCH_DEVICE A look_back(const TileStates<A, Packed>& states, long long tile) {
+    using States = TileStates<A, Packed>;
     const bool busy = grid_size_x() >= busy_grid;
-    if (busy) back_off(first_wait_ns);
+    if (busy) back_off(States::first_wait_ns);
     A sum{};
     for (long long nearest = tile - 1;; nearest -= warp_size) {
         const long long mine = nearest - lane_index();
         TileState<A> state{TileStatus::inclusive, A{}};  // before the first tile: nothing, and nothing further
         if (mine >= 0) state = states.read(mine);
         while (any(full_mask, state.status == TileStatus::nothing)) {
-            back_off(busy ? wait_ns : short_wait_ns);
+            back_off(busy ? States::wait_ns : 0);
             if (mine >= 0) state = states.read(mine);
         }
         const uint32 inclusive = ballot(full_mask, state.status == TileStatus::inclusive);

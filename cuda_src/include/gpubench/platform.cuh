@@ -44,6 +44,8 @@
 //
 // ORDERED ACCESS (T: uint32, uint64 or Word128, naturally aligned, each one indivisible access; scope: the device)
 //   load_relaxed(const T*)  load_acquire(const T*)  store_relaxed(T*, T)  store_release(T*, T)
+//   Use every bit of a Word128 that was loaded (compare its halves whole): of a load whose result is used in part, ptxas
+//   may make two.
 //   memory_fence()          orders this thread's accesses for the whole device (sequentially consistent)
 //   block_memory_fence()    the same, for the threads of the block
 //

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpubench import dtypes
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.column_ring import ring_cut
 from gpubench.operators.cumsum.geometry import Columns, Rows, columns_of, rows_of, vector_items
@@ -48,8 +49,17 @@ def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:
 
 
 def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[str, ...]:
+    if columns.inner == 2:
+        return ("paired_columns", *_for_wider_columns(problem, columns, device))
+    return _for_wider_columns(problem, columns, device)
+
+
+def _for_wider_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[str, ...]:
     if columns.length <= tuning.SHORT_COLUMN:
         return ("columns",) if columns.inner >= tuning.SHORT_COLUMN_WIDTH else ("naive",)
+    if dtypes.dtype(problem.operand("x").dtype).itemsize < tuning.RING_ITEM_BYTES:
+        wide = columns.outer * columns.inner >= tuning.STRIPS_8_WIDTH * device.sm_count
+        return ("columns",) if wide else ("linked_ring", "linked_columns", "columns")
     found = ring_cut(problem, columns, device, linked=False)
     strips = found[0].strips * columns.outer if found else 0
     if strips >= tuning.FULL_SHARE * device.sm_count:

@@ -67,7 +67,10 @@ def ring_cut(problem: Problem[Any], columns: Columns, device: DeviceInfo, linked
         cuts = [cut(problem, columns, one, items) for one in shapes if fits(problem, columns, one, items, device)]
         if linked:
             for one in cuts:
-                if one is not cuts[-1] and one.shape.blocks * device.sm_count > device.sm_count * one.strips * columns.outer:
+                if (
+                    one is not cuts[-1]
+                    and one.shape.blocks * device.sm_count > device.sm_count * one.strips * columns.outer
+                ):
                     continue  # more than a block an SM would share a strip
                 share = min(one.shape.blocks * device.sm_count // (one.strips * columns.outer), one.tiles)
                 if share >= 2:

@@ -35,6 +35,11 @@ def aligned_items(problem: Problem[Any], columns: Columns) -> int:
     return items if all(step % items == 0 for step in steps) else 1
 
 
+def strip_items(problem: Problem[Any], columns: Columns) -> int:
+    """Return the columns of one thread of columns.cu: a vector, or less where that would take too many registers."""
+    return min(aligned_items(problem, columns), tuning.STRIP_ITEMS)
+
+
 def strip_columns(shape: StripShape, items: int) -> int:
     """Return the columns of a strip."""
     return shape.lanes * items
@@ -90,11 +95,19 @@ def shape_argument(columns: Columns, one: Cut) -> Value:
     return Value(struct.pack("<qqqqqqii", *sizes, one.tiles, one.share))
 
 
-def shapes_of(dtype: str, items: int, linked: bool) -> tuple[StripShape, ...]:
+def shapes_of(items: int, linked: bool) -> tuple[StripShape, ...]:
     """Return the shapes to choose from, widest strip first."""
     if items == 1:
         return tuning.SINGLE_STRIPS
-    return tuning.LINKED_STRIPS if linked else tuning.STRIPS_8 if row_of(dtype).itemsize == 2 else tuning.STRIPS
+    return tuning.LINKED_STRIPS if linked else tuning.STRIPS_8 if items == 8 else tuning.STRIPS
+
+
+def short_shape(columns: Columns, items: int) -> StripShape | None:
+    """Return the shape for columns of few rows, None for longer ones."""
+    needed = -(-columns.inner // items)
+    width = next((lanes for lanes in (4, 8, 16) if lanes >= needed), 32)
+    fitting = (one for one in tuning.SHORT_STRIPS if one.lanes == width and tile_rows(one) >= columns.length)
+    return next(fitting, None)
 
 
 class Strips:
@@ -117,13 +130,13 @@ class Strips:
         """One launch, a block a strip; the widest strips that still give every SM its blocks."""
         columns = columns_of(problem)
         assert columns is not None
-        items = aligned_items(problem, columns)
-        shapes = shapes_of(problem.operand("x").dtype, items, False)
-        short = [one for one in tuning.SHORT_STRIPS if tile_rows(one) >= columns.length]
-        if short:
-            return strip_plan(self.name, problem, columns, cut(problem, columns, short[0], items), items)
+        items = strip_items(problem, columns)
+        shapes = shapes_of(items, False)
+        short = short_shape(columns, items)
+        if short is not None:
+            return strip_plan(self.name, problem, columns, cut(problem, columns, short, items), items)
         cuts = [cut(problem, columns, shape, items) for shape in shapes]
-        wanted = device.sm_count * tuning.STRIPS_PER_SM
+        wanted = device.sm_count * tuning.STRIPS_PER_SM * tuning.FULL_SHARE
         best = next((one for one in cuts if one.strips * columns.outer >= wanted), cuts[-1])
         return strip_plan(self.name, problem, columns, best, items)
 
@@ -134,12 +147,10 @@ class Strips:
 
 def strip_instances(dtype: str, linked: bool) -> list[tuple[str, str]]:
     """Return the instances of a dtype, without repeats."""
-    counts = dict.fromkeys((items_of(dtype, sum_dtype(dtype)), 1))
+    counts = dict.fromkeys((min(items_of(dtype, sum_dtype(dtype)), tuning.STRIP_ITEMS), 1))
     shorts = () if linked else tuning.SHORT_STRIPS
     names = [
-        strip_kernel(dtype, items, shape, linked)
-        for items in counts
-        for shape in (*shapes_of(dtype, items, linked), *shorts)
+        strip_kernel(dtype, items, shape, linked) for items in counts for shape in (*shapes_of(items, linked), *shorts)
     ]
     return [(Strips.source, name) for name in dict.fromkeys(names)]
 
@@ -167,7 +178,7 @@ class LinkedStrips:
         best = linked_cut(problem, columns, device) if columns else None
         assert columns is not None
         assert best is not None
-        return strip_plan(self.name, problem, columns, best, aligned_items(problem, columns))
+        return strip_plan(self.name, problem, columns, best, strip_items(problem, columns))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a shape, for whole vectors and for single columns."""
@@ -176,8 +187,8 @@ class LinkedStrips:
 
 def linked_cut(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> Cut | None:
     """Return the first cut with which at least two resident blocks share a strip of several tiles."""
-    items = aligned_items(problem, columns)
-    for shape in shapes_of(problem.operand("x").dtype, items, True):
+    items = strip_items(problem, columns)
+    for shape in shapes_of(items, True):
         one = cut(problem, columns, shape, items)
         share = min(shape.blocks * device.sm_count // (one.strips * columns.outer), one.tiles)
         if share >= 2:

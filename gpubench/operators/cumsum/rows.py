@@ -139,7 +139,9 @@ class BlockRows:
 
     name: str = "block_rows"
     summary: str = "rows of middle length: a block a row, held in registers"
-    origin: str = "block scan by shuffles and shared memory; rows of up to 8192 vectors of 16 bytes (4096 for 16-bit floats)"
+    origin: str = (
+        "block scan by shuffles and shared memory; rows of up to 8192 vectors of 16 bytes (4096 for 16-bit floats)"
+    )
     source = "cumsum/block_rows.cu"
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
@@ -168,7 +170,10 @@ class BlockRows:
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a shape."""
-        return [(self.source, block_kernel(dtype, shape, False)) for shape in tuning.BLOCK_SHAPES[words_per_vector(dtype, sum_dtype(dtype))]]
+        return [
+            (self.source, block_kernel(dtype, shape, False))
+            for shape in tuning.BLOCK_SHAPES[words_per_vector(dtype, sum_dtype(dtype))]
+        ]
 
 
 def words_per_vector(x: str, y: str) -> int:
@@ -245,7 +250,10 @@ class LinkedBlocks:
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a shape."""
-        return [(self.source, block_kernel(dtype, shape, True)) for shape in tuning.LINKED_SHAPES[words_per_vector(dtype, sum_dtype(dtype))]]
+        return [
+            (self.source, block_kernel(dtype, shape, True))
+            for shape in tuning.LINKED_SHAPES[words_per_vector(dtype, sum_dtype(dtype))]
+        ]
 
 
 def resident_blocks(shape: tuning.BlockShape, words: int, device: DeviceInfo) -> int:

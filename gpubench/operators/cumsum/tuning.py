@@ -22,8 +22,8 @@ class BlockShape:
 
 
 LANES_VECTORS = 64
-"""Rows of up to so many vectors go to lanes of a warp, one vector a lane, above 32 two. 1048576 x 128 float32, 32 vectors:
-252.3 us, 1.01 of a copy, 257.9 with four a lane; 262144 x 256: 162 us by blocks of 64 threads, 0.89."""
+"""Rows of up to so many vectors go to lanes of a warp, one vector a lane, above 32 two. 1048576 x 128 float32, 32
+vectors: 252.3 us, 1.01 of a copy, 257.9 with four a lane; 262144 x 256: 132.9 us, 162 by blocks of 64 threads."""
 
 BLOCK_SHAPES: dict[int, tuple[BlockShape, ...]] = {
     4: (
@@ -54,7 +54,7 @@ LINKED_SHAPES: dict[int, tuple[BlockShape, ...]] = {
     ),
     8: (BlockShape(8, 1), BlockShape(8, 2), BlockShape(8, 4)),
 }
-"""For `linked_blocks`, as above; the first with at most a tile an SM, else the last as long as its tiles are resident."""
+"""For `linked_blocks`, as above; the first with at most a tile an SM, else the last while its tiles are resident."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ RING_BYTES = 200 * 1024
 
 _WORDS = RingShape(16, 8, 4, 6)  # stages of 32 KB; 2^28 float32: 526 us, 0.96 of a copy
 
-_BYTES = RingShape(16, 8, 8, 6)  # 2^27 int8: 394 us, 0.81 of a copy; 438 with four vectors a lane
+_BYTES = RingShape(20, 8, 8, 5)  # 2^27 int16: 352.6 us, 362.1 by (16, 8, 8, 6); int8: 377.6, 393.8
 
 RINGS: dict[str, tuple[RingShape, ...]] = {
     "uint8": (_BYTES,),
@@ -102,7 +102,7 @@ LINKED_VECTORS = 512
 
 @dataclass(frozen=True, slots=True)
 class StripShape:
-    """A block of columns.cu: `lanes` threads side by side, each with `rows` rows; `warps` x 32 threads; blocks an SM."""
+    """In columns.cu: `lanes` threads side by side, each with `rows` rows; `warps` x 32 threads; `blocks` fit an SM."""
 
     lanes: int
     rows: int
@@ -145,8 +145,26 @@ SHORT_COLUMN_WIDTH = 16
 """... where so many lie side by side; narrower ones are left to one thread a column."""
 
 SHORT_STRIPS: tuple[StripShape, ...] = (
+    StripShape(4, 2, 1, 16),
+    StripShape(4, 4, 1, 16),
+    StripShape(8, 2, 1, 16),
+    StripShape(8, 4, 1, 16),
+    StripShape(8, 8, 1, 16),
+    StripShape(16, 4, 1, 16),
+    StripShape(16, 8, 1, 16),
+    StripShape(16, 8, 2, 8),
     StripShape(32, 4, 1, 16),
     StripShape(32, 8, 1, 16),
     StripShape(32, 8, 2, 8),
     StripShape(32, 8, 4, 4),
 )
+"""The first that is as wide as the columns (or the widest) and whose tile holds all rows."""
+
+RING_ITEM_BYTES = 4
+"""Narrower elements are summed down columns from registers: 16 x 4096 x 1024 float16 84.5 us, 95.2 by the ring."""
+
+STRIPS_8_WIDTH = 32
+"""Columns an SM from which blocks need not share a strip: 64 x 4096 x 128 float16, 62 an SM: 51.9 us, 54.7 shared."""
+
+STRIP_ITEMS = 8
+"""Columns of a thread of columns.cu, at most."""

@@ -7,6 +7,7 @@ from gpubench.operators.cumsum.carry import CarryForward
 from gpubench.operators.cumsum.column_ring import ColumnRing, LinkedRing
 from gpubench.operators.cumsum.columns import LinkedStrips, Strips
 from gpubench.operators.cumsum.naive import Naive
+from gpubench.operators.cumsum.paired import PairedColumns
 from gpubench.operators.cumsum.pytorch.variants import PYTORCH_VARIANTS
 from gpubench.operators.cumsum.rows import BlockRows, LanesRows, LinkedBlocks, SegmentsRows
 
@@ -22,4 +23,5 @@ VARIANTS: tuple[Variant, ...] = (
     LinkedStrips(),
     ColumnRing(),
     LinkedRing(),
+    PairedColumns(),
 )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpubench.dtypes import NAMES
 from gpubench.model import Ceiling, ResultSet
@@ -20,7 +20,7 @@ from gpubench.views.charts.data import (
     launch_bound_us,
     points,
 )
-from gpubench.views.charts.page import MARGIN, Entry, Sheet, series_entry, sheet, subtitle, unnumbered
+from gpubench.views.charts.page import MARGIN, Entry, series_entry, sheet, subtitle, unnumbered
 from gpubench.views.charts.sheets import Chart, file_name
 from gpubench.views.rows import HOST_CONTENDERS
 from gpubench.views.style import INK, MUTED, PAPER, WIDTH
@@ -32,10 +32,13 @@ if TYPE_CHECKING:
 SWEEP = 3
 """Sizes that a sweep must have at least to be joined by a line."""
 
-_GREY = "#eaeef2"
-_SHADE = {"facecolor": _GREY, "edgecolor": "#d0d7de", "hatch": "////", "linewidth": 0.0}
+GAP = 64
+"""A size may be at most this many times the one before it: a longer line would claim what nobody measured."""
 
-_BACK = {"facecolor": PAPER, "edgecolor": "none", "alpha": 0.85, "pad": 1.2}
+_GREY = "#eaeef2"
+_SHADE: dict[str, Any] = {"facecolor": _GREY, "edgecolor": "#d0d7de", "hatch": "////", "linewidth": 0.0}
+
+_BACK: dict[str, Any] = {"facecolor": PAPER, "edgecolor": "none", "alpha": 0.85, "pad": 1.2}
 """Paper behind words that stand on something."""
 
 
@@ -50,6 +53,7 @@ class Frame:
     peak: float | None
     launch_us: float | None
     l2: float | None
+    sweep: tuple[tuple[float, float], ...]
 
 
 def charts(result: ResultSet) -> list[Chart]:
@@ -98,7 +102,13 @@ def frame(result: ResultSet, drawn: Sequence[Point]) -> Frame:
         peak=peak,
         launch_us=None if simulated else launch_bound_us(result),
         l2=None if simulated else device_number(result, "l2_bytes"),
+        sweep=() if simulated else _copy_rates(result),
     )
+
+
+def _copy_rates(result: ResultSet) -> tuple[tuple[float, float], ...]:
+    """Return the copy's rate over sizes, where the run measured it: pairs of bytes and GB/s."""
+    return tuple((float(one.bytes), one.bytes / one.copy_us / 1e3) for one in result.ceiling.sweep if one.copy_us > 0)
 
 
 # --- Drawing ---------------------------------------------------------------------------------------------------------
@@ -144,15 +154,15 @@ def _order(dtype: str) -> int:
     return NAMES.index(dtype) if dtype in NAMES else len(NAMES)
 
 
-def _legend(
-    drawn: Sequence[Point], names: Sequence[str], marks: Mapping[str, style.Mark], scale: Frame
-) -> list[Entry]:
+def _legend(drawn: Sequence[Point], names: Sequence[str], marks: Mapping[str, style.Mark], scale: Frame) -> list[Entry]:
     entries = [series_entry(name, marks[name], line=True) for name in names]
     if any(point.row.launch_bound for point in drawn):
         hollow = {"color": INK, "marker": "o", "linestyle": "none", "markerfacecolor": PAPER}
         entries.append(Entry("hollow: launch-bound", hollow))
     if scale.launch_us is not None and _launch_edge(scale) > scale.left:
         entries.append(Entry("launch-bound region", patch=dict(_SHADE)))
+    if len(scale.sweep) > 1:
+        entries.append(Entry("copy of the same size", {"color": INK, "linewidth": 1.1}))
     return entries
 
 
@@ -231,6 +241,9 @@ def _limits(axes: Axes, scale: Frame, words: bool) -> None:
         if words and _launch_edge(scale) > scale.left * 64:
             left = axes.get_yaxis_transform()
             axes.text(0.02, 0.45 * scale.top, "launch-bound", transform=left, size=8.5, bbox=_BACK, zorder=4)
+    if len(scale.sweep) > 1:
+        sizes, rates = zip(*scale.sweep, strict=True)
+        axes.plot(sizes, rates, color=INK, linewidth=1.1, zorder=1.7)
     if scale.l2 and scale.left < scale.l2 < scale.right:
         axes.axvline(scale.l2, color=MUTED, linewidth=0.9, linestyle=(0, (1, 1.5)), zorder=1.5)
         if words:
@@ -276,13 +289,24 @@ def _series(axes: Axes, mine: Sequence[Point], mark: style.Mark) -> None:
 
 
 def sweeps(mine: Sequence[Point]) -> list[list[Point]]:
-    """Return the points of each sweep over sizes, in order of size: SWEEP or more different sizes, none twice."""
+    """Return the points of each sweep over sizes, in order of size: SWEEP or more different sizes, none twice, each at
+    most GAP times the one before.
+    """
     families: dict[tuple[str, ...], list[Point]] = {}
     for point in mine:
         families.setdefault(family(point.record), []).append(point)
-    ordered = [sorted(members, key=lambda point: point.row.bytes or 0) for members in families.values()]
-    return [
-        members
-        for members in ordered
-        if len(members) >= SWEEP and len({point.row.bytes for point in members}) == len(members)
-    ]
+    found = []
+    for members in families.values():
+        if len({point.row.bytes for point in members}) == len(members):
+            found += _without_gaps(sorted(members, key=lambda point: point.row.bytes or 0))
+    return [one for one in found if len(one) >= SWEEP]
+
+
+def _without_gaps(ordered: Sequence[Point]) -> list[list[Point]]:
+    pieces: list[list[Point]] = []
+    for point in ordered:
+        if pieces and (point.row.bytes or 0) <= GAP * (pieces[-1][-1].row.bytes or 0):
+            pieces[-1].append(point)
+        else:
+            pieces.append([point])
+    return pieces

@@ -63,9 +63,17 @@ def _alt(drawn: Sequence[Point], page: Sequence[dots.Line]) -> str:
     worst = min((dot.x for line in page for dot in line.dots), default=0.0)
     names = ", ".join(contenders(drawn))
     return (
-        f"Dot plot of {len(page)} cases, the share of the measured copy rate that each contender reaches "
+        f"Dot plot of {len(page)} cases, the share of the measured ceiling that each contender reaches "
         f"({names}): from {worst:.1f} % to {best:.1f} %. The table has every figure."
     )
+
+
+def _whole(result: ResultSet, drawn: Sequence[Point]) -> str:
+    """Return what 100 % is: what the device did with as many bytes, where the run measured that, or its copy rate."""
+    copy = result.ceiling.copy_GBps
+    if any(point.row.of_copy is not None and point.row.of_copy != point.row.fraction for point in drawn):
+        return "100 %: the rate measured in this run at the case's own size"
+    return f"100 %: the copy rate measured in this run, {text.rate(copy)} GB/s" if copy else "100 %: the measured rate"
 
 
 def _draw(
@@ -73,7 +81,6 @@ def _draw(
 ) -> Figure:
     names = contenders(drawn)
     marks = style.marks(names)
-    copy = result.ceiling.copy_GBps
     limit = launch_bound_us(result)
     hollow = any(dot.hollow for line in page for dot in line.dots)
     legend = [series_entry(name, marks[name]) for name in names]
@@ -81,12 +88,14 @@ def _draw(
     if hollow and limit:
         grey = {"color": INK, "marker": "o", "linestyle": "none", "markerfacecolor": PAPER}
         legend.append(Entry("hollow: launch-bound", grey))
-        notes.append(f"Launch-bound: under 3 times an empty launch ({style.duration(limit)}), so the launch sets the time.")
+        notes.append(
+            f"Launch-bound: under 3 times an empty launch ({style.duration(limit)}), so the launch sets the time."
+        )
     if any(point in HOST_CONTENDERS for point in dict.fromkeys(r.contender for r in result.records)):
         notes.append("numpy runs on the host, so it has no share of the device's ceiling.")
     made = sheet(
         TITLE + (f" ({number} of {last})" if last > 1 else ""),
-        subtitle(result) + (f"; 100 %: the copy rate measured in this run, {text.rate(copy)} GB/s" if copy else ""),
+        f"{subtitle(result)}; {_whole(result, drawn)}",
         dots.body_height(page),
         legend=legend,
         notes=[*notes, *unnumbered(missing)],

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gpubench.comparison import Comparison, Row, Verdict
-from gpubench.views import style, text
+from gpubench.views import text
 from gpubench.views.charts import dots
 from gpubench.views.charts.page import Entry, sheet, unnumbered
 from gpubench.views.charts.sheets import Chart, numbered
@@ -92,7 +92,9 @@ def _draw(comparison: Comparison, page: list[dots.Line], missing: list[str], pla
         for mean in comparison.means
     ]
     overall = next((mean for mean in comparison.means if mean.group == "overall"), None)
-    notes = [f"{totals(comparison)}. A change counts from {100 * comparison.threshold:g} %, or from the case's own noise."]
+    notes = [
+        f"{totals(comparison)}. A change counts from {100 * comparison.threshold:g} %, or from the case's own noise."
+    ]
     if overall is not None:
         interval = f"{text.significant(overall.low)} to {text.significant(overall.high)}"
         told = [mean for mean in means if mean.startswith("operator")]
@@ -108,7 +110,7 @@ def _draw(comparison: Comparison, page: list[dots.Line], missing: list[str], pla
         notes=[*notes, *unnumbered(missing)],
         simulated=comparison.simulated,
     )
-    axes = dots.draw(made, page, dict(VERDICT_MARKS))
+    axes = dots.draw(made, page, {str(verdict): mark for verdict, mark in VERDICT_MARKS.items()})
     _scale(axes, page)
     dots.draw_reference(axes, 1.0)
     dots.name_axis(axes, "new time / old time (log scale):  \u25c2 faster | slower \u25b8")
@@ -144,5 +146,3 @@ def _ticks(reach: float) -> list[float]:
         return [step**power for power in range(-count, count + 1)]
     plain = [1 + i * (step - 1) for i in range(-count - 1, count + 2)]
     return [value for value in plain if value > 0 and abs(math.log(value)) <= reach]
-
-

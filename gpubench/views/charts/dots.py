@@ -123,9 +123,7 @@ def _lay_guides(axes: Axes, places: Sequence[tuple[float, Line]], connect: bool)
     for y, line in places:
         if line.band is not None:
             low, high = line.band
-            axes.add_patch(
-                Rectangle((low, y - 0.36), high - low, 0.72, facecolor=BAND, edgecolor="none", zorder=0.6)
-            )
+            axes.add_patch(Rectangle((low, y - 0.36), high - low, 0.72, facecolor=BAND, edgecolor="none", zorder=0.6))
     if connect:
         spans = [(y, min(dot.x for dot in line.dots), max(dot.x for dot in line.dots)) for y, line in places]
         across, lows, highs = zip(*spans, strict=True)

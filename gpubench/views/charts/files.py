@@ -26,6 +26,15 @@ class Wish:
     whole: ResultSet | None = None
 
 
+PEERS = ("numpy", "torch", "cupy", "inductor", "cub", "jax")
+
+
+def default_over(result: ResultSet) -> str:
+    """Return the contender that speed-ups are over when none is asked for: numpy, or the first other library there."""
+    there = {record.contender for record in result.records}
+    return next((name for name in PEERS if name in there), PEERS[0])
+
+
 def charts(result: ResultSet, wish: Wish) -> list[Chart]:
     """Return the charts of one kind; none when the result has nothing to show in it."""
     return _MAKERS[wish.kind](result, wish)

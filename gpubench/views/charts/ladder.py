@@ -11,7 +11,7 @@ from gpubench.views import style, text
 from gpubench.views.charts.data import Point, device_number, is_simulated, points
 from gpubench.views.charts.page import MARGIN, sheet, subtitle, unnumbered
 from gpubench.views.charts.sheets import Chart, file_name
-from gpubench.views.style import INK, MUTED, WIDTH
+from gpubench.views.style import INK, MUTED, PAPER, WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,9 +79,7 @@ def _name(point: Point, auto: str | None) -> str:
     return _variant(point) + (" (auto's choice)" if _variant(point) == auto else "")
 
 
-def _draw(
-    result: ResultSet, operator: str, steps: Sequence[Point], missing: Sequence[str], auto: str | None
-) -> Figure:
+def _draw(result: ResultSet, operator: str, steps: Sequence[Point], missing: Sequence[str], auto: str | None) -> Figure:
     case = steps[0].row.case
     moved = steps[0].row.bytes or 0
     copy = None if is_simulated(steps) else result.ceiling.copy_GBps
@@ -90,7 +88,10 @@ def _draw(
         f"{operator}: from naive to best",
         f"{case}, {text.size(moved)} moved; {subtitle(result)}",
         _TOP + len(steps) * _BAR + 0.5,
-        notes=["Percentages: of the measured copy ceiling. Whiskers: 95 % interval.", *unnumbered(missing)],
+        notes=[
+            "Gain: over the bar above. Percentages: of the measured copy ceiling. Whiskers: 95 % interval.",
+            *unnumbered(missing),
+        ],
         simulated=is_simulated(steps),
     )
     names = [_name(point, auto) for point in steps]
@@ -132,19 +133,19 @@ def _bars(axes: Axes, steps: Sequence[Point], rates: Sequence[float], copy: floa
         axes.barh(y, rate, height=0.66, color=color, zorder=2)
         if point.rate_interval:
             axes.hlines(y, *point.rate_interval, color=INK, linewidth=1.4, zorder=3)
-        gain = f",  {text.ratio(rate / rates[y - 1])} the one above" if y else ""
-        share = f" = {text.percent(rate / copy)}" if copy else ""
-        words = f"{text.rate(rate)} GB/s{share}"
+        share = f", {text.percent(rate / copy)}" if copy else ""
+        gain = f"; gain {text.ratio(rate / rates[y - 1])}" if y else ""
         inside = rate > 0.55 * axes.get_xlim()[1]
-        white = inside and light < 0.45
-        options = {"size": 8, "va": "center", "zorder": 4}
         axes.annotate(
-            words + gain,
+            f"{text.rate(rate)} GB/s{share}{gain}",
             (rate, y),
             xytext=(-6 if inside else 6, 0),
             textcoords="offset points",
             ha="right" if inside else "left",
-            color="#fefefe" if white else INK,
+            va="center",
+            size=8,
             weight="bold" if gain else "normal",
-            **options,
+            color="#fefefe" if inside and light < 0.45 else INK,
+            bbox=None if inside else {"facecolor": PAPER, "edgecolor": "none", "pad": 1.0},
+            zorder=4,
         )

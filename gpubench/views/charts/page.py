@@ -133,7 +133,16 @@ def _watermark(made: Sheet, top: float, body: float) -> None:
     for number in range(count):
         y = 1 - (top + body * (number + 0.5) / count) / made.height
         made.figure.text(
-            0.5, y, SIMULATED, size=64, weight="bold", color="#b42318", alpha=0.22, rotation=18, ha="center", va="center"
+            0.5,
+            y,
+            SIMULATED,
+            size=64,
+            weight="bold",
+            color="#b42318",
+            alpha=0.22,
+            rotation=18,
+            ha="center",
+            va="center",
         )
 
 
@@ -142,7 +151,9 @@ def unnumbered(items: Sequence[str], limit: int = 20) -> list[str]:
     if not items:
         return []
     more = f"; and {len(items) - limit} more" if len(items) > limit else ""
-    return [f"Without a number here ({len(items)}): " + "; ".join(style.label(one, 110) for one in items[:limit]) + more]
+    return [
+        f"Without a number here ({len(items)}): " + "; ".join(style.label(one, 110) for one in items[:limit]) + more
+    ]
 
 
 def series_entry(name: str, mark: style.Mark, line: bool = False, words: str | None = None) -> Entry:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpubench.model import ResultSet, Sample, Timing
 from gpubench.views import style, text
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROUND_MARKS = (
-    style.Mark("#0072b2", "o"),
+    style.Mark("#08519c", "o"),
     style.Mark("#d55e00", "^"),
-    style.Mark("#00805c", "s"),
+    style.Mark("#4db38f", "s"),
     style.Mark("#b0568b", "D"),
     style.Mark("#a87500", "v"),
 )
-"""Rounds are told apart by these, again from the first after the last."""
+"""Rounds are told apart by these (the first three in grey, too), again from the first after the last."""
 
 _TIMES, _CLOCK, _GAP, _BETWEEN = 1.7, 0.58, 0.1, 0.55
 _LEFT, _RIGHT = 0.78, 1.75
@@ -121,6 +121,8 @@ def _legend(rounds: int, discarded: bool) -> list[Entry]:
 
 def _block(made: Sheet, point: Point, taken: Sequence[Taken], top: float, clock: bool) -> None:
     """Draw one contender: times on the left, their distribution beside, clocks below."""
+    from matplotlib.ticker import MaxNLocator
+
     row = point.row
     width = WIDTH - _LEFT - _RIGHT - MARGIN
     times = made.axes(_LEFT, top, width, _TIMES)
@@ -134,7 +136,7 @@ def _block(made: Sheet, point: Point, taken: Sequence[Taken], top: float, clock:
     _median(times, point, scale)
     times.set_ylabel(unit if unit != "us" else "\u00b5s")
     times.set_xlim(0.2, len(taken) + 0.8)
-    _zoom(times, point, taken, scale)
+    _zoom(times, taken, scale)
     lowest = times
     if clock:
         times.tick_params(labelbottom=False)
@@ -142,12 +144,12 @@ def _block(made: Sheet, point: Point, taken: Sequence[Taken], top: float, clock:
         _scatter(lowest, taken, lambda one: one.sample.sm_mhz, size=3.2)
         lowest.set_ylabel("SM clock\nMHz", fontsize=8)
         lowest.margins(y=0.25)
-        lowest.yaxis.get_major_locator().set_params(nbins=2)  # type: ignore[attr-defined] # MaxNLocator has it
+        lowest.yaxis.set_major_locator(MaxNLocator(nbins=2))
     lowest.set_xlabel("samples in the order taken")
     _distribution(made, times, point, taken, top, scale)
 
 
-def _zoom(axes: Axes, point: Point, taken: Sequence[Taken], scale: float) -> None:
+def _zoom(axes: Axes, taken: Sequence[Taken], scale: float) -> None:
     """Set the height to what most kept samples need; what lies above is counted at the upper edge, not dropped."""
     kept = sorted(one.sample.us / scale for one in taken if not one.discarded)
     if not kept:
@@ -182,7 +184,7 @@ def _zoom(axes: Axes, point: Point, taken: Sequence[Taken], scale: float) -> Non
 def _scatter(
     axes: Axes, taken: Sequence[Taken], value: Callable[[Taken], float | None], size: float | None = None
 ) -> None:
-    extra = {} if size is None else {"markersize": size}
+    extra: dict[str, Any] = {} if size is None else {"markersize": size}
     for number in dict.fromkeys(one.round for one in taken):
         mark = ROUND_MARKS[number % len(ROUND_MARKS)]
         for discarded in (False, True):
@@ -208,10 +210,10 @@ def _median(axes: Axes, point: Point, scale: float) -> None:
         axes.axhline(row.median_us / scale, color=INK, linewidth=1.0, zorder=1)
 
 
-def _distribution(
-    made: Sheet, times: Axes, point: Point, taken: Sequence[Taken], top: float, scale: float
-) -> None:
+def _distribution(made: Sheet, times: Axes, point: Point, taken: Sequence[Taken], top: float, scale: float) -> None:
     """Draw the kept samples' histogram on its side, the rounds upon each other, on the axis of the times."""
+    from matplotlib.ticker import MaxNLocator
+
     kept = [one for one in taken if not one.discarded]
     axes = made.axes(WIDTH - MARGIN - _RIGHT + 0.12, top, _RIGHT - 0.2, _TIMES, sharey=times)
     axes.tick_params(labelleft=False)
@@ -231,5 +233,5 @@ def _distribution(
             edgecolor=PAPER,
             linewidth=0.3,
         )
-        axes.xaxis.get_major_locator().set_params(integer=True, nbins=3)  # type: ignore[attr-defined] # MaxNLocator has it
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=3))
     _median(axes, point, scale)

@@ -35,7 +35,7 @@ def file_name(prefix: str, foreign: str) -> str:
     A slash becomes a hyphen. Where more had to be changed or cut, a short hash keeps different names different.
     """
     plain = foreign.replace("/", "-")
-    safe = re.sub(r"[^A-Za-z0-9.,=x-]+", "-", plain).strip("-.")[:_LONGEST_NAME]
+    safe = re.sub(r"[^A-Za-z0-9.,=_-]+", "-", plain).strip("-.")[:_LONGEST_NAME]
     if safe != plain:
         digest = hashlib.sha256(foreign.encode("utf-8", "surrogatepass")).hexdigest()[:8]
         safe = f"{safe}-{digest}" if safe else digest

@@ -44,7 +44,13 @@ def charts(result: ResultSet, over: str, medians: Mapping[str, float] | None = N
             title=f"Speed-up over {over}",
             alt=_alt(over, page, means),
             draw=partial(
-                _draw, result, over, page, means, missing if number == len(sheets) else [], (number, len(sheets), simulated)
+                _draw,
+                result,
+                over,
+                page,
+                means,
+                missing if number == len(sheets) else [],
+                (number, len(sheets), simulated),
             ),
         )
         for number, page in enumerate(sheets, 1)
@@ -104,7 +110,7 @@ def _draw(
         hollow = {"color": INK, "marker": "o", "linestyle": "none", "markerfacecolor": PAPER}
         legend.append(Entry("hollow: launch-bound", hollow))
     host = " numpy runs on the host, so its time is the host's." if over in HOST_CONTENDERS else ""
-    notes = [f"Dashed lines: the geometric mean of each contender.{host}", *unnumbered(missing)]
+    notes = [f"Dashed lines, with its mark on top: the geometric mean of each contender.{host}", *unnumbered(missing)]
     number, last, simulated = place
     made = sheet(
         f"Speed-up over {over}" + (f" ({number} of {last})" if last > 1 else ""),
@@ -119,6 +125,7 @@ def _draw(
     log_axis(axes, min(1.0, *values), max(1.0, *values))
     for name, (mean, _) in means.items():
         axes.axvline(mean, color=marks[name].color, linewidth=1.2, linestyle=(0, (4, 2)), zorder=1.4)
+        axes.plot([mean], [axes.get_ylim()[1]], **marks[name].point, clip_on=False, zorder=4)
     dots.draw_reference(axes, 1.0)
     dots.name_axis(axes, f"times as fast as {style.label(over, 24)} (log scale)")
     return made.figure

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpubench.dtypes import NAMES
 from gpubench.model import Launch, Memset, Pointer, Workspace
 from gpubench.operators import OPERATORS
-from gpubench.operators.cumsum.pytorch.lookback import TUNING
+from gpubench.operators.cumsum.pytorch.lookback import THREADS, items_per_thread
 from gpubench.operators.cumsum.pytorch.thread_ratio import ceil_log2, log_threads_x, log_threads_x_unsigned
 from tests.operators.cases import DEVICE, make_case
 from tests.operators.on_host import variant
@@ -141,7 +141,7 @@ def test_the_scan_of_one_dim_clears_its_states_each_run() -> None:
     clear, launch = plan_of("lookback_1d", problem_of(shape=[10000])).steps
     assert isinstance(clear, Memset)
     assert clear.value == 0
-    tiles = -(-10000 // (128 * 24))
+    tiles = -(-10000 // (128 * 15))
     assert (launch.grid, launch.block, launch.waits_for_blocks) == ((tiles, 1, 1), (128, 1, 1), True)
     ticket, states = launch.arguments[3:5]
     assert clear.target == ticket
@@ -159,7 +159,7 @@ def test_long_arrays_are_chunks_that_carry() -> None:
     assert launches[0].arguments[5].data == bytes(8)
     assert [one.arguments[6] for one in launches] == [Workspace(n * 8) for n in range(3)]
     assert [one.arguments[5] for one in launches[1:]] == [Workspace(n * 8) for n in range(2)]
-    assert plan.workspace_bytes >= math.ceil(2**30 / (224 * 24)) * 16
+    assert plan.workspace_bytes >= math.ceil(2**30 / (128 * 7)) * 16
 
 
 def test_two_launches_make_it_deterministic() -> None:
@@ -258,9 +258,8 @@ def test_the_names_are_all_there() -> None:
 def test_tiles_fit_shared_memory_and_plans_are_compiled_ahead(dtype: str) -> None:
     """Static shared memory stays under 48 KiB, and the instances of each dtype hold what plain cases launch."""
     result = problem_of(dtype, shape=[3]).operand("y")
-    threads, items = TUNING[result.dtype]
-    assert threads % 32 == 0
-    assert threads // 32 * 33 * items * problem_of(dtype, shape=[1]).bytes_written < 47 * 1024
+    assert items_per_thread(result.dtype) == {2: 30, 4: 15, 8: 7, 16: 3}[problem_of(dtype, shape=[1]).bytes_written]
+    assert THREADS // 32 * 33 * items_per_thread(result.dtype) * problem_of(dtype, shape=[1]).bytes_written < 47 * 1024
     known = {kernel for name in OWN for _, kernel in variant("cumsum", name).instances(dtype)}
     for shape, dim in (([64], 0), ([3, 64], 1), ([3, 64], 0)):
         assert plan_of("auto_pytorch", problem_of(dtype, shape=shape, dim=dim)).launches[-1].kernel in known

@@ -8,7 +8,7 @@ import pytest
 
 from gpubench.model import Memset
 from gpubench.operators import OPERATORS
-from gpubench.operators.cumsum.pytorch.lookback import Lookback1D
+from gpubench.operators.cumsum.pytorch.lookback import THREADS, Lookback1D, items_per_thread
 from tests.operators.cases import make_case
 from tests.operators.on_host import host, output, variant, verdict
 
@@ -24,8 +24,7 @@ def problem_of(dtype: str = "float32", distribution: str = "normal", **params: A
 @pytest.mark.parametrize(("dtype", "tiles"), [("float32", 70), ("int64", 40), ("float16", 35), ("complex128", 100)])
 def test_look_back_passes_several_windows(dtype: str, tiles: int, schedule: str) -> None:
     """More than 32 tiles, in each form of the tile states, whatever order blocks run in."""
-    threads, items = {"float32": (128, 24), "int64": (224, 24), "float16": (128, 30), "complex128": (128, 3)}[dtype]
-    problem = problem_of(dtype, shape=[tiles * threads * items - 7])
+    problem = problem_of(dtype, shape=[tiles * THREADS * items_per_thread(dtype) - 7])
     plan = variant("cumsum", "lookback_1d").plan(problem, host().info)
     found = verdict(problem, plan, schedule)
     assert found.ok, found.first_mismatch

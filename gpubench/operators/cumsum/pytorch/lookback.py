@@ -8,24 +8,24 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import Argument, DeviceInfo, Launch, Memset, Plan, Pointer, Problem, Value, Workspace
-from gpubench.operators.cumsum.pytorch.tensors import accuracy, aligned, cannot_copy, cpp, extent, prepare
+from gpubench.operators.cumsum.pytorch.tensors import accuracy, aligned, cannot_copy, extent, prepare
 from gpubench.operators.packing import int64
 from gpubench.operators.results import sum_dtype
 
 CHUNK = 2**30
 """Elements of one scan at most: what the original hands to CUB at once."""
 
-TUNING: dict[str, tuple[int, int]] = {
-    "float32": (128, 24),
-    "float64": (224, 24),
-    "int64": (224, 24),
-    "float16": (128, 30),
-    "bfloat16": (128, 30),
-    "complex64": (128, 7),
-    "complex128": (128, 3),
-}
-"""(threads, items a thread) by the output's dtype. CUB's for sums on compute capability 9.0 where the type is a plain
-number; for the others its default, 128 threads and 15 items of 4 bytes, scaled to the element's size (at most 30)."""
+THREADS = 128
+
+
+def items_per_thread(dtype: str) -> int:
+    """Return the items of a thread for the output's dtype: CUB's default of 15 four-byte items, 30 at most.
+
+    CUB has better numbers for compute capability 9.0 (24 items of float, for one), but takes them for its own sum
+    operator only; PyTorch calls it with the C++ library's, which gets the default.
+    """
+    return min(30, max(1, 15 * 4 // dtypes.dtype(dtype).itemsize))
+
 
 DETERMINISTIC_ITEMS = 16
 TICKET_BYTES = 256
@@ -57,15 +57,16 @@ class Lookback1D:
         """Return a copy where needed, then for each chunk a memset of ticket and tile states, and the scan."""
         del device
         n = extent(problem).elements
-        threads, items = TUNING[problem.operand("y").dtype]
-        tile = threads * items
-        bound = accuracy(problem, 2 * items + threads // _WARP + 10 + -(-n // tile))
+        y = problem.operand("y").dtype
+        items = items_per_thread(y)
+        tile = THREADS * items
+        bound = accuracy(problem, 2 * items + THREADS // _WARP + 10 + 2 * -(-n // tile))
         if n == 0:
             return Plan(self.name, (), bound)
         itemsize = _accumulator_bytes(problem)
         chunks = -(-n // self.chunk)
         carries = aligned(chunks * itemsize)
-        cleared = aligned(TICKET_BYTES + _state_bytes(min(n, self.chunk), tile, itemsize))
+        cleared = aligned(TICKET_BYTES + _state_bytes(y, min(n, self.chunk)))
         copy = prepare(problem, carries + cleared)
         steps: list[Launch | Memset] = list(copy.copies)
         for number in range(chunks):
@@ -77,16 +78,15 @@ class Lookback1D:
     ) -> tuple[Memset, Launch]:
         """Return the memset and the scan of one chunk. Workspace: carries, then ticket, then tile states, then x."""
         y = problem.operand("y")
-        threads, items = TUNING[y.dtype]
         itemsize = _accumulator_bytes(problem)
         start = number * self.chunk * dtypes.dtype(y.dtype).itemsize
-        blocks = -(-n // (threads * items))
+        blocks = -(-n // (THREADS * items_per_thread(y.dtype)))
         carry_in: Argument = Workspace((number - 1) * itemsize) if number else Value(bytes(8))
         launch = Launch(
             "cumsum/lookback_1d.cu",
-            f"gpubench::cumsum::lookback_1d<{cpp(problem)}, {threads}, {items}>",
+            _lookback(y.dtype),
             (blocks, 1, 1),
-            (threads, 1, 1),
+            (THREADS, 1, 1),
             (
                 moved(x, start),
                 Pointer("y", start),
@@ -98,24 +98,29 @@ class Lookback1D:
             ),
             waits_for_blocks=True,
         )
-        return Memset(Workspace(carries), TICKET_BYTES + _state_bytes(n, threads * items, itemsize)), launch
+        return Memset(Workspace(carries), TICKET_BYTES + _state_bytes(y.dtype, n)), launch
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """One; integers are scanned as int64."""
-        result = sum_dtype(dtype)
-        threads, items = TUNING[result]
-        name = dtypes.dtype(result).cpp
-        return (("cumsum/lookback_1d.cu", f"gpubench::cumsum::lookback_1d<{name}, {threads}, {items}>"),)
+        """Return the one instance; integers are scanned as int64."""
+        return (("cumsum/lookback_1d.cu", _lookback(sum_dtype(dtype))),)
+
+
+def _lookback(dtype: str) -> str:
+    """Return the name expression for the output's dtype."""
+    return f"gpubench::cumsum::lookback_1d<{dtypes.dtype(dtype).cpp}, {THREADS}, {items_per_thread(dtype)}>"
 
 
 def _accumulator_bytes(problem: Problem[Any]) -> int:
     return dtypes.dtype(dtypes.dtype(problem.operand("y").dtype).accumulator).itemsize
 
 
-def _state_bytes(n: int, tile: int, itemsize: int) -> int:
-    """Return the bytes of the tile states of n elements (`gpubench::TileStates`)."""
-    tiles = -(-n // tile)
-    return tiles * (2 * itemsize if itemsize <= 8 else 2 * itemsize + 4)
+def _state_bytes(dtype: str, n: int) -> int:
+    """Return the bytes of the tile states of n elements (`gpubench::TileStates`), packed for plain numbers only."""
+    tiles = -(-n // (THREADS * items_per_thread(dtype)))
+    row = dtypes.dtype(dtype)
+    size = dtypes.dtype(row.accumulator).itemsize
+    packed = dtype in ("int64", "float32", "float64")
+    return tiles * (2 * size if packed else 2 * size + 4)
 
 
 def moved(x: Pointer | Workspace, nbytes: int) -> Pointer | Workspace:

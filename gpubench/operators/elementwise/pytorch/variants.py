@@ -46,7 +46,7 @@ def _notes(steps: Sequence[Launch]) -> dict[str, Any]:
 def _too_many_dims(work: Work) -> str | None:
     for walk in work.walks():
         if not work.is_contiguous(walk) and len(walk.sizes) > MAX_ITERATOR_DIMS:
-            return f"{len(walk.sizes)} dims are left after merging neighbours; the kernel walks at most {MAX_ITERATOR_DIMS}"
+            return f"{len(walk.sizes)} dims are left after merging; the kernel walks at most {MAX_ITERATOR_DIMS}"
     return None
 
 

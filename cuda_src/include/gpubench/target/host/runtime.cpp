@@ -16,5 +16,6 @@ __thread bool checking __attribute__((tls_model("initial-exec"))) = false;
 #include "collectives.hpp"
 #include "shared.hpp"
 #include "access.hpp"
+#include "atomics.hpp"
 #include "undefined.hpp"
 #include "launch.hpp"

@@ -2,7 +2,7 @@
 // that a message names kernel, block and thread, nothing has to be preloaded, and the process lives on.
 #pragma once
 
-#include "access.hpp"
+#include "atomics.hpp"
 
 namespace gpubench::host {
 

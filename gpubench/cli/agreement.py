@@ -1,0 +1,83 @@
+"""`gpubench agreement`: how events, corrected events, CUPTI and NVBench agree, measured and shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gpubench.cli import output
+from gpubench.cli.options import device_option
+from gpubench.errors import ResultFileError, UsageError
+
+
+@click.command()
+@click.argument("recorded", required=False, type=click.Path(path_type=Path), metavar="[FILE]")
+@device_option
+@click.option(
+    "-o", "--output", "target", type=click.Path(path_type=Path), metavar="FILE", help="Write the figures here."
+)
+@click.option("--into", type=click.Path(path_type=Path), metavar="PAGE", help="Put the table into this Markdown page.")
+@click.option("--nvbench/--no-nvbench", default=True, help="Compare with NVBench too (the package cuda-bench).")
+def command(recorded: Path | None, device: str, target: Path | None, into: Path | None, nvbench: bool) -> None:
+    """Show how the clocks agree: those of FILE, or measured now on a GPU.
+
+    A copy, a sum and a scan of 2^10 to 2^28 elements, each by CUDA events, by events corrected for what they add to a
+    launch, by CUPTI (needed to measure) and, at some sizes, by NVBench.
+    """
+    document = _measure(device, nvbench) if recorded is None else _read(recorded)
+    if target is not None:
+        from gpubench.results.write import replace_file
+
+        replace_file(target, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode("ascii"))
+    _show(document, into)
+
+
+def _measure(device: str, nvbench: bool) -> dict[str, Any]:
+    """Measure on the GPU. UsageError for another kind of device."""
+    from gpubench.devices import open_device
+    from gpubench.devices.cuda import CudaDevice
+    from gpubench.engine import agreement
+    from gpubench.engine.nvbench import run
+
+    opened = open_device(device)
+    if not isinstance(opened, CudaDevice):
+        raise UsageError(f"Clocks are compared on a GPU; {device} is none.")
+    name = f"cuda:{opened.index}"
+    try:
+        return agreement.measure(opened, nvbench=(lambda powers: run(name, powers)) if nvbench else None)
+    finally:
+        opened.close()
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        document: dict[str, Any] = json.loads(file.read_bytes())
+    except (OSError, ValueError) as error:
+        raise ResultFileError(f"{file}: cannot be read: {error}") from error
+    if not isinstance(document, dict) or not document.get("rows"):
+        raise ResultFileError(f"{file}: this is no file of `gpubench agreement`.")
+    return document
+
+
+def _show(document: dict[str, Any], into: Path | None) -> None:
+    """Print the table, or put it into a page."""
+    from gpubench.engine.agreement import verdict
+    from gpubench.views import agreement as view
+
+    try:
+        made = view.block(document, [verdict(row) for row in document["rows"]])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ResultFileError(f"This is no file of `gpubench agreement`: {error!r}") from error
+    if into is None:
+        output.write(made)
+        return
+    from gpubench.results.write import replace_file
+
+    try:
+        page = view.into(into.read_text(encoding="utf-8"), made)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{into}: {error}") from error
+    replace_file(into, page.encode())

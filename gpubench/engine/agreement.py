@@ -1,0 +1,187 @@
+"""Do the clocks agree? The same launches by events, corrected events, CUPTI and NVBench, over sizes.
+
+A copy, a sum and a scan of float32 by our own kernels, each on operands cut from the same two buffers, all cold.
+NVBench runs in a process of its own (`nvbench.py`), on the same kernels.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import gpubench
+from gpubench.engine.environment import environment
+from gpubench.measure.correction import corrected_us
+from gpubench.measure.interval import median_interval
+from gpubench.measure.timing import warm_up
+from gpubench.model import Case, Json, Plan, Sample
+from gpubench.operators import operator
+
+if TYPE_CHECKING:
+    from gpubench.devices.base import Buffer
+    from gpubench.devices.cuda import CudaDevice
+
+OPERATIONS = {"copy": "elementwise", "sum": "sum", "scan": "cumsum"}
+POWERS = tuple(range(10, 29, 2))
+NVBENCH_POWERS = (10, 16, 22, 28)
+"""Sizes, as powers of 2. NVBench takes up to 8 s for one."""
+SAMPLES = 60
+LEAST_SECONDS = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One operation at one size, on its operands."""
+
+    operation: str
+    power: int
+    bytes: int
+    plan: Plan
+    addresses: Mapping[str, int]
+    workspace: Buffer
+
+    @property
+    def name(self) -> str:
+        """Operation and size."""
+        return f"{self.operation}/2^{self.power}"
+
+
+def works(device: CudaDevice, powers: Sequence[int]) -> list[Work]:
+    """Return the operations at these sizes. The operands are ones, so that no sum overflows; time does not see it."""
+    import numpy
+
+    largest = 4 * 2 ** max(powers)
+    source, target = device.allocate(largest), device.allocate(largest)
+    device.upload(numpy.ones(largest // 4, numpy.float32), source)
+    return [_work(device, name, power, source, target) for name in OPERATIONS for power in powers]
+
+
+def _work(device: CudaDevice, name: str, power: int, source: Buffer, target: Buffer) -> Work:
+    found = operator(OPERATIONS[name])
+    further: dict[str, dict[str, Json]] = {"copy": {"function": "copy"}, "sum": {"dim": [0]}, "scan": {"dim": 0}}
+    params: dict[str, Json] = {"shape": [2**power], **further[name]}
+    problem = found.problem(Case(name, found.name, "float32", params))
+    plan = found.choose(problem, device.info).plan(problem, device.info)
+    workspace = device.allocate(plan.workspace_bytes)
+    device.fill(workspace, 0)
+    addresses = {one.name: (source if one.role == "in" else target).address for one in problem.operands}
+    return Work(name, power, problem.bytes, plan, addresses, _Kept(workspace, source, target))
+
+
+class _Kept:
+    """A workspace that keeps the operands alive with it."""
+
+    def __init__(self, workspace: Buffer, *operands: Buffer) -> None:
+        self.address, self.nbytes = workspace.address, workspace.nbytes
+        self._keep = (workspace, *operands)
+
+
+def measure(
+    device: CudaDevice,
+    powers: Sequence[int] = POWERS,
+    nvbench: Callable[[Sequence[int]], Mapping[str, Mapping[str, float]]] | None = None,
+    nvbench_powers: Sequence[int] = NVBENCH_POWERS,
+) -> dict[str, Json]:
+    """Return the whole document. `nvbench` gives NVBench's figures by the works' names; None leaves them out.
+
+    MissingExtraError without CUPTI.
+    """
+    ceiling = device.ceiling()
+    overhead = ceiling.launch_overhead_us or 0.0
+    theirs = nvbench([power for power in nvbench_powers if power in powers]) if nvbench is not None else {}
+    rows = [_row(device, work, overhead, theirs.get(work.name)) for work in works(device, powers)]
+    return {
+        "gpubench": gpubench.__version__,
+        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "environment": environment(device.info),
+        "launch_us": ceiling.launch_us,
+        "launch_overhead_us": overhead,
+        "one_element_us": _one_element(device),
+        "rows": rows,
+    }
+
+
+def _row(device: CudaDevice, work: Work, overhead: float, theirs: Mapping[str, float] | None) -> dict[str, Json]:
+    """Time one work by events and by CUPTI in turns, so that a drift of the GPU meets both."""
+    run = device.bind(work.plan, work.addresses, work.workspace).run
+    warm_up(_nothing, run, device.synchronize)
+    events: list[Sample] = []
+    traced: list[Sample] = []
+    for _ in range(4):
+        events += device.sample("cold", _nothing, run, SAMPLES // 4)
+        traced += device.trace("cold", _nothing, run, SAMPLES // 4)
+    times = [sample.us for sample in events]
+    seen = [sample.traced for sample in traced if sample.traced is not None]
+    median = statistics.median(times)
+    row: dict[str, Json] = {
+        "operation": work.operation,
+        "elements": 2**work.power,
+        "bytes": work.bytes,
+        "variant": work.plan.variant,
+        "launches": len(seen[0].launches),
+        "events_us": median,
+        "events_ci95_us": median_interval(times),
+        "corrected_us": corrected_us(median, overhead),
+        "cupti_span_us": statistics.median(one.span_us for one in seen),
+        "cupti_sum_us": statistics.median(one.sum_us for one in seen),
+        "samples": len(times),
+        "nvbench": None,
+    }
+    if theirs is not None:
+        row["nvbench"] = {**theirs, "ours": _in_a_tenth(device, run, theirs["wall_s"])}
+    return row
+
+
+def _in_a_tenth(device: CudaDevice, run: Callable[[], None], wall_s: float) -> dict[str, Json]:
+    """Sample by events for a tenth of the time that NVBench took; return how well the median is then known."""
+    began = time.perf_counter()
+    times: list[float] = []
+    while time.perf_counter() - began < max(wall_s / 10, LEAST_SECONDS):
+        times += [sample.us for sample in device.sample("cold", _nothing, run, 16)]
+    seconds = time.perf_counter() - began
+    return {
+        "median_us": statistics.median(times),
+        "samples": len(times),
+        "wall_s": round(seconds, 4),
+        "noise": _noise(statistics.fmean(times), statistics.stdev(times)),
+        "interval": interval_of_mean(statistics.fmean(times), statistics.stdev(times), len(times)),
+    }
+
+
+def _noise(mean: float, deviation: float) -> float:
+    return deviation / mean
+
+
+def interval_of_mean(mean: float, deviation: float, count: float) -> float:
+    """Return the half-width of the mean's 95 % interval relative to the mean: the one that NVBench's figures give."""
+    return 1.96 * deviation / math.sqrt(count) / mean
+
+
+def _one_element(device: CudaDevice) -> float:
+    """Return the duration of the one-element kernel by CUPTI: what `ceiling.ONE_ELEMENT_US` holds for known GPUs."""
+    from gpubench.devices.ceiling import one_element
+
+    run = one_element(device)
+    warm_up(_nothing, run, device.synchronize)
+    traced = device.trace("cold", _nothing, run, SAMPLES)
+    return statistics.median(sample.us for sample in traced)
+
+
+def _nothing() -> None:
+    """Restore nothing: the operations change none of their inputs."""
+
+
+def verdict(row: Mapping[str, Any], part: float = 0.03, least_us: float = 0.15) -> bool:
+    """Tell whether corrected events agree with CUPTI: within a part or a time of its span.
+
+    Several launches: no further than that outside of what lies between the sum of their durations and the span, since
+    recording itself widens the gaps between launches.
+    """
+    low, high = sorted((row["cupti_sum_us"], row["cupti_span_us"]))
+    corrected = row["corrected_us"]
+    return bool(low - max(part * low, least_us) <= corrected <= high + max(part * high, least_us))

@@ -1,0 +1,75 @@
+"""Two columns side by side are one row of complex numbers: real and imaginary parts add up by themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gpubench.layout import View
+from gpubench.model import Accuracy, DeviceInfo, Operand, Plan, Problem
+from gpubench.operators.base import Variant
+from gpubench.operators.cumsum.geometry import columns_of
+from gpubench.operators.cumsum.params import CumsumParams
+
+PAIRS = {"float32": "complex64", "float64": "complex128"}
+
+
+class PairedColumns:
+    """Pairs of columns, handed to the variants for rows."""
+
+    name: str = "paired_columns"
+    summary: str = "two columns: as rows of complex numbers"
+    origin: str = "complex addition is that of its parts; float32 and float64, two contiguous columns"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Take two neighbouring columns of a real float dtype that start on a pair."""
+        columns = columns_of(problem)
+        if columns is None or columns.inner != 2 or not columns.contiguous:
+            return "takes only two contiguous columns"
+        if problem.operand("x").dtype not in PAIRS:
+            return "takes only float32 and float64"
+        if problem.operand("x").view.offset % 2 or columns.outer_pitch % 2:
+            return "the pairs are not aligned to their size"
+        rows = as_rows(problem)
+        return _choose(rows, device).refuses(rows, device)
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """The plan for the rows, with the bound of real additions."""
+        rows = as_rows(problem)
+        variant = _choose(rows, device)
+        plan = variant.plan(rows, device)
+        bound = Accuracy(plan.accuracy.additions, problem.operand("y").dtype, plan.accuracy.growth)
+        return dataclasses.replace(plan, variant=self.name, accuracy=bound, notes={"rows": variant.name, **plan.notes})
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """None of its own: those of the variants for rows."""
+        del dtype
+        return ()
+
+
+def _choose(rows: Problem[Any], device: DeviceInfo) -> Variant:
+    from gpubench.operators.cumsum.auto import choose  # the rule knows all variants, this one among them
+
+    return choose(rows, device)
+
+
+def as_rows(problem: Problem[Any]) -> Problem[Any]:
+    """Return the same memory as rows of complex numbers."""
+    columns = columns_of(problem)
+    assert columns is not None
+    shape = (columns.outer, columns.length)
+    x, y = problem.operand("x"), problem.operand("y")
+    pitch = columns.outer_pitch // 2
+
+    def complex_view(view: View, outer: int) -> View:
+        return View(shape, (outer, 1), view.offset // 2, -(-view.storage // 2))
+
+    operands = (
+        Operand("x", "in", PAIRS[x.dtype], complex_view(x.view, pitch)),
+        Operand("y", "out", PAIRS[y.dtype], complex_view(y.view, columns.length)),
+    )
+    assert math.prod(shape) * 2 == y.view.size
+    params = CumsumParams(shape, 1)
+    return dataclasses.replace(problem, params=params, operands=operands)

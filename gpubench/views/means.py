@@ -1,0 +1,63 @@
+"""One figure an operator and contender: geometric means over its cases, of the share of the ceiling and of the ratio to
+the best peer.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpubench.views import text
+from gpubench.views.rows import HOST_CONTENDERS, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """Geometric means over `cases` cases. None: no case has the figure. `peers`: how many have a best peer."""
+
+    operator: str
+    contender: str
+    cases: int
+    of_ceiling: float | None
+    versus_peer: float | None
+    peers: int
+
+
+def means(all_rows: Sequence[Row]) -> list[Mean]:
+    """Return one mean an operator and contender that has figures, in the order of the rows. Wrong answers have none."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in all_rows:
+        fine = row.status in ("ok", "noisy") and row.median_us and not row.simulated
+        if fine and row.contender not in HOST_CONTENDERS:
+            groups.setdefault((row.operator, row.contender), []).append(row)
+    return [_mean(operator, contender, group) for (operator, contender), group in groups.items()]
+
+
+def _mean(operator: str, contender: str, group: Sequence[Row]) -> Mean:
+    shares = [row.fraction for row in group if row.fraction]
+    ratios = [row.versus_peer for row in group if row.versus_peer]
+    return Mean(operator, contender, len(group), _geometric(shares), _geometric(ratios), len(ratios))
+
+
+def _geometric(values: Sequence[float]) -> float | None:
+    return statistics.geometric_mean(values) if values else None
+
+
+def lines(all_rows: Sequence[Row]) -> list[str]:
+    """Return the means as lines under a table; none where no case was compared with another library."""
+    found = [one for one in means(all_rows) if one.peers]
+    if not found:
+        return []
+    width = max(text.cell_width(text.printable(one.operator)) for one in found)
+    names = max(text.cell_width(text.printable(one.contender)) for one in found)
+    return ["geometric means over cases", *(f"  {_line(one, width, names)}" for one in found)]
+
+
+def _line(one: Mean, width: int, names: int) -> str:
+    share = text.MISSING if one.of_ceiling is None else text.percent(one.of_ceiling)
+    ratio = text.quantity(one.versus_peer, "ratio")
+    return (
+        f"{text.printable(one.operator):{width}}  {text.printable(one.contender):{names}}  {share:>7} of ceiling"
+        f"  {ratio:>6} x best peer  ({one.cases} case{'s' * (one.cases != 1)})"
+    )

@@ -1,0 +1,103 @@
+"""The fast kernels on the simulator: every access examined, at the shapes where each could go wrong."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpubench.devices.host import HostDevice, parse_options
+from gpubench.engine.buffers import Operands, Pristine
+from gpubench.measure.check import check
+from gpubench.operators import OPERATORS
+from tests.operators.cases import make_case
+
+CUMSUM = OPERATORS["cumsum"]
+
+
+@functools.cache
+def device(schedule: str = "forward") -> HostDevice:
+    """Return the simulator with this schedule."""
+    return HostDevice(parse_options(f"build=checked,workers=1,schedule={schedule}"))
+
+
+def outputs(name: str, dtype: str, schedule: str = "forward", runs: int = 2, **params: Any) -> list[Any]:
+    """Run a variant several times on one workspace, hold every output against the reference, and return them."""
+    distribution = params.pop("distribution", "normal")
+    problem = CUMSUM.problem(make_case("cumsum", dtype, distribution, **params))
+    variant = next(one for one in CUMSUM.variants if one.name == name)
+    host = device(schedule)
+    assert variant.refuses(problem, host.info) is None
+    plan = variant.plan(problem, host.info)
+    inputs = CUMSUM.inputs(problem)
+    reference = CUMSUM.reference(problem, inputs)
+    pristine = Pristine(host, problem, inputs, keep_inputs=True)
+    operands = Operands(host, problem, pristine, plan.workspace_bytes, plan.workspace_zeroed)
+    executable = host.bind(plan, operands.addresses, operands.workspace)
+    found = []
+    for _ in range(runs):
+        operands.poison()
+        executable.run()
+        found.append(operands.output().copy())
+        verdict = check(problem, reference, plan.accuracy, found[-1])
+        assert verdict.ok, verdict.first_mismatch
+    return found
+
+
+@pytest.mark.parametrize("schedule", ["forward", "reverse", "random:3"])
+@pytest.mark.parametrize(
+    ("name", "shape", "dim"),
+    [
+        ("linked_blocks", [20011], 0),
+        ("carry_forward", [70001], 0),
+        ("carry_forward", [3, 30011], 1),
+        ("linked_columns", [1501, 33], 0),
+        ("linked_ring", [4001, 16], 0),
+        ("linked_ring", [9001, 9], 0),
+    ],
+)
+def test_blocks_that_wait_for_each_other_agree(name: str, shape: list[int], dim: int, schedule: str) -> None:
+    """Right under every schedule, launch after launch on one workspace, and the same bits each time."""
+    first, *others = outputs(name, "float32", schedule, 3, shape=shape, dim=dim)
+    assert all(np.array_equal(first, other) for other in others)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 3])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "complex128"])
+@pytest.mark.parametrize("name", ["lanes_rows", "block_rows", "carry_forward"])
+def test_rows_may_start_anywhere(name: str, dtype: str, offset: int) -> None:
+    """Rows of an odd length at a misaligned base: nothing beside the row is read or written."""
+    length = 33 if name == "lanes_rows" else 501
+    outputs(name, dtype, shape=[5, length], dim=1, layout={"offset": offset})
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64", "complex64", "uint8"])
+@pytest.mark.parametrize(
+    ("name", "shape", "dim"),
+    [
+        ("segments_rows", [301, 7], 1),
+        ("lanes_rows", [40, 24], 1),
+        ("block_rows", [7, 600], 1),
+        ("columns", [2, 301, 40], 1),
+        ("column_ring", [2, 301, 64], 1),
+    ],
+)
+def test_nan_and_infinity_stay_in_their_line(name: str, dtype: str, shape: list[int], dim: int) -> None:
+    """Special values reach what comes after them in their own line, and nothing else."""
+    outputs(name, dtype, shape=shape, dim=dim, distribution="with_nonfinite")
+
+
+@pytest.mark.parametrize("layout", [{"step": 2}, {"expand": [0]}, {"expand": [1]}, {"permute": [1, 0]}])
+def test_rows_with_a_step_or_a_pitch(layout: dict[str, Any]) -> None:
+    """Rows of x need be neither neighbours nor in one piece."""
+    outputs("block_rows", "float32", shape=[6, 300], dim=1, layout=layout)
+    outputs("lanes_rows", "float32", shape=[40, 30], dim=1, layout=layout)
+
+
+@pytest.mark.parametrize("length", [1, 4, 8, 9, 16, 32])
+@pytest.mark.parametrize("inner", [16, 33, 130])
+def test_short_columns(inner: int, length: int) -> None:
+    """Columns of few rows, whole vectors or not."""
+    outputs("columns", "float32", shape=[3, length, inner], dim=1, runs=1)

@@ -1,0 +1,120 @@
+"""The rule of `auto`: which variant each regime gets, at every edge and one step to either side of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpubench.operators import OPERATORS
+from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.rows import segments_span
+from tests.operators.cases import DEVICE, make_case
+
+CUMSUM = OPERATORS["cumsum"]
+SMS = DEVICE.sm_count
+
+
+def chosen(shape: tuple[int, ...], dim: int, dtype: str = "float32", **layout: Any) -> str:
+    """Return the variant that auto picks on a GPU of 132 SMs; its plan must exist."""
+    problem = CUMSUM.problem(make_case("cumsum", dtype, shape=list(shape), dim=dim, layout=layout))
+    variant = CUMSUM.choose(problem, DEVICE)
+    assert variant.refuses(problem, DEVICE) is None
+    assert variant.plan(problem, DEVICE).steps
+    return variant.name
+
+
+@pytest.mark.parametrize(
+    ("length", "name"),
+    [
+        (4 * tuning.LANES_VECTORS - 4, "lanes_rows"),
+        (4 * tuning.LANES_VECTORS, "lanes_rows"),
+        (4 * tuning.LANES_VECTORS + 4, "block_rows"),
+        (4 * 8192 - 4, "block_rows"),
+        (4 * 8192, "block_rows"),
+        (4 * 8192 + 4, "carry_forward"),
+    ],
+)
+def test_many_rows_by_their_length(length: int, name: str) -> None:
+    """Aligned float32 rows: lanes, then blocks, then the ring, each up to its last vector."""
+    assert chosen((5000, length), 1) == name
+
+
+@pytest.mark.parametrize(("length", "name"), [(253, "lanes_rows"), (254, "block_rows"), (255, "block_rows")])
+def test_rows_that_start_anywhere_need_one_vector_more(length: int, name: str) -> None:
+    """A row that may begin at any element touches one vector more than its length says."""
+    assert chosen((5000, length), 1) == name
+
+
+@pytest.mark.parametrize(
+    ("length", "name"), [(1, "segments_rows"), (3, "segments_rows"), (9, "segments_rows"), (16, "lanes_rows")]
+)
+def test_tiny_rows_are_packed_where_that_idles_fewer_lanes(length: int, name: str) -> None:
+    """Rows shorter than, or no multiple of, a vector share vectors; a whole row in a power of two of lanes does not."""
+    assert chosen((5000, length), 1) == name
+
+
+@pytest.mark.parametrize(("rows", "name"), [(SMS - 1, "linked_blocks"), (SMS, "block_rows"), (SMS + 1, "block_rows")])
+def test_too_few_rows_are_spread_over_linked_blocks(rows: int, name: str) -> None:
+    """Under one row an SM, blocks share rows."""
+    assert chosen((rows, 4096), 1) == name
+
+
+@pytest.mark.parametrize(("vectors", "name"), [(-1, "block_rows"), (0, "block_rows"), (1, "linked_blocks")])
+def test_a_short_row_is_not_worth_linking(vectors: int, name: str) -> None:
+    """One row of up to LINKED_VECTORS vectors gets one block."""
+    assert chosen((4 * (tuning.LINKED_VECTORS + vectors),), 0) == name
+
+
+@pytest.mark.parametrize(
+    ("tiles", "name"), [(4 * SMS - 1, "linked_blocks"), (4 * SMS, "linked_blocks"), (4 * SMS + 1, "carry_forward")]
+)
+def test_what_the_device_cannot_hold_at_once_takes_the_ring(tiles: int, name: str) -> None:
+    """Linked blocks must all be resident: four of the largest tile an SM."""
+    assert chosen((tiles * 4 * tuning.LINKED_SHAPES[4][-1].capacity,), 0) == name
+
+
+@pytest.mark.parametrize(("length", "name"), [(31, "columns"), (32, "columns"), (33, "column_ring")])
+def test_columns_by_their_length(length: int, name: str) -> None:
+    """Columns of few rows stay in registers."""
+    assert chosen((length, 16384), 0) == name
+
+
+@pytest.mark.parametrize(("inner", "name"), [(15, "naive"), (16, "columns"), (17, "columns")])
+def test_short_narrow_columns_are_left_to_single_threads(inner: int, name: str) -> None:
+    """Fewer columns side by side than a strip is worth."""
+    assert chosen((100, 8, inner), 1) == name
+
+
+@pytest.mark.parametrize(("outer", "name"), [(118, "linked_ring"), (119, "column_ring"), (120, "column_ring")])
+def test_strips_are_shared_when_they_are_fewer_than_blocks(outer: int, name: str) -> None:
+    """From 0.9 strips an SM on every strip has one block."""
+    assert chosen((outer, 4096, 32), 1) == name
+
+
+@pytest.mark.parametrize(
+    ("inner", "name"), [(tuning.STRIPS_8_WIDTH * SMS - 8, "linked_ring"), (tuning.STRIPS_8_WIDTH * SMS, "columns")]
+)
+def test_wide_half_columns_come_from_registers(inner: int, name: str) -> None:
+    """Two-byte elements: registers hold more of them than a stage brings, unless blocks must share strips."""
+    assert chosen((4096, inner), 0, "float16") == name
+
+
+def test_hard_layouts_have_a_variant() -> None:
+    """Stepped, broadcast and misaligned rows stay fast; a permuted tensor falls back to what takes any stride."""
+    assert chosen((4096, 4097), 1, step=2) == "block_rows"
+    assert chosen((4096, 4097), 1, expand=[0]) == "block_rows"
+    assert chosen((4096, 4097), 1, "float16", offset=1) == "block_rows"
+    assert chosen((4096, 4097), 1, permute=[1, 0]) == "block_rows"
+    assert chosen((4096, 4097), 0, permute=[1, 0]) == "naive"
+    assert chosen((16, 8, 64, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == "naive"
+
+
+def test_a_warp_of_segments_is_whole_rows_and_whole_vectors() -> None:
+    """The span of a warp ends with a row and with a vector at once, and never exceeds 32 vectors."""
+    for items in (1, 2, 4, 8):
+        for length in range(1, 200):
+            span = segments_span(length, items)
+            assert span % length == 0
+            assert span % items == 0
+            assert span <= 32 * items
