@@ -1,16 +1,18 @@
 // cumsum, variant `lookback_1d`: one pass over a one-dimensional array, with decoupled look-back between tiles.
 //
 // Data: a block takes the next tile of Threads * N elements by a ticket, holds it in registers (each warp's part goes
-// through shared memory once, to turn neighbouring lanes into neighbouring items), sums it, publishes the sum, and adds up
-// the sums of the tiles before it, 32 at a time, until it meets one that already knows its own running total. Then it
-// publishes its running total and writes its elements: every element is read once and written once.
+// through shared memory once, to turn neighbouring lanes into neighbouring items), sums it, publishes the sum, and adds
+// up the sums of the tiles before it, 32 at a time, until it meets one that already knows its own running total. Then
+// it publishes its running total and writes its elements: every element is read once and written once.
 //
 // Origin: CUB's DeviceScan, which PyTorch's cumsum calls for one dim (cub.cuh, ScanUtils.cuh); the design is Merrill's
 // and Garland's (NVR-2016-002). Threads, N and waits are CUB's defaults: its tuned ones for compute capability 9.0 are
 // for its own sum operator, and PyTorch hands in another (lookback.py).
-// Weak spots kept: the order of the additions depends on which tiles were ready, so floats differ in their last bits from
-// run to run; scalar loads; small tiles; for the types that CUB does not know (16-bit floats, complex) status and value
-// lie apart, with an order to keep between their accesses; the tile states must be cleared before each launch.
+// Weak spots kept: the order of the additions depends on which tiles were ready, so floats differ in their last bits
+// from run to run; scalar loads; small tiles; for the types that CUB does not know (16-bit floats, complex) status and
+// value lie apart, with an order to keep between their accesses; the tile states must be cleared before each launch.
+// On an H200, 2^26 elements, against the original: int64 397 us (383), float64 379 (387), half 201 (250), complex64 582
+// (780), complex128 1325 (1808); with CUB's tuned 24 items 2^28 floats took 0.82 of the original's time.
 // Differences: tiles are numbered by a ticket where CUB trusts that blocks start in order, so that progress does not
 // depend on it; the clearing is a memset of the workspace where CUB launches a kernel of its own; 16-bit floats are
 // summed in float (the original adds in the dtype itself); arrays are cut into chunks of 2^30 elements as there, whose

@@ -1,8 +1,10 @@
-// cumsum, variant `lookback_1d_deterministic`: two passes over a one-dimensional array of floats, the same bits each run.
+// cumsum, variant `lookback_1d_deterministic`: two passes over a one-dimensional array of floats, the same bits each
+// run.
 //
-// Data: every block owns a run of neighbouring tiles, as many blocks as the GPU has SMs at most. `block_sums` reads them
-// and writes one sum a block. `scan_after_sums` adds up the sums of the blocks before (at most two a thread, always in the
-// same order), then reads its tiles again, scans each and carries the total to the next. No block waits for another.
+// Data: every block owns a run of neighbouring tiles, as many blocks as the GPU has SMs at most. `block_sums` reads
+// them and writes one sum a block. `scan_after_sums` adds up the sums of the blocks before (at most two a thread,
+// always in the same order), then reads its tiles again, scans each and carries the total to the next. No block waits
+// for another.
 //
 // Origin: PyTorch's inclusive_deterministic_scan (cub.cuh), taken when deterministic algorithms are asked for; 512, 256
 // or 128 threads by the element's size, 16 items each.
@@ -45,7 +47,9 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Threads)
     const int warp = thread_index_x() / warp_size;
     T* const slice = slices + warp * slice_places<N>;
     A of_others{};
-    for (int block = thread_index_x(); block < block_index_x(); block += Threads) of_others = add(of_others, sums[block]);
+    for (int block = thread_index_x(); block < block_index_x(); block += Threads) {
+        of_others = add(of_others, sums[block]);
+    }
     A before = block_scan<Threads>(of_others, warp_totals).total;
     block_barrier();
     long long first = block_index_x() * tiles_per_block * (Threads * N);

@@ -2,17 +2,17 @@
 // dim; a few threads walk a row by steps of two values each.
 //
 // Data: the 512 threads of a block stand as X by Y; each of the Y rows of threads works on one row of the tensor, 2 X
-// values at a step. A step brings the values into shared memory, adds the running total to the first, sweeps
-// (1 + log2 X times: in sweep m the threads of each half group of 2^m add the last value of the group before them, after
-// Sklansky 1960), writes the values back and keeps the last as the running total. Rows beyond the grid come by stride.
+// values at a step. A step brings the values into shared memory, adds the running total to the first, sweeps (1 + log2
+// X times: in sweep m the threads of each half group of 2^m add the last value of the group before them, after Sklansky
+// 1960), writes the values back and keeps the last as the running total. Rows beyond the grid come by stride.
 //
 // Origin: PyTorch's tensor_kernel_scan_innermost_dim (ScanUtils.cuh); the host works out X (thread_ratio.py).
-// Weak spots kept: the barriers are the block's although each row of threads works alone; 2 + log2 X of them a step, with
-// every value going through shared memory in each sweep (and bank conflicts in the early ones); the loads of a step wait
-// for the step before; a long row has only one block.
+// Weak spots kept: the barriers are the block's although each row of threads works alone; 2 + log2 X of them a step,
+// with every value going through shared memory in each sweep (and bank conflicts in the early ones); the loads of a
+// step wait for the step before; a long row has only one block.
 // Differences: shared memory holds the accumulator's type, so that 16-bit floats are summed in float (the original adds
-// and keeps them in the dtype itself), for twice the shared memory. Its form with 32-bit places multiplied row and length
-// in 32 bits whatever the size; here Index is 64 bits wide from 2^31 elements on.
+// and keeps them in the dtype itself), for twice the shared memory. Its form with 32-bit places multiplied row and
+// length in 32 bits whatever the size; here Index is 64 bits wide from 2^31 elements on.
 #include "gpubench/arithmetic.cuh"
 
 namespace gpubench::cumsum {

@@ -7,8 +7,8 @@
 namespace gpubench::cumsum {
 
 // Each warp owns 32 * N neighbouring elements and exchanges them through its own slice of shared memory: global memory
-// is accessed with neighbouring lanes at neighbouring elements, while each lane ends with N neighbouring ones. After every
-// 32 elements of a slice one place stays empty, so that lanes N elements apart meet different banks.
+// is accessed with neighbouring lanes at neighbouring elements, while each lane ends with N neighbouring ones. After
+// every 32 elements of a slice one place stays empty, so that lanes N elements apart meet different banks.
 template <int N>
 constexpr int slice_places = 33 * N;
 
@@ -85,8 +85,8 @@ struct BlockPlace {
     A total;   // of the block
 };
 
-// Scan one value a thread over the block: shuffles inside the warps, then every thread adds up the warps before its own.
-// `warp_totals`: one place a warp, free for other use after the next barrier.
+// Scan one value a thread over the block: shuffles inside the warps, then every thread adds up the warps before its
+// own. `warp_totals`: one place a warp, free for other use after the next barrier.
 template <int Threads, class A>
 GPUBENCH_DEVICE BlockPlace<A> block_scan(A value, A* warp_totals) {
     const int warp = thread_index_x() / warp_size;

@@ -1,15 +1,15 @@
 // elementwise, variant `casting`: operands and output of dtypes that the kernel learns only at run time.
 //
-// Data: blocks of 128 threads, four elements a thread, item i of a thread 128 i elements after its first. `casting` walks
-// contiguous operands: all fetches, then all work, then all stores, with a check each. `casting_strided` finds every
-// element by the offset calculator, one item after the other. A fetch switches over the operand's dtype and converts to
-// C, the type of the work; a store switches over the output's.
+// Data: blocks of 128 threads, four elements a thread, item i of a thread 128 i elements after its first. `casting`
+// walks contiguous operands: all fetches, then all work, then all stores, with a check each. `casting_strided` finds
+// every element by the offset calculator, one item after the other. A fetch switches over the operand's dtype and
+// converts to C, the type of the work; a store switches over the output's.
 //
 // Origin: PyTorch's launch_unrolled_kernel with LoadWithCast and StoreWithCast, and elementwise_kernel with
 // fetch_and_cast and cast_and_store (CUDALoops.cuh, MemoryAccess.cuh, DynamicCast.h).
 // Weak spots kept: scalar accesses even where everything is contiguous; a switch of eleven cases around each of them
-// (uniform over the grid, so nothing diverges, but the code is long); no more than four elements a thread; in the strided
-// form each load waits behind the store before it.
+// (uniform over the grid, so nothing diverges, but the code is long); no more than four elements a thread; in the
+// strided form each load waits behind the store before it.
 // Differences: the original converts every operand to the dtype that they promote to and the result from it, so that a
 // half result that is stored as float was rounded to half before; here operands are converted to C (float for half and
 // bfloat16) and the result from it, one rounding each. One instance for each C serves all dtypes that work in it.

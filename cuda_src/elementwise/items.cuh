@@ -35,8 +35,8 @@ GPUBENCH_DEVICE void store_striped(T* tile, int remaining, const Items<T, N>& it
     }
 }
 
-// Striped by vectors of Width elements: a warp reads 32 neighbouring vectors at once. The tile is whole and aligned to the
-// vector.
+// Striped by vectors of Width elements: a warp reads 32 neighbouring vectors at once. The tile is whole and aligned to
+// the vector.
 template <int Width, int N, class T>
 GPUBENCH_DEVICE Items<T, N> load_vectors(const T* tile) {
     Items<T, N> items;

@@ -1,14 +1,15 @@
 // elementwise, variant `strided`: any strides and broadcasts, no cast.
 //
 // Data: a block of 128 threads owns 128 * Unroll elements in the iterator's order (dims sorted by stride, neighbours
-// merged; the host does both); item i of a thread lies i * 128 elements after its first. The place of an element in every
-// operand comes from one chain of divisions by multiplication and shift, shared by all operands; strides are in bytes.
+// merged; the host does both); item i of a thread lies i * 128 elements after its first. The place of an element in
+// every operand comes from one chain of divisions by multiplication and shift, shared by all operands; strides are in
+// bytes.
 //
-// Origin: PyTorch's elementwise_kernel with an OffsetCalculator (CUDALoops.cuh, OffsetCalculator.cuh, IntegerDivider.cuh):
-// up to 25 dims; Unroll = 2 where an output element has 4 bytes or more, else 4.
+// Origin: PyTorch's elementwise_kernel with an OffsetCalculator (CUDALoops.cuh, OffsetCalculator.cuh,
+// IntegerDivider.cuh): up to 25 dims; Unroll = 2 where an output element has 4 bytes or more, else 4.
 // Weak spots kept: items one after the other, the next one's loads behind this one's store (the compiler cannot know
-// that they do not overlap), so few accesses are in flight; the order is the output's where its strides are distinct, so
-// a transposed input is read a whole line apart; a division for every dim and element; 32-bit indices.
+// that they do not overlap), so few accesses are in flight; the order is the output's where its strides are distinct,
+// so a transposed input is read a whole line apart; a division for every dim and element; 32-bit indices.
 // What the rung changes over `naive`: 32-bit multiplications in place of 64-bit divisions, one offset chain for all
 // operands, any number of dims up to 25.
 #include "elementwise/items.cuh"

@@ -3,8 +3,8 @@
 // Data: as `vectorized` (a tile of 128 * N elements a block, all loads before all stores), but every access moves one
 // element: item i of a thread lies i * 128 elements after its first, so a warp still reads 32 neighbours at once.
 //
-// Origin: PyTorch's unrolled_elementwise_kernel (CUDALoops.cuh), what is left there when some pointer's alignment allows
-// no vector, and for elements of 16 bytes. N as in `vectorized`: 8, 16 where every element is one byte.
+// Origin: PyTorch's unrolled_elementwise_kernel (CUDALoops.cuh), what is left there when some pointer's alignment
+// allows no vector, and for elements of 16 bytes. N as in `vectorized`: 8, 16 where every element is one byte.
 // Weak spots kept: four (half: eight) times the load instructions of the vectorised form for the same bytes, which a
 // memory-bound kernel feels where elements are small; a misaligned tensor could be worked on by vectors after its first
 // few elements, and is not.

@@ -1,19 +1,20 @@
 // elementwise, variant `vectorized` (and `vectorized_older`, `vectorized_2`, `_4`, `_8`): contiguous operands, no cast,
 // several neighbouring elements in one access.
 //
-// Data: a block of 128 threads owns a tile of 128 * N elements. In a whole tile a thread moves N / Width vectors of Width
-// elements, neighbouring threads neighbouring vectors, all loads before all stores: each of a warp's accesses covers
-// 32 * Width elements in a row. The last tile is read and written element by element, with a check each.
+// Data: a block of 128 threads owns a tile of 128 * N elements. In a whole tile a thread moves N / Width vectors of
+// Width elements, neighbouring threads neighbouring vectors, all loads before all stores: each of a warp's accesses
+// covers 32 * Width elements in a row. The last tile is read and written element by element, with a check each.
 //
 // Origin: PyTorch's vectorized_elementwise_kernel (CUDALoops.cuh, MemoryAccess.cuh). Older form: N = 4, Width 4, 2 or 1
 // whatever the element's size. Newer: N = 8 (16 where every element is one byte), Width at most 8, at most 16 bytes of
 // the output, at most 4 for one-byte outputs. The host chooses Width by the alignment of every pointer.
 //
 // Weak spots kept: one tile a block, so that a large tensor starts millions of short-lived blocks; the width is the
-// narrowest that any operand allows, so that one misaligned pointer makes all accesses narrow; no alignment of the head;
-// no cache hints; 32-bit indices, so that the host must cut tensors of 2^31 elements or bytes.
-// Differences: half and bfloat16 are worked on in float and rounded once, which is also what the original's functors do;
-// the width rule there treats only the GPUs with fast 8-wide code specially, which is left out here.
+// narrowest that any operand allows, so that one misaligned pointer makes all accesses narrow; no alignment of the
+// head; no cache hints; 32-bit indices, so that the host must cut tensors of 2^31 elements or bytes.
+// Differences: half and bfloat16 are worked on in float and rounded once, which is also what the original's functors
+// do; the original counts the bytes of an element of all operands together, so that only a function of no operand that
+// writes bytes gets 16 elements a thread, while here every function of bytes does.
 // What the rung changes over `naive`: no division for the offsets, 16-byte accesses.
 #include "elementwise/items.cuh"
 

@@ -19,7 +19,7 @@ LARGE_COPY, LARGE = 2**31, 2**30
 
 ONE_ELEMENT_US = {(9, 0): 0.93}
 """The duration of the kernel `one_element` (one thread: a load and a store) by CUPTI, by compute capability; measured
-on an NVIDIA H200, cold, at 1980 MHz. `gpubench agreement` measures it anew."""
+on an NVIDIA H200, cold, at 1980 MHz (others of them: up to 1.09). `gpubench agreement` measures it anew."""
 ASSUMED_ONE_ELEMENT_US = 1.0
 """For GPUs on which nobody measured it."""
 

@@ -34,13 +34,17 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Run these contenders of a case together. `case` is in the result format, `ceiling` the run's."""
+    """Run these contenders of a case together. `case` is in the result format, `ceiling` the run's.
+
+    `upcoming` is the case that probably comes next: its inputs may be made while the device is busy with this one.
+    """
 
     number: int
     case: dict[str, Json]
     contenders: list[str]
     ceiling: dict[str, Json]
     seed: int
+    upcoming: dict[str, Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)

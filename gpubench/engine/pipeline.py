@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gpubench.engine.ahead import KINDS, Ahead, make_reference
 from gpubench.engine.buffers import Pristine
 from gpubench.engine.contenders import NUMPY, OURS, Runner, resolve
 from gpubench.engine.host_time import time_host
@@ -81,6 +82,7 @@ class Pipeline:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._watch = ClockWatch()
+        self._ahead = Ahead() if device.info.kind in KINDS else None
 
     def run(
         self,
@@ -90,13 +92,16 @@ class Pipeline:
         seed: int,
         begin: Begin,
         finished: Callable[[Record], None],
+        upcoming: Case | None = None,
     ) -> dict[str, float]:
         """Run the contenders of a case, calling `finished` once for each. Returns the seconds spent by stage.
+
+        `upcoming`, the case that probably comes next, has its inputs and right answers made meanwhile.
 
         FatalDeviceError when the device is lost: the contender begun last is at fault, and the others that have no
         record yet may be run again in a new process.
         """
-        work = _Work(self._device, self._watch, case, contenders, ceiling, begin, finished)
+        work = _Work(self._device, self._watch, case, contenders, ceiling, begin, finished, self._ahead, upcoming)
         try:
             work.run(seed)
         except FatalDeviceError:
@@ -121,8 +126,12 @@ class _Work:
         ceiling: Ceiling,
         begin: Begin,
         finished: Callable[[Record], None],
+        ahead: Ahead | None,
+        upcoming: Case | None,
     ) -> None:
         self.seconds: dict[str, float] = {}
+        self._ahead = ahead
+        self._upcoming = upcoming
         self.failures = 0
         self._device = device
         self._watch = watch
@@ -155,13 +164,18 @@ class _Work:
             return
         with self._stage("inputs"):
             self._begin("", "inputs")
-            inputs = operator.inputs(problem)
+            side = None if self._ahead is None else self._ahead.take(self._case)
+            inputs = operator.inputs(problem) if side is None else side.inputs
         if NUMPY in self._waiting:
             with self._stage("numpy"), self._blaming(NUMPY):
                 self._begin(NUMPY, "time")
                 self._record_host(time_host(operator.numpy(problem, inputs), self._case.timing))
         if self._waiting:
-            self._on_device(operator, problem, inputs, [runners[name] for name in self._waiting], keep_inputs, seed)
+            with self._stage("reference"):
+                self._begin("", "reference")
+                reference = make_reference(operator, problem, inputs) if side is None else side.reference
+            several = [runners[name] for name in self._waiting]
+            self._on_device(problem, inputs, reference, several, keep_inputs, seed)
 
     def fail_rest(self, error: BaseException) -> None:
         """Give every contender without a record the status of an error that concerns them all."""
@@ -194,26 +208,27 @@ class _Work:
 
     def _on_device(
         self,
-        operator: Any,
         problem: Problem[Any],
         inputs: Mapping[str, Array],
+        reference: KeptReference,
         runners: Sequence[Runner],
         keep_inputs: bool,
         seed: int,
     ) -> None:
         """Time the contenders together and check what they wrote."""
-        with self._stage("reference"):
-            self._begin("", "reference")
-            try:
-                inner = operator.reference(problem, inputs)
-            except ValueError as error:
-                raise UnsupportedError(f"these inputs have no right answer: {error}") from error
-            reference = KeptReference(inner, (free_host_bytes() or 0) // 4)
+        if self._ahead is not None:
+            self._ahead.begin(self._upcoming, reference)
         with self._stage("time"):
             self._begin("", "upload")
             pristine = Pristine(self._device, problem, inputs, keep_inputs)
             timed = [Timed(runner, self._device, problem, pristine, self._announce) for runner in runners]
             outcomes = time_contestants(timed, self._case.timing, seed, watch=self._watch)
+        for one in timed:
+            for name, spent in one.seconds.items():
+                self.seconds[f"time: {name}"] = self.seconds.get(f"time: {name}", 0.0) + spent
+        if self._ahead is not None:
+            with self._stage("reference"):
+                self._ahead.wait_for_reference()
         with self._stage("check"):
             for one in timed:
                 self._begin(one.name, "check")

@@ -36,3 +36,17 @@ class KeptReference:
             yield block
         if size <= self._room:
             self._kept = kept
+
+    def work_out(self) -> None:
+        """Work all blocks out now, so that they are there later; give up where they would not be kept."""
+        if self._kept is not None:
+            return
+        kept: list[Block] = []
+        size = 0
+        for block in self._inner.blocks():
+            _, value, magnitude = block
+            size += value.nbytes + (0 if magnitude is None else magnitude.nbytes)
+            if size > self._room:
+                return
+            kept.append(block)
+        self._kept = kept

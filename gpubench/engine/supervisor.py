@@ -64,6 +64,7 @@ class _State:
     tries: Counter[str] = field(default_factory=Counter)
     before: dict[str, str] = field(default_factory=dict)
     faults: int = 0
+    upcoming: Case | None = None
 
 
 def _ignore(_: object) -> None:
@@ -158,18 +159,19 @@ class Supervisor:
 
     def _run_all(self, cases: Sequence[Case]) -> None:
         in_a_row = 0
-        for case in cases:
-            remaining = [name for name in dict.fromkeys(case.contenders) if (case.id, name) not in self._records]
-            if not remaining:
-                continue
-            state = _State(case, remaining)
+        states = [_State(case, remaining) for case in cases if (remaining := self._remaining(case))]
+        for state, after in zip(states, [*states[1:], None], strict=True):
+            state.upcoming = None if after is None else after.case
             self._run_case(state)
             in_a_row = in_a_row + 1 if state.faults else 0
             if in_a_row >= self._options.stop_after > 0:
                 raise StopRunError(
-                    f"{in_a_row} cases in a row each cost a worker, the last one {case.id}; the device or the machine "
-                    "seems to be in trouble (see the messages of those cases)"
+                    f"{in_a_row} cases in a row each cost a worker, the last one {state.case.id}; the device or the "
+                    "machine seems to be in trouble (see the messages of those cases)"
                 )
+
+    def _remaining(self, case: Case) -> list[str]:
+        return [name for name in dict.fromkeys(case.contenders) if (case.id, name) not in self._records]
 
     def _run_case(self, state: _State) -> None:
         while state.remaining:
@@ -217,7 +219,12 @@ class Supervisor:
         self._spend({"start": time.monotonic() - began})
         self._number += 1
         job = Job(
-            self._number, case_to_json(state.case), list(state.remaining), asdict(self._ceiling), self._options.seed
+            self._number,
+            case_to_json(state.case),
+            list(state.remaining),
+            asdict(self._ceiling),
+            self._options.seed,
+            None if state.upcoming is None else case_to_json(state.upcoming),
         )
         worker.send(job)
         current = Begin(self._number, "", "")

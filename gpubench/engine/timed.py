@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ class Timed:
         self._problem = problem
         self._pristine = pristine
         self.traced: list[Traced] = []
+        self.seconds: dict[str, float] = {}
         self._last: tuple[Operands, Callable[[], None] | None] | None = None
         self._lost: GpubenchError | None = None
 
@@ -52,13 +54,19 @@ class Timed:
     def prepare(self) -> _Round:
         """Allocate, fill, bind and warm up; then poison again, so that what is checked was written by timed runs."""
         self.announce(self.name)
+        began = time.perf_counter()
         operands = Operands(self.device, self._problem, self._pristine, *self.runner.workspace)
         run = self.runner.bind(operands)
         warm_up(operands.restore, run, self.device.synchronize)
         operands.poison()
         operands.restore()
         self.device.synchronize()
+        self.spend("prepare", time.perf_counter() - began)
         return _Round(self, operands, run)
+
+    def spend(self, what: str, seconds: float) -> None:
+        """Add to the wall time of a part: prepare (allocate, fill, bind, warm up), samples, the timed work in them."""
+        self.seconds[what] = self.seconds.get(what, 0.0) + seconds
 
     def keep(self, operands: Operands, run: Callable[[], None]) -> None:
         """Keep the outputs of a round in place of those of the round before; inputs only where `output` needs them."""
@@ -112,6 +120,7 @@ class _Round:
     def sample(self, batch: int) -> Sequence[Sample]:
         """Take samples by the clock that the case asks for. DeviceError for a time that cannot be."""
         timed = self._timed
+        began = time.perf_counter()
         if timed.clock == "both" and not self._is_traced:
             self._is_traced = True
             timed.traced += [sample.traced for sample in self._trace(TRACED) if sample.traced is not None]
@@ -123,6 +132,8 @@ class _Round:
         for sample in samples:
             if not (math.isfinite(sample.us) and sample.us > 0):
                 raise DeviceError(f"the device reported a time of {sample.us} us")
+        timed.spend("samples", time.perf_counter() - began)
+        timed.spend("timed work", sum(sample.us for sample in samples) / 1e6)
         return samples
 
     def _trace(self, batch: int) -> Sequence[Sample]:

@@ -159,6 +159,7 @@ def _run(pipeline: Pipeline, job: Job, line: Line) -> bool:
             job.seed,
             begin,
             lambda record: line.say(Finished(job.number, record_to_json(record))),
+            None if job.upcoming is None else case_from_json(Node(job.upcoming, "job", "upcoming")),
         )
     except FatalDeviceError as error:
         line.say(Fault(job.number, current, "device_error", describe(error)))

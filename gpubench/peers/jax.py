@@ -1,6 +1,6 @@
 """JAX, jitted. XLA has streams of its own: ours waits for XLA's result, and XLA's waits for ours to come that far.
 
-Both waits are made on the GPU (DLPack's stream exchange). They add 1 to 2 us to what the events see, which
+Both waits are made on the GPU (DLPack's stream exchange). They add 2 to 4 us to what the events see, as
 docs/method.md says; CUPTI's durations are free of them.
 """
 

@@ -54,6 +54,7 @@ def report_html(result: ResultSet, comparison: Comparison | None = None) -> str:
     drawn, notes = _charts(result)
     wrong = data.problems(found, anchors)
     suite = data.shown(result.suite.get("name") or "suite")
+    numbers = data.numbers_of(found)
     css, script = _text("report.css"), _text("report.js")
     return (
         _environment()
@@ -75,8 +76,8 @@ def report_html(result: ResultSet, comparison: Comparison | None = None) -> str:
             charts=_pictures(drawn, "c"),
             chart_notes=notes,
             filters=data.filters(found),
-            columns=data.columns(),
-            rows=[data.table_row(point, anchors[point.row.case]) for point in found],
+            columns=data.columns(numbers),
+            rows=[data.table_row(point, anchors[point.row.case], numbers) for point in found],
             cases=[case_details(case, mine, anchors[case]) for case, mine in cases.items()],
             environment=list(data.flat({**result.environment, "suite": result.suite})),
             version=data.shown(result.gpubench),

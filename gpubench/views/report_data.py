@@ -136,18 +136,27 @@ _NUMBERS: tuple[tuple[str, str, str], ...] = (
 """Heading, attribute of a row, unit."""
 
 
-def columns() -> list[dict[str, object]]:
+_OPTIONAL = ("speedup", "versus_peer")
+
+
+def numbers_of(found: Sequence[Point]) -> tuple[tuple[str, str, str], ...]:
+    """Return the columns of numbers: the ratios to others only where there is one."""
+    there = {name for name in _OPTIONAL for point in found if getattr(point.row, name) is not None}
+    return tuple(one for one in _NUMBERS if one[1] not in _OPTIONAL or one[1] in there)
+
+
+def columns(numbers: Sequence[tuple[str, str, str]]) -> list[dict[str, object]]:
     """Return the headings of the table, and which are of numbers."""
     names: list[tuple[str, bool]] = [("case", False), ("contender", False)]
-    names += [(name, True) for name, _, _ in _NUMBERS]
+    names += [(name, True) for name, _, _ in numbers]
     return [{"name": name, "number": number} for name, number in [*names, ("status", False)]]
 
 
-def table_row(point: Point, anchor: str) -> dict[str, object]:
+def table_row(point: Point, anchor: str, shown_numbers: Sequence[tuple[str, str, str]]) -> dict[str, object]:
     """Return one row: `numbers` holds, for each column, the value to sort by and the words."""
     row = point.row
     numbers = []
-    for _, attribute, unit in _NUMBERS:
+    for _, attribute, unit in shown_numbers:
         value = getattr(row, attribute)
         if value is None or (attribute == "fraction" and row.launch_bound):
             words = "launch-bound" if attribute == "fraction" and row.launch_bound else text.MISSING

@@ -84,7 +84,7 @@ def test_a_hanging_worker_is_killed_at_its_deadline() -> None:
     outcome = run(cases, spawn=rogue("hang", "good"))
     assert statuses(outcome) == ["timeout", "ok", "ok"]
     assert outcome.records[0].message == "time: the case was not done within 1.5 s: killed"
-    assert time.monotonic() - began < 40
+    assert time.monotonic() - began < 100
 
 
 def test_children_of_a_worker_die_with_it() -> None:
@@ -92,7 +92,7 @@ def test_children_of_a_worker_die_with_it() -> None:
     outcome = run((case("sum"),), spawn=rogue("leaves a child"))
     found = re.search(r"child (\d+)", str(outcome.records[0].message))
     assert found
-    for _ in range(100):
+    for _ in range(600):
         try:
             state = Path(f"/proc/{found[1]}/stat").read_text().rpartition(")")[2].split()[0]
         except FileNotFoundError:

@@ -1,5 +1,6 @@
-// What tiles tell later tiles in a single-pass scan, and how a tile learns the sum of all before it: decoupled look-back
-// (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA NVR-2016-002, 2016).
+// What tiles tell later tiles in a single-pass scan, and how a tile learns the sum of all before it: decoupled
+// look-back (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA NVR-2016-002,
+// 2016).
 #pragma once
 
 #include "gpubench/arithmetic.cuh"
@@ -21,9 +22,10 @@ struct TileState {
 
 // One state a tile, in memory that was set to zero before the launch.
 //
-// Packed: value and status share one word of twice the value's size (4 or 8 bytes), written and read in a single access,
-// so that no fence is needed. All 64 bits of a status count: of a 16-byte load whose result is used only in part, ptxas
-// makes two loads (seen with NVRTC 13 for a complex64 value and a 32-bit status), and value and status then differ in age.
+// Packed: value and status share one word of twice the value's size (4 or 8 bytes), written and read in a single
+// access, so that no fence is needed. All 64 bits of a status count: of a 16-byte load whose result is used only in
+// part, ptxas makes two loads (seen with NVRTC 13 for a complex64 value and a 32-bit status), and value and status then
+// differ in age.
 template <class A, bool Packed>
 class TileStates {
     static_assert(sizeof(A) == 4 || sizeof(A) == 8, "larger sums do not fit a word with their status");
@@ -54,8 +56,8 @@ public:
     }
 };
 
-// Apart: statuses by themselves, with the value written before (release) and read after (acquire) them. The two kinds of
-// value have places of their own, since the second is written while others read the first.
+// Apart: statuses by themselves, with the value written before (release) and read after (acquire) them. The two kinds
+// of value have places of their own, since the second is written while others read the first.
 template <class A>
 class TileStates<A, false> {
     A* aggregates_;
@@ -87,8 +89,8 @@ public:
 // with packed states, between looks; the grid and the times are CUB's defaults.
 constexpr int busy_grid = 500;
 
-// The sum of all tiles before `tile` (which has published its aggregate), for all lanes of the one warp that calls. Lane
-// l looks at the tile l + 1 places back; 32 tiles at a time, until one of them is inclusive.
+// The sum of all tiles before `tile` (which has published its aggregate), for all lanes of the one warp that calls.
+// Lane l looks at the tile l + 1 places back; 32 tiles at a time, until one of them is inclusive.
 template <class A, bool Packed>
 GPUBENCH_DEVICE A look_back(const TileStates<A, Packed>& states, long long tile) {
     using States = TileStates<A, Packed>;

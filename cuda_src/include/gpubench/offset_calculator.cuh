@@ -7,8 +7,8 @@ namespace gpubench {
 
 constexpr int max_iterator_dims = 25;
 
-// Dims fastest first (the other way round than in Strided); operand 0 is the output. Everything is 32 bits wide: the host
-// cuts a larger tensor into several launches. 4 + 25 * (12 + 4 Operands) bytes with C layout.
+// Dims fastest first (the other way round than in Strided); operand 0 is the output. Everything is 32 bits wide: the
+// host cuts a larger tensor into several launches. 4 + 25 * (12 + 4 Operands) bytes with C layout.
 template <int Operands>
 struct OffsetCalculator {
     int dims;
@@ -21,7 +21,7 @@ struct OffsetCalculator {
 
     GPUBENCH_DEVICE Offsets offsets(uint32 index) const {
         Offsets result{};
-        GPUBENCH_UNROLL  // to the most dims there can be: every size and stride is then a fixed place in constant memory
+        GPUBENCH_UNROLL  // to the most dims there can be: every size and stride is a fixed place in constant memory
         for (int dim = 0; dim < max_iterator_dims; ++dim) {
             if (dim == dims) break;
             const IntegerDivider::Result place = sizes[dim].divide(index);

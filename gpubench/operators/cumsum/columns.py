@@ -10,7 +10,14 @@ from typing import Any
 from gpubench.dtypes import dtype as row_of
 from gpubench.model import Accuracy, DeviceInfo, Launch, Plan, Pointer, Problem, Value, Workspace
 from gpubench.operators.cumsum import tuning
-from gpubench.operators.cumsum.geometry import Columns, columns_of, items_of, published_bytes, vector_items
+from gpubench.operators.cumsum.geometry import (
+    Columns,
+    accumulator_bytes,
+    columns_of,
+    items_of,
+    published_bytes,
+    vector_items,
+)
 from gpubench.operators.cumsum.rows import template
 from gpubench.operators.cumsum.tuning import StripShape
 from gpubench.operators.results import sum_dtype
@@ -95,11 +102,13 @@ def shape_argument(columns: Columns, one: Cut) -> Value:
     return Value(struct.pack("<qqqqqqii", *sizes, one.tiles, one.share))
 
 
-def shapes_of(items: int, linked: bool) -> tuple[StripShape, ...]:
-    """Return the shapes to choose from, widest strip first."""
+def shapes_of(dtype: str, items: int, linked: bool) -> tuple[StripShape, ...]:
+    """Return the shapes for y's dtype to choose from, widest strip first."""
     if items == 1:
-        return tuning.SINGLE_STRIPS
-    return tuning.LINKED_STRIPS if linked else tuning.STRIPS_8 if items == 8 else tuning.STRIPS
+        return tuning.SINGLE_STRIPS if accumulator_bytes(dtype) <= 4 else tuning.SINGLE_STRIPS_WIDE
+    if items == 8:
+        return tuning.LINKED_STRIPS_8 if linked else tuning.STRIPS_8
+    return tuning.LINKED_STRIPS if linked else tuning.STRIPS
 
 
 def short_shape(columns: Columns, items: int) -> StripShape | None:
@@ -131,7 +140,7 @@ class Strips:
         columns = columns_of(problem)
         assert columns is not None
         items = strip_items(problem, columns)
-        shapes = shapes_of(items, False)
+        shapes = shapes_of(problem.operand("y").dtype, items, False)
         short = short_shape(columns, items)
         if short is not None:
             return strip_plan(self.name, problem, columns, cut(problem, columns, short, items), items)
@@ -150,7 +159,9 @@ def strip_instances(dtype: str, linked: bool) -> list[tuple[str, str]]:
     counts = dict.fromkeys((min(items_of(dtype, sum_dtype(dtype)), tuning.STRIP_ITEMS), 1))
     shorts = () if linked else tuning.SHORT_STRIPS
     names = [
-        strip_kernel(dtype, items, shape, linked) for items in counts for shape in (*shapes_of(items, linked), *shorts)
+        strip_kernel(dtype, items, shape, linked)
+        for items in counts
+        for shape in (*shapes_of(sum_dtype(dtype), items, linked), *shorts)
     ]
     return [(Strips.source, name) for name in dict.fromkeys(names)]
 
@@ -188,7 +199,7 @@ class LinkedStrips:
 def linked_cut(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> Cut | None:
     """Return the first cut with which at least two resident blocks share a strip of several tiles."""
     items = strip_items(problem, columns)
-    for shape in shapes_of(items, True):
+    for shape in shapes_of(problem.operand("y").dtype, items, True):
         one = cut(problem, columns, shape, items)
         share = min(shape.blocks * device.sm_count // (one.strips * columns.outer), one.tiles)
         if share >= 2:

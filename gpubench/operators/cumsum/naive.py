@@ -33,7 +33,8 @@ class Naive:
         x, y = problem.operand("x"), problem.operand("y")
         dim = problem.params.dim
         length = x.view.shape[dim] if x.view.shape else 1
-        accuracy = Accuracy(max(length, 1), dtypes.dtype(y.dtype).accumulator)
+        equal = x.view.shape and x.view.strides[dim] == 0  # errors of equal terms do not cancel
+        accuracy = Accuracy(max(length, 1), dtypes.dtype(y.dtype).accumulator, "linear" if equal else "sqrt")
         if x.view.size == 0:
             return Plan(self.name, (), accuracy)
         lines = x.view.size // length

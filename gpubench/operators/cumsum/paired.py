@@ -36,7 +36,7 @@ class PairedColumns:
         return _choose(rows, device).refuses(rows, device)
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """The plan for the rows, with the bound of real additions."""
+        """Plan the rows, with the bound of real additions."""
         rows = as_rows(problem)
         variant = _choose(rows, device)
         plan = variant.plan(rows, device)

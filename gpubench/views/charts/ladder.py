@@ -145,7 +145,7 @@ def _bars(axes: Axes, steps: Sequence[Point], rates: Sequence[float], copy: floa
             va="center",
             size=8,
             weight="bold" if gain else "normal",
-            color="#fefefe" if inside and light < 0.45 else INK,
+            color="#fefefe" if inside and light < 0.2 else INK,
             bbox=None if inside else {"facecolor": PAPER, "edgecolor": "none", "pad": 1.0},
             zorder=4,
         )

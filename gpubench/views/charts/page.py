@@ -146,14 +146,12 @@ def _watermark(made: Sheet, top: float, body: float) -> None:
         )
 
 
-def unnumbered(items: Sequence[str], limit: int = 20) -> list[str]:
+def unnumbered(items: Sequence[str], what: str = "Without a number here", limit: int = 20) -> list[str]:
     """Return the notes that list what has no number on this chart: `limit` of them, and how many more there are."""
     if not items:
         return []
     more = f"; and {len(items) - limit} more" if len(items) > limit else ""
-    return [
-        f"Without a number here ({len(items)}): " + "; ".join(style.label(one, 110) for one in items[:limit]) + more
-    ]
+    return [f"{what} ({len(items)}): " + "; ".join(style.label(one, 110) for one in items[:limit]) + more]
 
 
 def series_entry(name: str, mark: style.Mark, line: bool = False, words: str | None = None) -> Entry:

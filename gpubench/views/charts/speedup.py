@@ -30,7 +30,7 @@ def charts(result: ResultSet, over: str, medians: Mapping[str, float] | None = N
     base = medians if medians is not None else base_medians(result, over)
     ratios = {id(point): ratio for point in found if (ratio := _ratio(point, base)) is not None}
     drawn = [point for point in found if id(point) in ratios]
-    missing = [point.why for point in found if id(point) not in ratios]
+    missing = _missing([point for point in found if id(point) not in ratios], over)
     means = {
         name: (geometric_mean(values), len(values))
         for name in contenders(drawn)
@@ -78,6 +78,15 @@ def _ratio(point: Point, base: Mapping[str, float]) -> float | None:
     return other / own if own and other and point.row.status != "wrong" else None
 
 
+def _missing(left: Sequence[Point], over: str) -> list[str]:
+    """Return the notes on what is not drawn: what has no time, and what has none of `over` to be set beside."""
+    alone = [point for point in left if point.row.median_us is not None and point.row.status != "wrong"]
+    named = {point.name for point in alone}
+    others = [point.why for point in left if point.name not in named]
+    what = f"Without a time of {style.label(over, 30)} to set beside"
+    return [*unnumbered([point.name for point in alone], what), *unnumbered(others)]
+
+
 def _lines(drawn: Sequence[Point], ratios: Mapping[int, float]) -> list[dots.Line]:
     operators = {name: place for place, name in enumerate(dict.fromkeys(point.row.operator for point in drawn))}
     cases: dict[tuple[str, str], list[dots.Dot]] = {}
@@ -103,14 +112,17 @@ def _draw(
 ) -> Figure:
     marks = style.marks(means)
     legend = [
-        series_entry(name, marks[name], words=f"{style.label(name, 28)}: geometric mean {text.ratio(mean)}, {n} cases")
+        series_entry(name, marks[name], words=f"{style.label(name, 34)}  {text.ratio(mean)} ({n})")
         for name, (mean, n) in means.items()
     ]
     if any(dot.hollow for line in page for dot in line.dots):
         hollow = {"color": INK, "marker": "o", "linestyle": "none", "markerfacecolor": PAPER}
         legend.append(Entry("hollow: launch-bound", hollow))
     host = " numpy runs on the host, so its time is the host's." if over in HOST_CONTENDERS else ""
-    notes = [f"Dashed lines, with its mark on top: the geometric mean of each contender.{host}", *unnumbered(missing)]
+    notes = [
+        f"Dashed lines with a mark on top, figures beside the names: the geometric mean (over how many cases).{host}",
+        *missing,
+    ]
     number, last, simulated = place
     made = sheet(
         f"Speed-up over {over}" + (f" ({number} of {last})" if last > 1 else ""),

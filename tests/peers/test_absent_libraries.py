@@ -1,0 +1,82 @@
+"""Peers are optional: nothing imports a library before it is asked to, and one that is missing is a plain line."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpubench.errors import MissingExtraError, UnsupportedError, UsageError
+from gpubench.peers import PEERS, base, load
+
+ROOT = Path(__file__).parents[2]
+
+OFFER_EVERYTHING = """
+import sys
+from gpubench.operators import OPERATORS
+from gpubench.peers import PEERS, load
+from tests.engine.bed import case
+
+for name in PEERS:
+    peer = load(name)
+    for operator in OPERATORS:
+        one = case(operator)
+        peer.offers(OPERATORS[operator].problem(one))
+print(sorted({"torch", "triton", "jax", "cupy", "cuda", "cupti"} & set(sys.modules)))
+"""
+
+
+def test_no_library_is_imported_before_it_is_loaded() -> None:
+    """Naming peers and asking what they offer imports none of their libraries."""
+    done = subprocess.run([sys.executable, "-c", OFFER_EVERYTHING], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.fixture
+def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every import of a library fail."""
+
+    def refuse(name: str) -> Any:
+        raise ImportError(f"No module named {name!r}")
+
+    monkeypatch.setattr(importlib, "import_module", refuse)
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_a_missing_library_is_one_line_that_names_an_extra_which_exists(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    """`pip install 'gpubench[...]'` must work as it is written."""
+    peer = load(name)
+    request.getfixturevalue("nothing_installed")
+    with pytest.raises(MissingExtraError) as caught:
+        peer.load()
+    message = str(caught.value)
+    assert "\n" not in message
+    extra = message.partition("gpubench[")[2].partition("]")[0]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert extra in project["optional-dependencies"]
+
+
+def test_an_unknown_peer_is_answered_with_those_that_exist() -> None:
+    """A typing error is not a missing library."""
+    with pytest.raises(UsageError, match=r"'torhc'.*torch"):
+        load("torhc")
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError, NotImplementedError, IndexError])
+def test_a_refusal_is_unsupported_in_the_library_s_first_words(error: type[Exception]) -> None:
+    """A long message of a library becomes one short line."""
+
+    def refuse() -> None:
+        raise error("\n  no kernel for this dtype\n" + "trace\n" * 500)
+
+    with pytest.raises(UnsupportedError, match=r"cupy refuses: .*no kernel for this dtype") as caught:
+        base.attempt("cupy", refuse)
+    assert "\n" not in str(caught.value)
