@@ -40,8 +40,7 @@ class TimingOptions:
     """How long and how often a contender is timed. `max_noise` is the half-width of the median's 95 % interval
     relative to the median at which sampling stops; `time_limit_s` bounds the sampling of one contender over all
     rounds; `timeout_s` is the deadline of the whole case, after which its worker is killed. `order`: who comes when in
-    a round, at random or alternating (A B, B A, A B ...). `clock`: CUDA events, CUPTI's timestamps of the kernels, or
-    events with a few samples of each round by CUPTI beside them.
+    a round, at random or alternating (A B, B A, A B ...). `clock`: CUDA events, CUPTI's, or events and some by CUPTI.
     """
 
     method: Method = "cold"
@@ -226,25 +225,20 @@ class DeviceInfo:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """What CUPTI saw of one run: (name, duration in microseconds) of each kernel, memset and copy, in order, and the
-    time from the first one's start to the last one's end.
-    """
+    """What CUPTI saw of one run: name and duration of each kernel, memset and copy, and first start to last end."""
 
     launches: tuple[tuple[str, float], ...]
     span_us: float
 
     @property
     def sum_us(self) -> float:
-        """The durations together, without what lies between launches."""
+        """The durations together."""
         return sum(us for _, us in self.launches)
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One timed run. `sm_mhz` is the SM clock meanwhile (delta clock64 / delta globaltimer), None where unknown.
-
-    `traced` is there when the clock was CUPTI's; `us` is then its span.
-    """
+    """One timed run. `sm_mhz`: the SM clock meanwhile, None where unknown. `traced`: by CUPTI, whose span `us` is then."""
 
     us: float
     sm_mhz: float | None = None
@@ -329,9 +323,7 @@ class CeilingPoint:
 class Ceiling:
     """The rates that the device reached in this run, GB/s (10^9 bytes, read and written together for a copy), on large
     operands; and the time of an empty launch and of an event pair around nothing. None: not measured on this device.
-
-    `launch_overhead_us`: what events add to the duration of one kernel (measure.correction). `sweep`: the times over
-    sizes; empty where none were taken.
+    `launch_overhead_us`: what events add to the duration of one kernel. `sweep`: the times over sizes, or empty.
     """
 
     copy_GBps: float | None = None

@@ -56,7 +56,7 @@ def measure(
 
     block: dict[str, Json] = {"name": suite.name, "sha256": suite.sha256}
     request = Request(cases, block, ("gpubench", *sys.argv[1:]), seed=seed, output=path, root=Path.cwd())
-    view = _View(quiet)
+    view = _View(quiet, device)
     with Supervisor(RunOptions(WorkerOptions(device), seed), view.handle) as supervisor, _signals(supervisor), view:
         finished = execute(request, supervisor, view.handle)
     if finished.error is not None:

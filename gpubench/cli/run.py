@@ -162,7 +162,7 @@ def command(
     options = RunOptions(
         WorkerOptions(device, memory_limit=given["memory_limit"]), given["seed"], given["retries"], given["stop_after"]
     )
-    view = _View(quiet)
+    view = _View(quiet, device)
     with Supervisor(options, view.handle) as supervisor, _signals(supervisor), view:
         finished = execute(request, supervisor, view.handle)
     _show(finished, quiet, json_file)
@@ -237,12 +237,16 @@ def _show(finished: Finished, quiet: bool, json_file: Path | None) -> None:
         output.report(f"The run is not complete. Go on with the same command and --resume {finished.journal}")
 
 
+FELL_BACK = "NO GPU FOUND: running on the host simulator. Answers are checked; its times say nothing about a GPU."
+
+
 class _View:
     """Turns the engine's events into what the progress view shows. A view that fails never stops a run."""
 
-    def __init__(self, quiet: bool) -> None:
+    def __init__(self, quiet: bool, device: str) -> None:
         from gpubench.views.progress import progress_view
 
+        self._device = device
         self._view: ProgressView | None = progress_view(output.console(stderr=True), quiet)
 
     def __enter__(self) -> _View:
@@ -260,7 +264,9 @@ class _View:
         if view is None:
             return
         match event:
-            case events.RunStarted(records, resumed):
+            case events.RunStarted(records, resumed, environment):
+                if self._device == "auto" and environment["device"]["kind"] == "host":
+                    output.report(FELL_BACK)
                 self._guarded(view.start, records - resumed)
                 if resumed:
                     self._guarded(view.note, f"{resumed} of {records} records are there already")

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpubench.model import Problem
-from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.peers.base import DeviceOperand, Prepared, attempt, library
 
 UFUNCS = {
@@ -44,7 +43,7 @@ class CupyPeer:
             return "CuPy has no bfloat16"
         params = problem.params
         if problem.case.operator == "elementwise" and params.function not in (*UFUNCS, *OTHERS):
-            return f"CuPy has no single call for {params.function} ({FUNCTIONS[params.function].arity} operands)"
+            return f"CuPy has no single call for {params.function}"
         if problem.case.operator == "index_add" and params.alpha != 1:
             return "cupyx.scatter_add has no factor"
         return None

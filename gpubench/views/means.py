@@ -59,5 +59,5 @@ def _line(one: Mean, width: int, names: int) -> str:
     ratio = text.quantity(one.versus_peer, "ratio")
     return (
         f"{text.printable(one.operator):{width}}  {text.printable(one.contender):{names}}  {share:>7} of ceiling"
-        f"  {ratio:>6} x best peer  ({one.cases} case{'s' * (one.cases != 1)})"
+        f"  {ratio:>7} the best peer  ({one.cases} case{'s' * (one.cases != 1)})"
     )

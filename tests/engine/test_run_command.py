@@ -261,3 +261,18 @@ def test_two_runs_do_not_share_a_device() -> None:
     assert held
     with device_lock("GPU-test-of-two-runs") as held:
         assert held
+
+
+def test_a_run_without_a_gpu_says_so_at_once(folder: Path) -> None:
+    """`--device auto` that falls back to the host tells so in one line, first of all, even when quiet."""
+    without = own_sources(folder) | {"CUDA_VISIBLE_DEVICES": ""}
+    process = subprocess.run(
+        [sys.executable, "-m", "gpubench", "run", "little.yaml", "-k", "sum and 4x5", "--quiet"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=without,
+    )
+    assert process.returncode == 0, process.stderr
+    assert process.stderr.splitlines()[0].startswith("NO GPU FOUND")

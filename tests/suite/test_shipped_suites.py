@@ -9,6 +9,7 @@ from typing import Any, get_type_hints
 import jsonschema
 import pytest
 
+from gpubench.devices.host_info import LARGEST_ELEMENTS
 from gpubench.dtypes import NAMES
 from gpubench.operators import OPERATORS
 from gpubench.operators.elementwise.params import ElementwiseParams
@@ -54,14 +55,18 @@ def test_the_schema_accepts_shipped_suites(name: str, validator: Any) -> None:
 
 
 def test_smoke_covers_everything_quickly() -> None:
-    """The smoke suite has every operator, dtype and kind of layout, the hard shapes, and few large cases."""
+    """The smoke suite has every operator, variant, dtype and kind of layout, the hard shapes, and no large case."""
     cases = load_suite("smoke").cases
     assert {case.operator for case in cases} == set(OPERATORS)
     assert {case.dtype for case in cases} >= set(NAMES) - {"int8", "int16"}
     ids = " ".join(case.id for case in cases)
     assert all(f"{word}" in ids for word in ("permute", "step", "offset", "expand", "scalar", "nonfinite", "/0/"))
-    assert 40 <= len(cases) <= 60
-    assert sum(describe(case).bytes or 0 for case in cases) < 5e9
+    named = {(case.operator, contender) for case in cases for contender in case.contenders}
+    for name, operator in OPERATORS.items():
+        assert {(name, f"gpubench:{variant.name}") for variant in operator.variants} <= named
+    assert 40 <= len(cases) <= 80
+    operands = [one for case in cases for one in OPERATORS[case.operator].problem(case).operands]
+    assert max(one.view.storage for one in operands) <= LARGEST_ELEMENTS
 
 
 def test_every_operator_has_its_suite() -> None:

@@ -78,5 +78,8 @@ class CumsumOperator:
 
     def accuracy(self, problem: Problem[Any]) -> Accuracy:
         """Return the bound for a contender whose order of additions is not known: one after the other."""
-        length = problem.params.shape[problem.params.dim] if problem.params.shape else 1
-        return Accuracy(max(length, 1), dtypes.dtype(problem.operand("y").dtype).accumulator)
+        x, dim = problem.operand("x").view, problem.params.dim
+        length = x.shape[dim] if x.shape else 1
+        equal = x.shape and x.strides[dim] == 0  # errors of equal terms do not cancel
+        accumulator = dtypes.dtype(problem.operand("y").dtype).accumulator
+        return Accuracy(max(length, 1), accumulator, "linear" if equal else "sqrt")

@@ -56,6 +56,7 @@ def outputs(name: str, dtype: str, schedule: str = "forward", runs: int = 2, **p
         ("linked_columns", [1501, 33], 0),
         ("linked_ring", [4001, 16], 0),
         ("linked_ring", [9001, 9], 0),
+        ("paired_columns", [9001, 2], 0),
     ],
 )
 def test_blocks_that_wait_for_each_other_agree(name: str, shape: list[int], dim: int, schedule: str) -> None:

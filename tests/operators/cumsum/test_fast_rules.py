@@ -100,6 +100,22 @@ def test_wide_half_columns_come_from_registers(inner: int, name: str) -> None:
     assert chosen((4096, inner), 0, "float16") == name
 
 
+@pytest.mark.parametrize(
+    ("inner", "offset", "name"),
+    [(2, 0, "paired_columns"), (2, 2, "paired_columns"), (2, 1, "linked_ring"), (3, 0, "linked_ring")],
+)
+def test_two_columns_are_complex_rows(inner: int, offset: int, name: str) -> None:
+    """Two float columns that start on a pair become one row; others share strips."""
+    assert chosen((1000000, inner), 0, offset=offset) == name
+
+
+def test_equal_terms_get_the_worst_case_bound() -> None:
+    """Broadcast along the summed dim all terms are equal: their rounding errors add up, for naive and for peers."""
+    problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[5, 2047], dim=1, layout={"expand": [1]}))
+    assert CUMSUM.accuracy(problem).growth == "linear"
+    assert CUMSUM.variants[0].plan(problem, DEVICE).accuracy.growth == "linear"
+
+
 def test_hard_layouts_have_a_variant() -> None:
     """Stepped, broadcast and misaligned rows stay fast; a permuted tensor falls back to what takes any stride."""
     assert chosen((4096, 4097), 1, step=2) == "block_rows"
