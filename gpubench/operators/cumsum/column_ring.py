@@ -17,13 +17,17 @@ from gpubench.operators.cumsum.columns import (
     strip_columns,
     tile_rows,
 )
-from gpubench.operators.cumsum.geometry import Columns, columns_of, items_of, published_bytes, vector_items
+from gpubench.operators.cumsum.geometry import (
+    Columns,
+    accumulator_bytes,
+    columns_of,
+    items_of,
+    published_bytes,
+    vector_items,
+)
 from gpubench.operators.cumsum.rows import template
 from gpubench.operators.cumsum.tuning import RingStripShape
 from gpubench.operators.results import sum_dtype
-
-STATIC_BYTES = 20 * 1024
-"""Shared memory that a block needs besides its ring, at most."""
 
 SOURCE = "cumsum/column_ring.cu"
 
@@ -39,11 +43,30 @@ def ring_bytes(dtype: str, shape: RingStripShape, items: int) -> int:
     return shape.stages * (tile_rows(shape) * strip_columns(shape, items) * row_of(dtype).itemsize + 32)
 
 
+def block_bytes(problem: Problem[Any], shape: RingStripShape, items: int) -> int:
+    """Return all the shared memory of a block: ring, sums of the warps, parts of the exchange, barriers, reserve."""
+    width, threads = strip_columns(shape, items), 32 * shape.warps
+    sums = 2 * shape.warps * width + max(threads, width)
+    reserved = 1024 + 128  # what the system takes of a block's shared memory; barriers and rounding
+    return (
+        ring_bytes(problem.operand("x").dtype, shape, items)
+        + sums * accumulator_bytes(problem.operand("y").dtype)
+        + reserved
+    )
+
+
+def resident(problem: Problem[Any], shape: RingStripShape, items: int, device: DeviceInfo) -> int:
+    """Return how many blocks an SM surely runs at once: by registers (`blocks`), by threads, by shared memory."""
+    by_threads = device.max_threads_per_sm // (32 * shape.warps)
+    by_shared = (device.max_shared_bytes + 1024) // block_bytes(problem, shape, items)
+    return min(shape.blocks, by_threads, by_shared)
+
+
 def fits(problem: Problem[Any], columns: Columns, shape: RingStripShape, items: int, device: DeviceInfo) -> bool:
     """Tell whether the strips can be copied in bulk: whole rows, or pieces of rows on 16 bytes; and the ring's size."""
     x = problem.operand("x")
     size = row_of(x.dtype).itemsize
-    if ring_bytes(x.dtype, shape, items) + STATIC_BYTES > device.max_shared_bytes:
+    if resident(problem, shape, items, device) < 1:
         return False
     width = strip_columns(shape, items)
     if columns.contiguous and columns.inner <= width:
@@ -64,20 +87,37 @@ def ring_cut(problem: Problem[Any], columns: Columns, device: DeviceInfo, linked
     """Return the cut to use and the columns of a thread; None when there is none."""
     for items in dict.fromkeys((aligned_items(problem, columns), 1)):
         shapes = shapes_of(columns, items, linked, items == vector_items(problem))
-        cuts = [cut(problem, columns, one, items) for one in shapes if fits(problem, columns, one, items, device)]
-        if linked:
-            for one in cuts:
-                if (
-                    one is not cuts[-1]
-                    and one.shape.blocks * device.sm_count > device.sm_count * one.strips * columns.outer
-                ):
-                    continue  # more than a block an SM would share a strip
-                share = min(one.shape.blocks * device.sm_count // (one.strips * columns.outer), one.tiles)
-                if share >= 2:
-                    return Cut(one.shape, one.strips, one.tiles, share), items
-        elif cuts:
-            wanted = tuning.FULL_SHARE * device.sm_count
-            return next((one for one in cuts if one.strips * columns.outer >= wanted), cuts[-1]), items
+        fitting = [shape for shape in shapes if fits(problem, columns, shape, items, device)]
+        if not fitting:
+            continue
+        choose = _shared_cut if linked else _whole_cut
+        found = choose(problem, columns, device, fitting, items)
+        if found is not None:
+            return found, items
+    return None
+
+
+def _whole_cut(
+    problem: Problem[Any], columns: Columns, device: DeviceInfo, shapes: Sequence[RingStripShape], items: int
+) -> Cut | None:
+    """Return the widest strips that leave one for nearly every SM, else the narrowest."""
+    cuts = [cut(problem, columns, shape, items) for shape in shapes]
+    wanted = tuning.FULL_SHARE * device.sm_count
+    return next((one for one in cuts if one.strips * columns.outer >= wanted), cuts[-1])
+
+
+def _shared_cut(
+    problem: Problem[Any], columns: Columns, device: DeviceInfo, shapes: Sequence[RingStripShape], items: int
+) -> Cut | None:
+    """Return the first cut that at least two resident blocks share, at most one an SM unless there is no other."""
+    for shape in shapes:
+        one = cut(problem, columns, shape, items)
+        blocks = resident(problem, shape, items, device) * device.sm_count // (one.strips * columns.outer)
+        if blocks > device.sm_count and shape is not shapes[-1]:
+            continue  # the exchange grows with the blocks that share
+        share = min(blocks, one.tiles)
+        if share >= 2:
+            return Cut(shape, one.strips, one.tiles, share)
     return None
 
 

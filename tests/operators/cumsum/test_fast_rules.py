@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -114,6 +115,17 @@ def test_equal_terms_get_the_worst_case_bound() -> None:
     problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[5, 2047], dim=1, layout={"expand": [1]}))
     assert CUMSUM.accuracy(problem).growth == "linear"
     assert CUMSUM.variants[0].plan(problem, DEVICE).accuracy.growth == "linear"
+
+
+@pytest.mark.parametrize(("shared_kib", "blocks"), [(227, 264), (163, 132)])
+def test_no_more_blocks_wait_than_shared_memory_holds(shared_kib: int, blocks: int) -> None:
+    """Blocks that wait for each other must all be resident: two rings an SM only where two rings fit."""
+    problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[262144, 64], dim=0))
+    device = dataclasses.replace(DEVICE, max_shared_bytes=shared_kib << 10)
+    linked = next(one for one in CUMSUM.variants if one.name == "linked_ring")
+    (launch,) = linked.plan(problem, device).launches
+    assert launch.grid == (blocks, 1, 1)
+    assert launch.waits_for_blocks
 
 
 def test_hard_layouts_have_a_variant() -> None:
