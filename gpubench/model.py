@@ -238,7 +238,7 @@ class Traced:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One timed run. `sm_mhz`: the SM clock meanwhile, None where unknown. `traced`: by CUPTI, whose span `us` is then."""
+    """One timed run. `sm_mhz`: the SM clock meanwhile, None: unknown. `traced`: by CUPTI, whose span `us` is then."""
 
     us: float
     sm_mhz: float | None = None

@@ -9,8 +9,9 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value, Workspace
 from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import items_of, published_bytes, rows_of, vector_items
-from gpubench.operators.cumsum.rows import NOT_ROWS, accuracy, template
+from gpubench.operators.cumsum.rows import NOT_ROWS, template
 from gpubench.operators.results import sum_dtype
 
 
@@ -66,7 +67,7 @@ class CarryForward:
         return Plan(
             self.name,
             (launch,),
-            accuracy(problem, additions),
+            bound(problem, additions),
             workspace_bytes=16 + tiles * published_bytes(y),
             workspace_zeroed=True,
             notes={"tiles_per_row": per_row, "stages": shape.stages, "consumers": shape.consumers},

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench.dtypes import dtype as row_of
-from gpubench.model import Accuracy, DeviceInfo, Launch, Plan, Pointer, Problem, Workspace
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Workspace
 from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.columns import (
     NOT_COLUMNS,
     Cut,
@@ -163,7 +164,7 @@ class ColumnRing:
         return Plan(
             self.name,
             (launch,),
-            Accuracy(max(1, min(additions, columns.length)), row_of(y).accumulator),
+            bound(problem, additions),
             workspace_bytes=16 + sums * published_bytes(y) if self.linked else 0,
             workspace_zeroed=self.linked,
             notes={"items": items, "lanes": shape.lanes, "tile_rows": tile_rows(shape), "share": one.share},

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpubench.dtypes import dtype as row_of
-from gpubench.model import Accuracy, DeviceInfo, Launch, Plan, Pointer, Problem, Value, Workspace
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value, Workspace
 from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import (
     Columns,
     accumulator_bytes,
@@ -88,7 +88,7 @@ def strip_plan(name: str, problem: Problem[Any], columns: Columns, one: Cut, ite
     return Plan(
         name,
         (launch,),
-        Accuracy(max(1, min(additions, columns.length)), row_of(y).accumulator),
+        bound(problem, additions),
         workspace_bytes=16 + sums * published_bytes(y) if linked else 0,
         workspace_zeroed=linked,
         notes={"items": items, "lanes": shape.lanes, "rows": shape.rows, "tiles": one.tiles, "share": one.share},

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import Accuracy, DeviceInfo, Launch, Plan, Pointer, Problem
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem
+from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.launch import BLOCK_THREADS, grid_stride, too_many_dims, walk
 from gpubench.operators.packing import int64
 from gpubench.operators.results import sum_dtype
@@ -33,8 +34,7 @@ class Naive:
         x, y = problem.operand("x"), problem.operand("y")
         dim = problem.params.dim
         length = x.view.shape[dim] if x.view.shape else 1
-        equal = x.view.shape and x.view.strides[dim] == 0  # errors of equal terms do not cancel
-        accuracy = Accuracy(max(length, 1), dtypes.dtype(y.dtype).accumulator, "linear" if equal else "sqrt")
+        accuracy = bound(problem)
         if x.view.size == 0:
             return Plan(self.name, (), accuracy)
         lines = x.view.size // length

@@ -10,6 +10,7 @@ from gpubench import dtypes
 from gpubench.layout import view
 from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Problem
 from gpubench.operators.base import Reference, Variant
+from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.auto import choose
 from gpubench.operators.cumsum.params import CumsumParams
 from gpubench.operators.cumsum.variants import VARIANTS
@@ -78,8 +79,4 @@ class CumsumOperator:
 
     def accuracy(self, problem: Problem[Any]) -> Accuracy:
         """Return the bound for a contender whose order of additions is not known: one after the other."""
-        x, dim = problem.operand("x").view, problem.params.dim
-        length = x.shape[dim] if x.shape else 1
-        equal = x.shape and x.strides[dim] == 0  # errors of equal terms do not cancel
-        accumulator = dtypes.dtype(problem.operand("y").dtype).accumulator
-        return Accuracy(max(length, 1), accumulator, "linear" if equal else "sqrt")
+        return bound(problem)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import Accuracy, DeviceInfo, Launch, Plan, Pointer, Problem, Workspace
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Workspace
 from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import Rows, accumulator_bytes, items_of, published_bytes, rows_of, vector_items
 from gpubench.operators.packing import int32, int64
 from gpubench.operators.results import sum_dtype
@@ -23,13 +24,6 @@ def template(x: str, y: str, *numbers: object) -> str:
     """Return the template arguments of a kernel: the two types, then numbers."""
     values = [dtypes.dtype(x).cpp, dtypes.dtype(y).cpp, *(str(number).lower() for number in numbers)]
     return "<" + ", ".join(values) + ">"
-
-
-def accuracy(problem: Problem[Any], additions: int) -> Accuracy:
-    """Return the bound for so many additions on the longest path, never more than the row has."""
-    rows = rows_of(problem)
-    length = rows.length if rows else additions
-    return Accuracy(max(1, min(additions, length)), dtypes.dtype(problem.operand("y").dtype).accumulator)
 
 
 def vectors_of(rows: Rows, items: int) -> int:
@@ -72,8 +66,8 @@ class LanesRows:
             (THREADS, 1, 1),
             (Pointer("x"), Pointer("y"), int64(rows.rows), int32(rows.length), int64(rows.pitch), int64(rows.step)),
         )
-        bound = accuracy(problem, items + vectors + lanes.bit_length())
-        return Plan(self.name, (launch,), bound, notes={"lanes": lanes, "vectors": vectors})
+        allowed = bound(problem, items + vectors + lanes.bit_length())
+        return Plan(self.name, (launch,), allowed, notes={"lanes": lanes, "vectors": vectors})
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a number of lanes."""
@@ -121,7 +115,7 @@ class SegmentsRows:
             (THREADS, 1, 1),
             (Pointer("x"), Pointer("y"), int64(elements), int32(rows.length), int32(span)),
         )
-        return Plan(self.name, (launch,), accuracy(problem, items + 6), notes={"elements_per_warp": span})
+        return Plan(self.name, (launch,), bound(problem, items + 6), notes={"elements_per_warp": span})
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a dtype."""
@@ -165,8 +159,8 @@ class BlockRows:
         vectors = vectors_of(rows, vector_items(problem))
         shape = next(one for one in block_shapes(problem) if one.capacity >= vectors)
         launch = block_launch(problem, rows, shape, tiles=1, linked=False)
-        bound = accuracy(problem, vector_items(problem) + 6 + shape.vectors + shape.warps)
-        return Plan(self.name, (launch,), bound, notes={"warps": shape.warps, "vectors": shape.vectors})
+        allowed = bound(problem, vector_items(problem) + 6 + shape.vectors + shape.warps)
+        return Plan(self.name, (launch,), allowed, notes={"warps": shape.warps, "vectors": shape.vectors})
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a shape."""
@@ -242,7 +236,7 @@ class LinkedBlocks:
         return Plan(
             self.name,
             (launch,),
-            accuracy(problem, additions),
+            bound(problem, additions),
             workspace_bytes=16 + rows.rows * tiles * published_bytes(problem.operand("y").dtype),
             workspace_zeroed=True,
             notes={"warps": shape.warps, "vectors": shape.vectors, "tiles_per_row": tiles},

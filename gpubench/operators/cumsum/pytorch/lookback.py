@@ -8,7 +8,8 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import Argument, DeviceInfo, Launch, Memset, Plan, Pointer, Problem, Value, Workspace
-from gpubench.operators.cumsum.pytorch.tensors import accuracy, aligned, cannot_copy, extent, prepare
+from gpubench.operators.cumsum.accuracy import bound
+from gpubench.operators.cumsum.pytorch.tensors import aligned, cannot_copy, extent, prepare
 from gpubench.operators.packing import int64
 from gpubench.operators.results import sum_dtype
 
@@ -60,9 +61,9 @@ class Lookback1D:
         y = problem.operand("y").dtype
         items = items_per_thread(y)
         tile = THREADS * items
-        bound = accuracy(problem, 2 * items + THREADS // _WARP + 10 + 2 * -(-n // tile))
+        allowed = bound(problem, 2 * items + THREADS // _WARP + 10 + 2 * -(-n // tile))
         if n == 0:
-            return Plan(self.name, (), bound)
+            return Plan(self.name, (), allowed)
         itemsize = _accumulator_bytes(problem)
         chunks = -(-n // self.chunk)
         carries = aligned(chunks * itemsize)
@@ -71,7 +72,7 @@ class Lookback1D:
         steps: list[Launch | Memset] = list(copy.copies)
         for number in range(chunks):
             steps += self._chunk(problem, copy.x, number, min(self.chunk, n - number * self.chunk), carries)
-        return Plan(self.name, tuple(steps), bound, carries + cleared + copy.workspace_bytes)
+        return Plan(self.name, tuple(steps), allowed, carries + cleared + copy.workspace_bytes)
 
     def _chunk(
         self, problem: Problem[Any], x: Pointer | Workspace, number: int, n: int, carries: int
@@ -154,9 +155,9 @@ class Lookback1DDeterministic:
         tile = _threads(y) * DETERMINISTIC_ITEMS
         tiles = -(-n // tile)
         tiles_per_block = max(1, -(-tiles // device.sm_count))
-        bound = accuracy(problem, 2 * DETERMINISTIC_ITEMS + _threads(y) // _WARP + 12 + 2 * tiles_per_block)
+        allowed = bound(problem, 2 * DETERMINISTIC_ITEMS + _threads(y) // _WARP + 12 + 2 * tiles_per_block)
         if n == 0:
-            return Plan(self.name, (), bound)
+            return Plan(self.name, (), allowed)
         grid = min(tiles, device.sm_count)
         sums = aligned(grid * _accumulator_bytes(problem))
         copy = prepare(problem, sums)
@@ -169,7 +170,7 @@ class Lookback1DDeterministic:
                 strict=True,
             )
         )
-        return Plan(self.name, (*copy.copies, *launches), bound, sums + copy.workspace_bytes)
+        return Plan(self.name, (*copy.copies, *launches), allowed, sums + copy.workspace_bytes)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Both kernels of a float or complex dtype."""

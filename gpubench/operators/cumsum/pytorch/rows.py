@@ -8,7 +8,8 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
-from gpubench.operators.cumsum.pytorch.tensors import accuracy, cannot_copy, cpp, extent, is_last, prepare
+from gpubench.operators.cumsum.accuracy import bound
+from gpubench.operators.cumsum.pytorch.tensors import cannot_copy, cpp, extent, is_last, prepare
 from gpubench.operators.cumsum.pytorch.thread_ratio import log_threads_x, log_threads_x_unsigned
 from gpubench.operators.packing import int32, int64
 from gpubench.operators.results import sum_dtype
@@ -48,9 +49,9 @@ class SklanskyRows:
         found = extent(problem)
         log_x = self.log_threads(found.outer, found.length)
         across = 1 << log_x
-        bound = accuracy(problem, -(-found.length // (2 * across)) * (log_x + 2))
+        allowed = bound(problem, -(-found.length // (2 * across)) * (log_x + 2))
         if found.elements == 0:
-            return Plan(self.name, (), bound)
+            return Plan(self.name, (), allowed)
         copy = prepare(problem)
         down = THREADS // across
         index = "unsigned int" if found.elements < SHORT_INDEX_ELEMENTS else "unsigned long long"
@@ -63,7 +64,7 @@ class SklanskyRows:
             shared_bytes=2 * THREADS * _accumulator_bytes(problem),
         )
         notes = {"threads_x": across, "threads_y": down, "index": index}
-        return Plan(self.name, (*copy.copies, launch), bound, copy.workspace_bytes, notes=notes)
+        return Plan(self.name, (*copy.copies, launch), allowed, copy.workspace_bytes, notes=notes)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Both index widths; integers are summed as int64."""
@@ -107,9 +108,9 @@ class SerialColumns:
         """Return a copy where needed, then one launch."""
         del device
         found = extent(problem)
-        bound = accuracy(problem, found.length)
+        allowed = bound(problem, found.length)
         if found.elements == 0:
-            return Plan(self.name, (), bound)
+            return Plan(self.name, (), allowed)
         copy = prepare(problem)
         threads = min(THREADS, found.inner)
         launch = Launch(
@@ -119,7 +120,7 @@ class SerialColumns:
             (threads, 1, 1),
             (copy.x, Pointer("y"), int64(found.outer), int64(found.length), int64(found.inner)),
         )
-        return Plan(self.name, (*copy.copies, launch), bound, copy.workspace_bytes)
+        return Plan(self.name, (*copy.copies, launch), allowed, copy.workspace_bytes)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One; integers are summed as int64."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import Accuracy, Launch, Operand, Pointer, Problem, Workspace
+from gpubench.model import Launch, Operand, Pointer, Problem, Workspace
 from gpubench.operators.elementwise.pytorch import launches
 from gpubench.operators.elementwise.pytorch.work import Tensor, Work, copy_work
 from gpubench.operators.offset_calculator import MAX_ITERATOR_DIMS
@@ -93,12 +93,6 @@ def _nbytes(operand: Operand) -> int:
 def aligned(nbytes: int) -> int:
     """Return the next multiple of 256 bytes."""
     return -(-nbytes // 256) * 256
-
-
-def accuracy(problem: Problem[Any], additions: int) -> Accuracy:
-    """Return the bound for a path of so many additions in the accumulator, at most one for each value of the dim."""
-    length = extent(problem).length
-    return Accuracy(max(1, min(additions, length)), dtypes.dtype(problem.operand("y").dtype).accumulator)
 
 
 def cpp(problem: Problem[Any]) -> str:
