@@ -28,7 +28,7 @@ def bootstrap_weights(n: int) -> Array:
     from scipy.special import betainc
 
     half = (n + 1) / 2
-    weights = np.diff(betainc(half, half, np.arange(n + 1) / n))
+    weights: Array = np.diff(betainc(half, half, np.arange(n + 1) / n))
     weights.setflags(write=False)
     return weights
 
