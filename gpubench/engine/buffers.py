@@ -42,6 +42,31 @@ class Pristine:
             self._device.upload(self._inputs[operand.name], target)
 
 
+class Landing:
+    """Host memory where one output at a time is downloaded, kept for the next: a system's fresh pages cost more time
+    than the copy into them. What `take` returned is overwritten by the next one's output.
+    """
+
+    MOST = 2 << 30
+    """Bytes that are kept; a larger output gets memory of its own."""
+
+    def __init__(self) -> None:
+        self._kept: Array | None = None
+
+    def take(self, count: int, name: str) -> Array:
+        """Return an array of `count` elements of the dtype of this name; what it holds is anything."""
+        import numpy
+
+        row = dtype(name)
+        nbytes = count * row.itemsize
+        if nbytes > self.MOST:
+            return numpy.empty(count, row.numpy)
+        if self._kept is None or self._kept.nbytes < nbytes:
+            self._kept = None  # given back before more is asked for
+            self._kept = numpy.empty(nbytes, numpy.uint8)
+        return self._kept[:nbytes].view(row.numpy)
+
+
 class Operands:
     """One set of buffers for the operands of a problem, and the workspace beside them."""
 
@@ -96,12 +121,10 @@ class Operands:
         self._buffers = {name: buffer for name, buffer in self._buffers.items() if name in kept}
         del self.workspace
 
-    def output(self) -> Array:
-        """Return the logical array of the output, downloaded after all enqueued work."""
-        import numpy
-
+    def output(self, landing: Landing | None = None) -> Array:
+        """Return the logical array of the output, downloaded (to `landing`, if given) after all enqueued work."""
         operand = next(one for one in self._problem.operands if one.role != "in")
-        storage = numpy.empty(operand.view.storage, dtype(operand.dtype).numpy)
+        storage = (landing or Landing()).take(operand.view.storage, operand.dtype)
         if storage.size:
             self._device.download(self._buffers[operand.name], storage)
         else:

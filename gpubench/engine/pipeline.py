@@ -10,11 +10,11 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpubench.engine.ahead import KINDS, Ahead, make_reference
-from gpubench.engine.buffers import Pristine
+from gpubench.engine.buffers import Landing, Pristine
 from gpubench.engine.contenders import NUMPY, OURS, Runner, resolve
 from gpubench.engine.host_time import time_host
 from gpubench.engine.memory import beyond_simulation, device_parts, free_host_bytes, host_parts, shortage
@@ -80,9 +80,8 @@ class Pipeline:
     """Runs cases on a device; keeps from case to case only what the clocks have shown."""
 
     def __init__(self, device: Device) -> None:
-        self._device = device
-        self._watch = ClockWatch()
-        self._ahead = Ahead() if device.info.kind in KINDS else None
+        ahead = Ahead() if device.info.kind in KINDS else None
+        self._shared = _Shared(device, ClockWatch(), Landing(), ahead)
 
     def run(
         self,
@@ -101,7 +100,7 @@ class Pipeline:
         FatalDeviceError when the device is lost: the contender begun last is at fault, and the others that have no
         record yet may be run again in a new process.
         """
-        work = _Work(self._device, self._watch, case, contenders, ceiling, begin, finished, self._ahead, upcoming)
+        work = _Work(self._shared, case, contenders, ceiling, begin, finished, upcoming)
         try:
             work.run(seed)
         except FatalDeviceError:
@@ -114,27 +113,36 @@ class Pipeline:
         return work.seconds
 
 
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What one case after the other uses."""
+
+    device: Device
+    watch: ClockWatch
+    landing: Landing
+    ahead: Ahead | None
+
+
 class _Work:
     """The state of one case at work. `_waiting` are the contenders that have no record yet."""
 
     def __init__(
         self,
-        device: Device,
-        watch: ClockWatch,
+        shared: _Shared,
         case: Case,
         contenders: Sequence[str],
         ceiling: Ceiling,
         begin: Begin,
         finished: Callable[[Record], None],
-        ahead: Ahead | None,
         upcoming: Case | None,
     ) -> None:
         self.seconds: dict[str, float] = {}
-        self._ahead = ahead
+        self._ahead = shared.ahead
         self._upcoming = upcoming
         self.failures = 0
-        self._device = device
-        self._watch = watch
+        self._device = shared.device
+        self._watch = shared.watch
+        self._landing = shared.landing
         self._case = case
         self._waiting = list(dict.fromkeys(contenders))
         self._ceiling = ceiling
@@ -236,7 +244,9 @@ class _Work:
                     outcome = outcomes[one.name]
                     if not isinstance(outcome, Timing):
                         raise outcome
-                    verdict = check(problem, reference, one.runner.accuracy, one.output())
+                    with self._stage("check: download"):
+                        output = one.output(self._landing)
+                    verdict = check(problem, reference, one.runner.accuracy, output)
                     self._record_device(one, outcome, verdict)
                 one.forget()
 

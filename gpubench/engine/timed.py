@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpubench.engine.buffers import Operands, Pristine
+from gpubench.engine.buffers import Landing, Operands, Pristine
 from gpubench.engine.contenders import Runner
 from gpubench.errors import DeviceError, GpubenchError, UnsupportedError
 from gpubench.measure.timing import warm_up
@@ -85,8 +85,8 @@ class Timed:
         self.runner.collect()
         self.device.synchronize()
 
-    def output(self) -> Array:
-        """Return the logical output of the last timed run.
+    def output(self, landing: Landing) -> Array:
+        """Return the logical output of the last timed run, in `landing`.
 
         Where timed runs pile up in place, of one more run on the same buffers, restored.
         """
@@ -99,7 +99,7 @@ class Timed:
             operands.restore()
             run()
             self._collect()
-        return operands.output()
+        return operands.output(landing)
 
     def forget(self) -> None:
         """Give the outputs back."""

@@ -98,4 +98,4 @@ def test_nothing_is_made_beside_a_simulated_device() -> None:
     assert "host" not in ahead.KINDS
     device = FakeDevice(parse_script({}))
     device.info = replace(device.info, kind="host")
-    assert Pipeline(device)._ahead is None
+    assert Pipeline(device)._shared.ahead is None
