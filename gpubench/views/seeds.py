@@ -7,7 +7,6 @@ on their GPU (an A100 PCIe of 40 GB), and marked so.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 
 from gpubench.model import Json, Record, ResultSet
 from gpubench.views import text
@@ -117,7 +116,7 @@ def _claims(figures: Figures) -> str:
             )
         )
     heading = ("the text", "case", "slower", "faster", "ratio there (A100)", "ratio here", "here")
-    return _grid(heading, lines, right=(2, 3, 4, 5))
+    return text.markdown_grid(heading, lines, right=(2, 3, 4, 5))
 
 
 def _less(claim: Claim, slow: Row, fast: Row) -> str:
@@ -138,7 +137,7 @@ def _table(figures: Figures) -> str:
         shown = [_time(row) for row in (ours, other, torch)]
         lines.append((_code(case), f"{pytorch} us", f"{oneflow} us", there, *shown, here, agrees))
     heading = ("case", "PyTorch, A100", "OneFlow, A100", "faster there", "auto_pytorch", "oneflow", "torch")
-    return _grid((*heading, "faster here", "as there"), lines, right=(1, 2, 4, 5, 6))
+    return text.markdown_grid((*heading, "faster here", "as there"), lines, right=(1, 2, 4, 5, 6))
 
 
 def _winner(pytorch: float, oneflow: float) -> str:
@@ -164,7 +163,7 @@ def _worked(figures: Figures) -> str:
         row, naive = figures.row(case, "gpubench:reduce_config"), figures.row(case, "gpubench:naive")
         lines.append((_code(case), _words(wanted), _words(found), same, _time(row), _time(naive)))
     heading = ("case", "the text's rule gives", "chosen here", "the same", "reduce_config", "one thread an output")
-    return _grid(heading, lines, right=(4, 5))
+    return text.markdown_grid(heading, lines, right=(4, 5))
 
 
 def _words(config: dict[str, Json] | None) -> str:
@@ -187,7 +186,7 @@ def _thread_rules(figures: Figures) -> str | None:
         ratio = text.ratio(_median(wrapped) / _median(intended))
         lines.append((_code(case), _timed(intended), _timed(wrapped), ratio, _costs(verdict(wrapped, intended))))
     heading = ("case", "intended (signed)", "as written (unsigned)", "ratio", "the defect")
-    return _grid(heading, lines, right=(1, 2, 3)) if lines else None
+    return text.markdown_grid(heading, lines, right=(1, 2, 3)) if lines else None
 
 
 def _costs(found: str) -> str:
@@ -205,7 +204,7 @@ def _widths(figures: Figures) -> str | None:
         gain = text.ratio(_median(found[0]) / _median(best))
         lines.append((_code(case), *(_time(row) for row in found), gain, verdict(found[0], best)))
     heading = ("case", "1", "2", "4", "8", "1 over the best", "wider is faster")
-    return _grid(heading, lines, right=(1, 2, 3, 4, 5)) if lines else None
+    return text.markdown_grid(heading, lines, right=(1, 2, 3, 4, 5)) if lines else None
 
 
 def _torch(figures: Figures) -> str:
@@ -251,7 +250,7 @@ def _all(figures: Figures) -> str:
         for row in figures.contenders(case):
             fraction = "-" if row.fraction is None else text.percent(row.fraction)
             lines.append((_code(case), _code(row.contender), _timed(row), fraction, row.status + _bound(row)))
-    return _grid(("case", "contender", "median", "of the ceiling", "status"), lines, right=(2, 3))
+    return text.markdown_grid(("case", "contender", "median", "of the ceiling", "status"), lines, right=(2, 3))
 
 
 def _bound(*some: Row) -> str:
@@ -273,8 +272,3 @@ def _timed(row: Row) -> str:
 
 def _code(name: str) -> str:
     return text.markdown_code(name)
-
-
-def _grid(heading: Sequence[str], lines: Iterable[Sequence[str]], right: Sequence[int]) -> str:
-    marks = ["---:" if column in right else "---" for column in range(len(heading))]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (heading, marks, *lines))

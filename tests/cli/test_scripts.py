@@ -217,3 +217,33 @@ def test_the_driver_is_asked_for_its_cuda_version(clone: Clone, tmp_path: Path) 
         ).stdout
     expected = {13020: "cuda13", 12080: "cuda12", 11080: "", None: ""}
     assert found == {version: expected[version] for version in found}
+
+
+def record(clone: Clone, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    """Run scripts/record with a Python of the caller's own."""
+    command = [str(clone.root / "scripts" / "record"), *arguments]
+    environment = clone.environment(PATH=os.environ["PATH"], **changes)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, cwd=clone.root)
+
+
+def test_a_recording_goes_on_where_it_broke_off(clone: Clone) -> None:
+    """A journal in the folder is resumed under its own name; another suite starts anew; options reach every run."""
+    folder = clone.root / "kept results"
+    folder.mkdir()
+    (folder / "sum-20260131T100000Z.journal.jsonl").touch()
+    done = record(clone, str(folder), "sum", "peers", "--", "--rounds", "2", PEERS="torch")
+    assert done.returncode == 0, done.stderr
+    runs = [line for line in clone.calls.read_text().splitlines() if "gpubench run" in line]
+    old = f"{folder}/sum-20260131T100000Z"
+    assert runs[0].endswith(f"run sum --peer torch --rounds 3 -o {old}.json --resume {old}.journal.jsonl --rounds 2")
+    assert f"run peers --peer torch --rounds 3 -o {folder}/peers-2" in runs[1]
+    assert "--resume" not in runs[1]
+    assert not clone.venv.exists()
+
+
+def test_a_recording_needs_a_folder(clone: Clone) -> None:
+    """Without a folder nothing runs, and the way to use it is told."""
+    done = record(clone)
+    assert done.returncode == 2
+    assert "scripts/record FOLDER" in done.stdout
+    assert not clone.calls.exists()

@@ -32,6 +32,12 @@ SHAPES: tuple[tuple[int, ...], ...] = (
 )
 """Empty, 0-d, one element, primes, size-1 dims, rows and columns longer and shorter than a warp and a block."""
 
+MORE_SHAPES: dict[str, tuple[tuple[int, ...], ...]] = {
+    # columns long enough for blocks to share, two of them and a strip's worth; rows for several tiles of one block
+    "cumsum": ((2000, 2), (3001, 64), (3, 70_001)),
+}
+"""What some variants of an operator need before they take a case."""
+
 
 def layouts(shape: tuple[int, ...]) -> Iterator[Layout]:
     """Yield the layouts that every operand meets: contiguous, reversed dims, gaps, a broadcast dim, misaligned."""
@@ -47,7 +53,7 @@ def layouts(shape: tuple[int, ...]) -> Iterator[Layout]:
 
 def cases(operator: str, dtype: str) -> Iterator[Case]:
     """Every hard case of an operator for a dtype; combinations that have no meaning are left out."""
-    for shape in SHAPES:
+    for shape in (*SHAPES, *MORE_SHAPES.get(operator, ())):
         for layout in layouts(shape):
             for params in _params(operator, shape, layout):
                 for distribution in ("normal", "with_nonfinite") if layout == Layout() else ("normal",):
