@@ -76,12 +76,16 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block
     Vector<A, V> items[Vectors];
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) items[k] = convert_items<V, A>(raw[k]);
+    // what comes before a vector takes as many registers as a vector of one, and half of those of two
+    constexpr bool add_late = V > 2 || (V == 2 && !Linked);
     A run{};
-    A before[Vectors];
+    A before[add_late ? Vectors : 1];
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
         scan_items<V>(items[k]);
-        before[k] = before_lane(scan_lanes(items[k][V - 1]), run);
+        const A left = before_lane(scan_lanes(items[k][V - 1]), run);
+        if constexpr (add_late) before[k] = left;
+        else add_to_items<V>(items[k], left);
     }
     if (lane == 0) warp_sums[warp] = run;
     block_barrier();
@@ -95,7 +99,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block
     if constexpr (Linked) carry = add(link<A, Warps>(launches, sums, total, block - tile, block), carry);
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
-        add_to_items<V>(items[k], add(carry, before[k]));
+        add_to_items<V>(items[k], add_late ? add(carry, before[add_late ? k : 0]) : carry);
         store_items<V>(target, span, k, items[k]);
     }
 }

@@ -3,7 +3,7 @@
 //
 // A row is cut on the grid of 16-byte vectors of y, whatever the row's own start: slot 0 of a row is the vector boundary
 // at or before its first element, so only the first and the last vector of a row are partial. x is read by vectors too
-// where it stands on the same grid, else element by element (the L1 cache or shared memory joins the pieces).
+// where it stands on the same grid, else by words that two vectors share, and at the edges element by element.
 #pragma once
 
 #include "gpubench/arithmetic.cuh"
@@ -36,8 +36,51 @@ struct Span {
     template <int V>
     GPUBENCH_DEVICE bool full(int k) const { return from(k) <= 0 && to(k) >= V; }
     template <int V>
+    GPUBENCH_DEVICE bool inside(int k) const { return from(k) <= -V && to(k) >= 2 * V; }  // with a vector on both sides
+    template <int V>
     GPUBENCH_DEVICE bool cut(int k) const { return !full<V>(k) && to(k) > 0 && from(k) < V; }
 };
+
+// 16 bytes that do not stand on 16 bytes, cut out of the two aligned words that hold them. Neighbouring lanes share
+// words, which the L1 cache joins: half the bytes that are asked for come from memory once.
+template <int V, class T>
+GPUBENCH_DEVICE Vector<T, V> load_across(const T* source) {
+    const uint64 place = reinterpret_cast<uint64>(source);
+    const Word128* const words = reinterpret_cast<const Word128*>(place & ~uint64{15});
+    const Word128 first = load_word(words), second = load_word(words + 1);
+    const bool upper = (place & 8) != 0;
+    const uint32 bits = static_cast<uint32>(place & 7) * 8;
+    const uint64 a = upper ? first.high : first.low, b = upper ? second.low : first.high, c = upper ? second.high : second.low;
+    // shifted by one bit apart, since a shift by all 64 is not defined
+    return bit_cast<Vector<T, V>>(Word128{a >> bits | b << 1 << (63 - bits), b >> bits | c << 1 << (63 - bits)});
+}
+
+// Load K vectors of a source whose vectors do not stand on 16 bytes, or whose elements are `step` apart. Vectors with a
+// vector of the same row on both sides come by words, the others element by element, so that nothing outside is touched.
+template <int V, int K, class T>
+GPUBENCH_DEVICE void load_span_anyhow(Vector<T, V> (&raw)[K], const T* source, const Span& span, long long step) {
+    constexpr bool has_words = sizeof(T) * V == 16 && sizeof(T) < 16;
+    bool any_left = !has_words || step != 1;
+    if constexpr (has_words) {
+        if (step == 1) {
+            GPUBENCH_UNROLL
+            for (int k = 0; k < K; ++k) {
+                if (span.inside<V>(k)) raw[k] = load_across<V>(source + span.first + k * span.apart);
+                else any_left = true;
+            }
+        }
+    }
+    if (!any_left) return;
+    GPUBENCH_UNROLL
+    for (int k = 0; k < K; ++k) {
+        if (has_words && step == 1 && span.inside<V>(k)) continue;
+        GPUBENCH_UNROLL
+        for (int j = 0; j < V; ++j) {
+            raw[k][j] = T{};
+            if (j >= span.from(k) && j < span.to(k)) raw[k][j] = source[(span.first + k * span.apart + j) * step];
+        }
+    }
+}
 
 // Load K vectors; what does not exist is zero and is not touched. `whole`: the source is aligned to the vector and its
 // elements lie side by side. All full vectors are asked for before anything is waited for.
@@ -62,14 +105,7 @@ GPUBENCH_DEVICE void load_span(Vector<T, V> (&raw)[K], const T* source, const Sp
         }
         return;
     }
-    GPUBENCH_UNROLL
-    for (int k = 0; k < K; ++k) {
-        GPUBENCH_UNROLL
-        for (int j = 0; j < V; ++j) {
-            raw[k][j] = T{};
-            if (j >= span.from(k) && j < span.to(k)) raw[k][j] = source[(span.first + k * span.apart + j) * step];
-        }
-    }
+    load_span_anyhow<V, K>(raw, source, span, step);
 }
 
 template <int V, class A, class T>
