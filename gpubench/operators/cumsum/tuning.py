@@ -25,6 +25,9 @@ LANES_VECTORS = 64
 """Rows of up to so many vectors go to lanes of a warp, one vector a lane, above 32 two. 1048576 x 128 float32, 32
 vectors: 252.3 us, 1.01 of a copy, 257.9 with four a lane; 262144 x 256: 132.9 us, 162 by blocks of 64 threads."""
 
+FLAT_VECTORS = 4
+"""Vectors a lane of `flat_rows`: with more, less of a tile is read again. Not measured yet."""
+
 BLOCK_SHAPES: dict[int, tuple[BlockShape, ...]] = {
     4: (
         BlockShape(2, 2),

@@ -6,6 +6,7 @@ from gpubench.operators.base import Variant
 from gpubench.operators.cumsum.carry import CarryForward
 from gpubench.operators.cumsum.column_ring import ColumnRing, LinkedRing
 from gpubench.operators.cumsum.columns import LinkedStrips, Strips
+from gpubench.operators.cumsum.flat_rows import FlatRows
 from gpubench.operators.cumsum.naive import Naive
 from gpubench.operators.cumsum.paired import PairedColumns
 from gpubench.operators.cumsum.pytorch.variants import PYTORCH_VARIANTS
@@ -16,6 +17,7 @@ VARIANTS: tuple[Variant, ...] = (
     *PYTORCH_VARIANTS,
     LanesRows(),
     SegmentsRows(),
+    FlatRows(),
     BlockRows(),
     LinkedBlocks(),
     CarryForward(),

@@ -12,6 +12,9 @@ from gpubench.devices.host import HostDevice, parse_options
 from gpubench.engine.buffers import Operands, Pristine
 from gpubench.measure.check import check
 from gpubench.operators import OPERATORS
+from gpubench.operators.cumsum.flat_rows import longest
+from gpubench.operators.cumsum.geometry import items_of
+from gpubench.operators.results import sum_dtype
 from tests.operators.cases import make_case
 
 CUMSUM = OPERATORS["cumsum"]
@@ -102,3 +105,19 @@ def test_rows_with_a_step_or_a_pitch(layout: dict[str, Any]) -> None:
 def test_short_columns(inner: int, length: int) -> None:
     """Columns of few rows, whole vectors or not."""
     outputs("columns", "float32", shape=[3, length, inner], dim=1, runs=1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int64", "complex64", "complex128"])
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 31, 33, 127])
+def test_flat_rows_begin_anywhere_in_a_tile(dtype: str, length: int) -> None:
+    """Rows shorter and longer than a vector, over several tiles, the last one cut: each row keeps to itself."""
+    length = min(length, longest(items_of(dtype, sum_dtype(dtype))))
+    outputs("flat_rows", dtype, runs=1, shape=[2500 // length + 3, length], dim=1, distribution="with_nonfinite")
+
+
+@pytest.mark.parametrize("schedule", ["reverse", "random:5"])
+@pytest.mark.parametrize("offset", [1, 2])
+def test_flat_rows_at_another_alignment(schedule: str, offset: int) -> None:
+    """Input at a misaligned base: whole words that two vectors share, nothing outside of x."""
+    outputs("flat_rows", "float16", schedule, 1, shape=[70, 33], dim=1, layout={"offset": offset})
+    outputs("flat_rows", "float32", schedule, 1, shape=[70, 33], dim=1, layout={"offset": offset})

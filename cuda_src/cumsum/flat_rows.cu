@@ -1,0 +1,87 @@
+// cumsum, variant `flat_rows`: short contiguous rows of any length, seen as one flat array cut into equal tiles.
+//
+// Data: a warp takes Vectors x 32 vectors of 16 bytes, wherever rows begin in them: every lane works and every access is
+// a whole aligned vector, whatever the rows' length. Inside the tile: segmented scan by shuffles, as segments_rows.cu.
+// The row that began before the tile: the warp reads that row's earlier elements once more and sums them, while its own
+// vectors are under way; another warp, most often of the same block, has just brought them into a cache.
+// Against `lanes_rows`: no lane idles because a row is no power of two of vectors, and no access is split because rows
+// begin anywhere. Against `segments_rows`: no lane idles because whole rows do not fill a warp.
+#include "gpubench/grid.cuh"
+#include "gpubench/integer_divider.cuh"
+#include "cumsum/items.cuh"
+
+namespace gpubench::cumsum {
+
+constexpr int flat_rows_threads = 256;
+
+// A lane's vector: running sums since the last row began in it, or since its first element. `position`: the place of its
+// first element in its row. first_head: the first element that begins a row; V when none does.
+template <int V, class A>
+GPUBENCH_DEVICE int scan_rows_in_vector(Vector<A, V>& items, int position, int length) {
+    int first_head = position == 0 ? 0 : V;
+    GPUBENCH_UNROLL
+    for (int j = 1; j < V; ++j) {
+        position = position + 1 == length ? 0 : position + 1;
+        if (position != 0) items[j] = add(items[j - 1], items[j]);
+        else if (first_head == V) first_head = j;
+    }
+    return first_head;
+}
+
+// What comes before this lane's vector in the row that it begins in. carry: what comes before the first lane's; moved on
+// behind the last lane's.
+template <class A>
+GPUBENCH_DEVICE A before_in_row(A sum, bool has_head, A& carry) {
+    const int lane = lane_index();
+    const uint32 heads = ballot(full_mask, has_head);
+    const uint32 upto = heads & lanes_through();
+    const int nearest = upto != 0 ? warp_size - 1 - count_leading_zeros(upto) : 0;
+    GPUBENCH_UNROLL
+    for (int delta = 1; delta < warp_size; delta *= 2) {
+        const A other = shuffle_up(full_mask, sum, delta);
+        if (opaque(lane) - delta >= nearest) sum = add(other, sum);
+    }
+    const A left = shuffle_up(full_mask, sum, 1);
+    const A last = shuffle(full_mask, sum, warp_size - 1);
+    A before = left;
+    if (opaque(lane) == 0) before = carry;
+    else if ((heads & lanes_before()) == 0) before = add(carry, left);
+    carry = heads == 0 ? add(carry, last) : last;
+    return before;
+}
+
+// elements: all of x. y stands on 16 bytes. rows: the length of a row, under 2^30.
+template <class T, class Out, int Vectors>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(flat_rows_threads)
+    flat_rows(const T* x, Out* y, long long elements, IntegerDivider rows) {
+    using A = accumulator_t<Out>;
+    constexpr int V = vector_items<T, Out>;
+    constexpr int tile = warp_size * V * Vectors;
+    const int length = static_cast<int>(rows.divisor);
+    const long long start = grid_thread() / warp_size * tile;
+    if (start >= elements) return;
+    const int before_tile = static_cast<int>(start % length);  // elements of the first row that lie before the tile
+    const long long left = elements - start;
+    const int place = lane_index() * V;
+    const Span span{place, warp_size * V, -place, static_cast<int>(left < tile ? left : tile) - place};
+    Vector<T, V> raw[Vectors];
+    load_span<V, Vectors>(raw, x + start, span, is_aligned(x + start + place, V * sizeof(T)));
+    A carry{};
+    for (int at = lane_index(); at < before_tile; at += warp_size) carry = add(carry, convert<A>(x[start - before_tile + at]));
+    warp_barrier();  // lanes with less to add rejoin the others
+    carry = sum_lanes(carry);
+    GPUBENCH_UNROLL
+    for (int k = 0; k < Vectors; ++k) {
+        const int position = static_cast<int>(rows.divide(static_cast<uint32>(before_tile + place + k * span.apart)).remainder);
+        Vector<A, V> items = convert_items<V, A>(raw[k]);
+        const int first_head = scan_rows_in_vector<V>(items, position, length);
+        const A before = before_in_row(items[V - 1], first_head < V, carry);
+        GPUBENCH_UNROLL
+        for (int j = 0; j < V; ++j) {
+            if (j < first_head) items[j] = add(before, items[j]);
+        }
+        store_items<V>(y + start, span, k, items);
+    }
+}
+
+}  // namespace gpubench::cumsum

@@ -1,0 +1,70 @@
+"""The host rule of cumsum/flat_rows.cu: short contiguous rows as one flat array, whatever their length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
+from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.accuracy import bound
+from gpubench.operators.cumsum.geometry import rows_of, vector_items
+from gpubench.operators.cumsum.rows import NOT_ROWS, THREADS, template
+from gpubench.operators.offset_calculator import divider
+from gpubench.operators.packing import int64
+from gpubench.operators.results import sum_dtype
+
+
+class FlatRows:
+    """Short rows that are no power of two of vectors."""
+
+    name: str = "flat_rows"
+    summary: str = "short rows of any length: equal tiles of the flat array, segmented scan by shuffles"
+    origin: str = "Sengupta and others 2007, segmented scan; the part of a row before a tile is read again"
+    source = "cumsum/flat_rows.cu"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Take contiguous rows that are short beside a tile."""
+        del device
+        rows = rows_of(problem)
+        if rows is None or not rows.contiguous:
+            return NOT_ROWS + " and no gaps"
+        most = longest(vector_items(problem))
+        if rows.rows > 1 and rows.length > most:
+            return f"reads the part of a row before each tile again: rows of up to {most} elements"
+        if rows.rows == 1:
+            return "takes several rows"
+        return None
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch, a warp a tile."""
+        del device
+        rows = rows_of(problem)
+        assert rows is not None
+        items = vector_items(problem)
+        elements = rows.rows * rows.length
+        tile = 32 * items * tuning.FLAT_VECTORS
+        x, y = problem.operand("x"), problem.operand("y")
+        launch = Launch(
+            self.source,
+            kernel(x.dtype, y.dtype),
+            (-(-elements // (tile * THREADS // 32)), 1, 1),
+            (THREADS, 1, 1),
+            (Pointer("x"), Pointer("y"), int64(elements), Value(divider(rows.length))),
+        )
+        additions = items + 6 + tuning.FLAT_VECTORS + -(-rows.length // 32) + 5
+        return Plan(self.name, (launch,), bound(problem, additions), notes={"vectors": tuning.FLAT_VECTORS})
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One instance a dtype."""
+        return [(self.source, kernel(dtype, sum_dtype(dtype)))]
+
+
+def longest(items: int) -> int:
+    """Return the longest rows: half a tile, so that a tile reads at most half of itself again."""
+    return 32 * items * tuning.FLAT_VECTORS // 2
+
+
+def kernel(x: str, y: str) -> str:
+    """Return the name expression."""
+    return "gpubench::cumsum::flat_rows" + template(x, y, tuning.FLAT_VECTORS)
