@@ -9,6 +9,7 @@ from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.column_ring import ring_cut
 from gpubench.operators.cumsum.geometry import Columns, Rows, columns_of, rows_of, vector_items
 from gpubench.operators.cumsum.rows import lanes_shape, segments_span, vectors_of
+from gpubench.operators.cumsum.turned import turned_of
 from gpubench.operators.cumsum.variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -30,12 +31,14 @@ def choose(problem: Problem[Any], device: DeviceInfo) -> Variant:
 def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     """Return the names of the variants for the problem's regime, best first."""
     rows = rows_of(problem)
+    turned = turned_of(problem)
+    turns = ("turned_tiles",) if turned is not None and turned.across >= tuning.TURNED_ACROSS else ()
     if rows is not None:
-        return _for_rows(rows, vector_items(problem), device)
+        return turns + _for_rows(rows, vector_items(problem), device)
     columns = columns_of(problem)
     if columns is not None:
-        return _for_columns(problem, columns, device)
-    return ()
+        return turns + _for_columns(problem, columns, device)
+    return turns
 
 
 def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:

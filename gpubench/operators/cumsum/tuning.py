@@ -187,3 +187,22 @@ STRIPS_8_WIDTH = 32
 
 STRIP_ITEMS = 8
 """Columns of a thread of columns.cu, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnedShape:
+    """In turned_tiles.cu: `lines` of a strip, `warps` x 32 threads, `vectors` of 16 bytes a lane and line in a tile."""
+
+    lines: int
+    warps: int
+    vectors: int
+
+
+TURNED_SHAPES: tuple[TurnedShape, ...] = (TurnedShape(32, 16, 2), TurnedShape(32, 8, 1))
+"""Largest first; 32 and 16 KB of float32 under way a block. Not measured yet."""
+
+TURNED_STRIPS = 4
+"""Strips an SM from which several small blocks an SM keep as much under way as one large one. Not measured yet."""
+
+TURNED_ACROSS = 8
+"""Lines side by side from which turning tiles is worth it: 32 bytes of float32, a sector. Not measured yet."""

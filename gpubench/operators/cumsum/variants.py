@@ -11,6 +11,7 @@ from gpubench.operators.cumsum.naive import Naive
 from gpubench.operators.cumsum.paired import PairedColumns
 from gpubench.operators.cumsum.pytorch.variants import PYTORCH_VARIANTS
 from gpubench.operators.cumsum.rows import BlockRows, LanesRows, LinkedBlocks, SegmentsRows
+from gpubench.operators.cumsum.turned import TurnedTiles
 
 VARIANTS: tuple[Variant, ...] = (
     Naive(),
@@ -26,4 +27,5 @@ VARIANTS: tuple[Variant, ...] = (
     ColumnRing(),
     LinkedRing(),
     PairedColumns(),
+    TurnedTiles(),
 )

@@ -121,3 +121,26 @@ def test_flat_rows_at_another_alignment(schedule: str, offset: int) -> None:
     """Input at a misaligned base: whole words that two vectors share, nothing outside of x."""
     outputs("flat_rows", "float16", schedule, 1, shape=[70, 33], dim=1, layout={"offset": offset})
     outputs("flat_rows", "float32", schedule, 1, shape=[70, 33], dim=1, layout={"offset": offset})
+
+
+TURNED = [
+    ([70, 45], 0, {"permute": [1, 0]}),  # x along the lines; several tiles, a cut strip
+    ([45, 700], 1, {"permute": [1, 0]}),  # x across the lines
+    ([3, 40, 5, 33], 1, {"permute": [2, 0, 3, 1]}),  # further dims, in another order
+    ([3, 5, 36, 70], 3, {"permute": [1, 3, 0, 2]}),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int16", "int64", "complex64", "complex128"])
+@pytest.mark.parametrize(("shape", "dim", "layout"), TURNED)
+def test_turned_tiles(shape: list[int], dim: int, layout: dict[str, Any], dtype: str) -> None:
+    """Transposed and permuted operands: every line its own sum, NaN and infinity too."""
+    outputs("turned_tiles", dtype, runs=1, shape=shape, dim=dim, layout=layout, distribution="with_nonfinite")
+
+
+@pytest.mark.parametrize("schedule", ["reverse", "random:3"])
+@pytest.mark.parametrize(("shape", "dim"), [([1301, 65], 0), ([33, 2777], 1)])
+def test_turned_tiles_one_after_the_other(shape: list[int], dim: int, schedule: str) -> None:
+    """Several tiles a strip, at odd lengths and a misaligned base, in any order of threads."""
+    for dtype in ("float32", "bfloat16"):
+        outputs("turned_tiles", dtype, schedule, 1, shape=shape, dim=dim, layout={"permute": [1, 0], "offset": 1})

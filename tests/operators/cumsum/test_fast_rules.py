@@ -129,13 +129,13 @@ def test_no_more_blocks_wait_than_shared_memory_holds(shared_kib: int, blocks: i
 
 
 def test_hard_layouts_have_a_variant() -> None:
-    """Stepped, broadcast and misaligned rows stay fast; a permuted tensor falls back to what takes any stride."""
+    """Stepped, broadcast and misaligned rows stay rows; transposed and permuted tensors are turned."""
     assert chosen((4096, 4097), 1, step=2) == "block_rows"
     assert chosen((4096, 4097), 1, expand=[0]) == "block_rows"
     assert chosen((4096, 4097), 1, "float16", offset=1) == "block_rows"
-    assert chosen((4096, 4097), 1, permute=[1, 0]) == "block_rows"
-    assert chosen((4096, 4097), 0, permute=[1, 0]) == "naive"
-    assert chosen((16, 8, 64, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == "naive"
+    assert chosen((4096, 4097), 1, permute=[1, 0]) == "turned_tiles"
+    assert chosen((4096, 4097), 0, permute=[1, 0]) == "turned_tiles"
+    assert chosen((16, 8, 64, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == "turned_tiles"
 
 
 def test_a_warp_of_segments_is_whole_rows_and_whole_vectors() -> None:
@@ -146,3 +146,31 @@ def test_a_warp_of_segments_is_whole_rows_and_whole_vectors() -> None:
             assert span % length == 0
             assert span % items == 0
             assert span <= 32 * items
+
+
+@pytest.mark.parametrize(("across", "name"), [(-1, "naive"), (0, "turned_tiles"), (1, "turned_tiles")])
+def test_transposed_columns_are_turned_from_a_sector_on(across: int, name: str) -> None:
+    """The input lies along the summed dim, the output across it: narrow ones are not worth a tile."""
+    assert chosen((4096, tuning.TURNED_ACROSS + across), 0, permute=(1, 0)) == name
+
+
+@pytest.mark.parametrize(("across", "name"), [(-1, "linked_blocks"), (0, "turned_tiles"), (1, "turned_tiles")])
+def test_transposed_rows_are_turned_from_a_sector_on(across: int, name: str) -> None:
+    """The input lies across the summed dim, the output along it."""
+    assert chosen((tuning.TURNED_ACROSS + across, 4096), 1, permute=(1, 0)) == name
+
+
+@pytest.mark.parametrize(("dim", "name"), [(2, "turned_tiles"), (4, "naive")])
+def test_permuted_tensors_are_turned_where_a_fast_dim_is_summed(dim: int, name: str) -> None:
+    """Five dims in another order: the input's fastest dim, or none of the two fastest."""
+    order = (4, 1, 3, 0, 2) if dim == 2 else (2, 4, 1, 3, 0)
+    assert chosen((16, 8, 64, 32, 48), 2 if dim == 2 else 1, permute=order) == name
+
+
+def test_plain_operands_are_never_turned() -> None:
+    """Where both have one fastest dim, or a gap after every element, nothing is turned."""
+    variant = next(one for one in CUMSUM.variants if one.name == "turned_tiles")
+    for layout in ({}, {"step": 2}, {"offset": 1}, {"expand": (0,)}):
+        for dim in (0, 1):
+            problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[64, 64], dim=dim, layout=layout))
+            assert variant.refuses(problem, DEVICE) is not None

@@ -1,0 +1,168 @@
+"""The host rule of cumsum/turned_tiles.cu: x and y disagree on their fastest dim, and one of these is summed."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
+from gpubench.operators.coalesce import coalesce
+from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.accuracy import bound
+from gpubench.operators.cumsum.geometry import accumulator_bytes, items_of, vector_items
+from gpubench.operators.cumsum.rows import template
+from gpubench.operators.cumsum.tuning import TurnedShape
+from gpubench.operators.packing import MAX_DIMS, strided
+from gpubench.operators.results import sum_dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """Lines of `length` elements, `across` of them side by side, and further dims in batches. Distances in elements.
+
+    x_along_lines: x's fastest dim is the summed one and y's the one across; otherwise the other way round.
+    """
+
+    x_along_lines: bool
+    length: int
+    across: int
+    x_along: int
+    x_across: int
+    y_along: int
+    y_across: int
+    sizes: tuple[int, ...]
+    x_batch: tuple[int, ...]
+    y_batch: tuple[int, ...]
+
+    @property
+    def batches(self) -> int:
+        """How many pairs of the two dims there are."""
+        count = 1
+        for size in self.sizes:
+            count *= size
+        return count
+
+
+def turned_of(problem: Problem[Any]) -> Turned | None:
+    """Return the problem as turned lines; None where x and y agree on the fastest dim, or the summed one is neither."""
+    x, y = problem.operand("x").view, problem.operand("y").view
+    dim = problem.params.dim
+    if not y.is_contiguous or x.size == 0 or not x.shape or x.shape[dim] == 1:
+        return None
+    long = [one for one, size in enumerate(x.shape) if size > 1]
+    last = long[-1]
+    if x.strides[dim] == 1 and last != dim:
+        across = last
+    elif last == dim:
+        beside = [one for one in long if one != dim and x.strides[one] == 1]
+        if not beside:
+            return None
+        across = beside[0]
+    else:
+        return None
+    rest = [one for one in long if one not in (dim, across)]
+    steps = ([view.strides[one] for one in rest] for view in (x, y))
+    sizes, (x_batch, y_batch) = coalesce([x.shape[one] for one in rest], *steps)
+    return Turned(
+        last != dim,
+        x.shape[dim],
+        x.shape[across],
+        x.strides[dim],
+        x.strides[across],
+        y.strides[dim],
+        y.strides[across],
+        sizes,
+        x_batch,
+        y_batch,
+    )
+
+
+class TurnedTiles:
+    """Transposed operands: tiles turned in shared memory."""
+
+    name: str = "turned_tiles"
+    summary: str = "x and y with different fastest dims: tiles turned in shared memory"
+    origin: str = "a block walks a strip of lines; one of the two fastest dims is summed"
+    source = "cumsum/turned_tiles.cu"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Take what has to be turned, and fits."""
+        turned = turned_of(problem)
+        if turned is None:
+            return "takes only x and y with different fastest dims, one of which is summed"
+        if len(turned.sizes) > MAX_DIMS:
+            return f"takes at most {MAX_DIMS} further dims"
+        shape = turned_shape(problem, turned, device)
+        if shape is None:
+            return f"needs more than the {device.max_shared_bytes} bytes of shared memory of a block"
+        if -(-turned.across // shape.lines) * turned.batches >= 2**31:
+            return "takes at most 2^31 - 1 strips"
+        return None
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch, a block a strip."""
+        turned = turned_of(problem)
+        assert turned is not None
+        shape = turned_shape(problem, turned, device)
+        assert shape is not None
+        strips = -(-turned.across // shape.lines)
+        x, y = problem.operand("x").dtype, problem.operand("y").dtype
+        distances = (turned.x_along, turned.x_across, turned.y_along, turned.y_across)
+        launch = Launch(
+            self.source,
+            kernel(x, y, turned.x_along_lines, shape),
+            (strips * turned.batches, 1, 1),
+            (32 * shape.warps, 1, 1),
+            (
+                Pointer("x"),
+                Pointer("y"),
+                Value(struct.pack("<7q", turned.length, turned.across, *distances, strips)),
+                strided(turned.sizes, turned.x_batch),
+                strided(turned.sizes, turned.y_batch),
+            ),
+            shared_bytes=shared_bytes(x, y, turned.x_along_lines, shape),
+        )
+        items = vector_items(problem)
+        additions = items + 6 + shape.vectors * -(-turned.length // (32 * items * shape.vectors))
+        return Plan(
+            self.name,
+            (launch,),
+            bound(problem, additions),
+            notes={"lines": shape.lines, "x_along_lines": turned.x_along_lines},
+        )
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One instance a shape and direction."""
+        y = sum_dtype(dtype)
+        return [
+            (self.source, kernel(dtype, y, along, shape)) for along in (True, False) for shape in tuning.TURNED_SHAPES
+        ]
+
+
+def kernel(x: str, y: str, x_along_lines: bool, shape: TurnedShape) -> str:
+    """Return the name expression."""
+    numbers = (x_along_lines, shape.lines, shape.warps, shape.vectors)
+    return "gpubench::cumsum::turned_tiles" + template(x, y, *numbers)
+
+
+def shared_bytes(x: str, y: str, x_along_lines: bool, shape: TurnedShape) -> int:
+    """Return the shared memory of a block: two tiles of sums, or of elements of x widened to 32 bits."""
+    item = accumulator_bytes(y) if x_along_lines else max(dtypes.dtype(x).itemsize, 4)
+    return 2 * shape.lines * 32 * shape.vectors * items_of(x, y) * item
+
+
+def turned_shape(problem: Problem[Any], turned: Turned, device: DeviceInfo) -> TurnedShape | None:
+    """Return the largest tile that fits; the smallest where there are strips enough to fill the SMs several times."""
+    x, y = problem.operand("x").dtype, problem.operand("y").dtype
+    fitting = [
+        shape
+        for shape in tuning.TURNED_SHAPES
+        if shared_bytes(x, y, turned.x_along_lines, shape) <= device.max_shared_bytes
+    ]
+    if not fitting:
+        return None
+    strips = -(-turned.across // fitting[0].lines) * turned.batches
+    return fitting[-1] if strips >= tuning.TURNED_STRIPS * device.sm_count else fitting[0]
