@@ -26,7 +26,21 @@ MOST_SAMPLES = 24
 """Charts of samples drawn without asking for each case by name."""
 
 
-@click.command()
+HELP = """Draw charts of each RESULT into DIR, and print the names of the files.
+
+\b
+bandwidth  GB/s over bytes moved, a panel a dtype, with the ceilings of the run
+ceiling    the share of the measured ceiling, a row a case
+speedup    over --over, a row a case, with the geometric mean
+ladder     the variants of an operator on one case, from naive to best
+samples    every sample of a case, their distribution, and the SM clock
+compare    what changed between two results (OLD NEW), with verdicts
+
+The same input gives the same files, byte for byte. Of several results each file is named after its own first.
+"""
+
+
+@click.command(help=HELP)
 @results_argument
 @click.option(
     "-o", "folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), required=True, help="Write here."
@@ -57,18 +71,7 @@ def command(
     over: str | None,
     filters: Filters,
 ) -> None:
-    r"""Draw charts of each RESULT into DIR, and print the names of the files.
-
-    \b
-    bandwidth  GB/s over bytes moved, a panel a dtype, with the ceilings of the run
-    ceiling    the share of the measured ceiling, a row a case
-    speedup    over --over, a row a case, with the geometric mean
-    ladder     the variants of an operator on one case, from naive to best
-    samples    every sample of a case, their distribution, and the SM clock
-    compare    what changed between two results (OLD NEW): ratios, intervals, verdicts
-
-    The same input gives the same files, byte for byte. Of several results each file is named after its own first.
-    """
+    """Draw the charts that were asked for; `HELP` is what a user reads."""
     from gpubench.views.charts.files import files, prefixed
     from gpubench.views.style import Format
 

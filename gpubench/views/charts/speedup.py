@@ -132,14 +132,14 @@ def _draw(
         notes=notes,
         simulated=simulated,
     )
-    axes = dots.draw(made, page, marks, connect=True)
+    axes = dots.draw(made, page, marks, connect=True, scale="log")
     values = [dot.x for line in page for dot in line.dots] + [mean for mean, _ in means.values()]
     log_axis(axes, min(1.0, *values), max(1.0, *values))
     for name, (mean, _) in means.items():
         axes.axvline(mean, color=marks[name].color, linewidth=1.2, linestyle=(0, (4, 2)), zorder=1.4)
         axes.plot([mean], [axes.get_ylim()[1]], **marks[name].point, clip_on=False, zorder=4)
     dots.draw_reference(axes, 1.0)
-    dots.name_axis(axes, f"times as fast as {style.label(over, 24)} (log scale)")
+    dots.name_axis(axes, f"times as fast as {style.label(over, 24)} (log scale):  \u25c2 slower | faster \u25b8")
     return made.figure
 
 
