@@ -78,6 +78,8 @@ def command(
     _require(formats, FORMATS, "format")
     wishes = _wishes(kinds)
     contents = _read(results)
+    if over is not None:
+        _require_contender(over, contents)
     charts: list[Chart] = []
     for path, whole in zip(results, contents, strict=True):
         kept = chosen(whole, filters)
@@ -109,6 +111,16 @@ def _require(given: Iterable[str], allowed: Sequence[str], what: str) -> None:
     for name in given:
         if name not in allowed:
             raise UsageError(f"There is no {what} {name!r}; there are {', '.join(allowed)}.")
+
+
+def _require_contender(over: str, results: Sequence[ResultSet]) -> None:
+    """UsageError, with the nearest names, when none of the results has the contender that --over names."""
+    import difflib
+
+    names = list(dict.fromkeys(record.contender for one in results for record in one.records))
+    if over not in names:
+        near = difflib.get_close_matches(over, names, n=3) or names[:5]
+        raise UsageError(f"There is no record of {over!r} to be over. The nearest: {', '.join(near)}.")
 
 
 def _read(paths: Sequence[Path]) -> list[ResultSet]:
