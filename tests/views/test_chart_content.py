@@ -382,3 +382,17 @@ def test_a_wrong_answer_has_no_speed() -> None:
     assert "torch (wrong)" in words(figure)
     assert "and 17 more" in words(figure)
     assert all("torch" not in chart.alt for chart in speedup.charts(content, "numpy"))
+
+
+def test_samples_before_a_failure_are_no_speed() -> None:
+    """A case that crashed after some samples is listed under the charts and drawn on none but that of its samples."""
+    case, moved = case_of("sum", [2**20], "float32")
+    fine = timed_record(case, "torch", moved, 100.0, case.id)
+    crashed = replace(timed_record(case, "gpubench:auto", moved, 50.0, case.id), status="crashed")
+    result = h200((fine, crashed))
+    for kind in (bandwidth.charts, ceiling.charts, lambda one: speedup.charts(one, "torch", {case.id: 100.0})):
+        for chart in kind(result):
+            figure = chart.draw()
+            assert "(crashed)" in words(figure)
+            assert len(marks(figure.axes[0])) == 1
+    assert speedup.charts(result, "torch") == []

@@ -64,7 +64,7 @@ def base_medians(result: ResultSet, over: str) -> dict[str, float]:
     return {
         _key(point): point.row.median_us
         for point in points(result)
-        if point.row.contender == over and point.row.median_us and point.row.status != "wrong"
+        if point.row.contender == over and point.row.median_us and point.has_speed
     }
 
 
@@ -75,12 +75,12 @@ def _key(point: Point) -> str:
 
 def _ratio(point: Point, base: Mapping[str, float]) -> float | None:
     own, other = point.row.median_us, base.get(_key(point))
-    return other / own if own and other and point.row.status != "wrong" else None
+    return other / own if own and other and point.has_speed else None
 
 
 def _missing(left: Sequence[Point], over: str) -> list[str]:
     """Return the notes on what is not drawn: what has no time, and what has none of `over` to be set beside."""
-    alone = [point for point in left if point.row.median_us is not None and point.row.status != "wrong"]
+    alone = [point for point in left if point.row.median_us is not None and point.has_speed]
     named = {point.name for point in alone}
     others = [point.why for point in left if point.name not in named]
     what = f"Without a time of {style.label(over, 30)} to set beside"
