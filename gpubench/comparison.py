@@ -16,6 +16,9 @@ Verdict = Literal["SLOWER", "FASTER", "SAME", "UNDECIDED", "BROKEN", "FIXED", "A
 VERDICTS: tuple[Verdict, ...] = ("BROKEN", "SLOWER", "FASTER", "SAME", "UNDECIDED", "FIXED", "ADDED", "REMOVED")
 """In the order in which a summary names them."""
 
+FAILED: tuple[Status, ...] = ("compile_error", "out_of_memory", "timeout", "device_error", "crashed")
+"""Statuses of a case that gave no answer though it should have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:

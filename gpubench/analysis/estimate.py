@@ -48,7 +48,7 @@ def unpaired(old: Side, new: Side, group: Array, drift: float = RUN_DRIFT) -> Ch
     a, b = np.maximum(old.rounds, 2), np.maximum(new.rounds, 2)
     freedom = np.where(enough, a + b - 2, 0)
     pooled = np.maximum((old.squares + new.squares) / (a + b - 2), (old.within + new.within) / 2)
-    moderated = moderate(pooled, freedom, group)
+    moderated = moderate(pooled, freedom, group, (old.mean + new.mean) / 2)
     welch = old.squares / (a * (a - 1.0)) + new.squares / (b * (b - 1.0))
     estimated = np.maximum(moderated.variance * (1.0 / a + 1.0 / b), welch)
     variance, freedom = with_known(estimated, np.where(enough, moderated.freedom, 0.0), 2 * drift**2)
@@ -67,12 +67,14 @@ def with_known(estimated: Array, freedom: Array, known: float) -> tuple[Array, A
     return total, np.minimum(freedom / largest**2, 1e6)
 
 
-def paired(difference: Side, group: Array) -> Change:
-    """Compare sides that were measured alternately; `difference` holds the log ratio of each round, not a time."""
+def paired(difference: Side, group: Array, level: Array) -> Change:
+    """Compare sides that were measured alternately; `difference` holds the log ratio of each round, not a time;
+    `level` the logarithm of the time.
+    """
     enough = difference.rounds >= 2
     rounds = np.maximum(difference.rounds, 2)
     own = np.maximum(difference.squares / (rounds - 1), difference.within)
-    moderated = moderate(own, np.where(enough, rounds - 1, 0), group)
+    moderated = moderate(own, np.where(enough, rounds - 1, 0), group, level)
     return _change(difference.mean, moderated.variance / rounds, np.where(enough, moderated.freedom, 0.0))
 
 

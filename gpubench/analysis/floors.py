@@ -29,14 +29,15 @@ def floors(runs: Sequence[Side], group: Array, alpha: float) -> Array:
     Two estimates of how far two runs lie apart, and the larger one counts: from the runs themselves, which see what
     changes between processes but are few, and from the rounds inside them, which are many but see one process each.
     """
-    between = _between_runs(runs, group)
+    level = _level(runs)
+    between = _between_runs(runs, group, level)
     rounds = np.stack([run.rounds for run in runs])
     squares = np.sum([run.squares for run in runs], axis=0)
     within = np.mean([run.within for run in runs], axis=0)
     usable = (rounds >= 2).sum(axis=0) >= 2
     freedom = np.where(usable, np.maximum(rounds - 1, 0).sum(axis=0), 0)
     per_run = np.where(usable, rounds.sum(axis=0) / np.maximum((rounds > 0).sum(axis=0), 1), 2.0)
-    moderated = moderate(np.maximum(squares / np.maximum(freedom, 1), within), freedom, group)
+    moderated = moderate(np.maximum(squares / np.maximum(freedom, 1), within), freedom, group, level)
     inside = moderated.variance / per_run
     own = np.maximum(np.rint(2 * (per_run - 1)), 1)
     test_freedom = np.where(usable, own + moderated.freedom - freedom, 0.0)
@@ -45,15 +46,21 @@ def floors(runs: Sequence[Side], group: Array, alpha: float) -> Array:
     return noise_floor(np.sqrt(variance), test_freedom, own, estimated / variance, alpha, max(int(usable.sum()), 1))
 
 
-def _between_runs(runs: Sequence[Side], group: Array) -> Array:
+def _level(runs: Sequence[Side]) -> Array:
+    """Return the mean of the logarithms of the times over the runs that have any, (cases,)."""
+    present = np.stack([run.rounds > 0 for run in runs])
+    total = np.where(present, np.stack([run.mean for run in runs]), 0.0).sum(axis=0)
+    return np.asarray(total / np.maximum(present.sum(axis=0), 1))
+
+
+def _between_runs(runs: Sequence[Side], group: Array, centre: Array) -> Array:
     """Return the variance between the means of runs, (cases,), never under that of the typical case."""
     present = np.stack([run.rounds > 0 for run in runs])
     means = np.stack([run.mean for run in runs])
     count = present.sum(axis=0)
-    centre = np.where(present, means, 0.0).sum(axis=0) / np.maximum(count, 1)
     squares = np.where(present, (means - centre) ** 2, 0.0).sum(axis=0)
     freedom = np.maximum(count - 1, 0)
-    return moderate(squares / np.maximum(freedom, 1), freedom, group).variance
+    return moderate(squares / np.maximum(freedom, 1), freedom, group, centre).variance
 
 
 def stored(result: ResultSet) -> dict[tuple[str, str], float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, get_args
 
-from gpubench.comparison import Comparison, Row
+from gpubench.comparison import FAILED, Comparison, Row
 from gpubench.errors import ExitCode
 
 FailOn = Literal["none", "wrong", "slower", "missing"]
@@ -25,9 +25,13 @@ PRECEDENCE = (
 
 
 def row_code(row: Row, fail_on: FailOn) -> ExitCode:
-    """Return what this row alone would make the command return: FINE, REGRESSION, WRONG_ANSWER or FAILED_CASE."""
+    """Return what this row alone would make the command return: FINE, REGRESSION, WRONG_ANSWER or FAILED_CASE.
+
+    A case that the baseline lacks fails like any other: the baseline did not have that wrong answer or crash.
+    """
     level = LEVELS.index(fail_on)
-    if row.verdict == "BROKEN" and level >= LEVELS.index("wrong"):
+    added = row.verdict == "ADDED" and (row.new_status == "wrong" or row.new_status in FAILED)
+    if (row.verdict == "BROKEN" or added) and level >= LEVELS.index("wrong"):
         return ExitCode.WRONG_ANSWER if row.new_status == "wrong" else ExitCode.FAILED_CASE
     if row.verdict == "SLOWER" and level >= LEVELS.index("slower"):
         return ExitCode.REGRESSION

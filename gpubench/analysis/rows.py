@@ -11,7 +11,7 @@ from gpubench.analysis.pairing import Pair, measured, samples
 from gpubench.analysis.rounds import side
 from gpubench.analysis.rule import Rule
 from gpubench.analysis.timed import Timed
-from gpubench.comparison import Difference, Estimate, Row, Verdict
+from gpubench.comparison import FAILED, Difference, Estimate, Row, Verdict
 from gpubench.model import Record
 
 
@@ -26,7 +26,7 @@ def timed_row(timed: Timed, number: int, rule: Rule, listed: Sequence[Difference
         said.insert(0, few)
     elif estimate is not None and estimate.threshold > rule.threshold:
         cause = "its own noise floor" if timed.floor[number] >= estimate.threshold else "one step of the clock"
-        said.append(f"threshold {100 * estimate.threshold:.2g} % ({cause})")
+        said.append(f"threshold {_percent(estimate.threshold)} ({cause})")
     if not few and old is not new and reasons.same_code(old, new):
         verdict, sentence = _same_code(pair, verdict, estimate, rule, listed)
         said.insert(0, sentence)
@@ -46,6 +46,11 @@ def timed_row(timed: Timed, number: int, rule: Rule, listed: Sequence[Difference
         new_status=new.status,
         reasons=tuple(said),
     )
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent with two figures, and never with an exponent."""
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
 
 
 def _same_code(
@@ -86,18 +91,21 @@ def untimed_row(pair: Pair) -> Row:
 
 
 def _untimed_verdict(old: Record | None, new: Record | None) -> tuple[Verdict, str]:
-    if old is None:
-        state = "" if new is None or measured(new) else _status(new)
-        return "ADDED", state
-    if new is None:
-        return "REMOVED", ""
-    if new.status == "skipped" and old.status != "skipped":
-        return "REMOVED", _status(new)
-    if measured(old) or (new.status == "wrong" and old.status != "wrong"):
+    """Return the verdict and what to say. A record that was skipped is as good as none."""
+    if new is None or (new.status == "skipped" and old is not None and old.status != "skipped"):
+        return "REMOVED", "" if new is None else _status(new)
+    if old is None or (old.status == "skipped" and new.status != "skipped"):
+        return "ADDED", "" if measured(new) else _status(new)
+    if measured(old) or _breakage(new) not in (None, _breakage(old)):
         return "BROKEN", f"was {old.status}, now {_status(new)}"
     if measured(new):
         return "FIXED", f"was {_status(old)}, now {new.status}"
     return "UNDECIDED", f"{old.status} in the baseline, now {_status(new)}"
+
+
+def _breakage(record: Record) -> str | None:
+    """Return how a record failed: a wrong answer, or no answer at all; None when it did not."""
+    return "wrong" if record.status == "wrong" else "failed" if record.status in FAILED else None
 
 
 def _status(record: Record) -> str:

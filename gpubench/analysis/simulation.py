@@ -68,7 +68,8 @@ def two_clocks(random: Random, scale: Array, rounds: int) -> Array:
 class Scenario:
     """How times come about: log(time) = run + round + sample. `scale` gives each case its size of drift between rounds,
     `drift` the shape of that drift; `noise` scales the samples (Student's t, 2.5 degrees of freedom, and spikes);
-    `run` is the standard deviation between runs, which no single run can see.
+    `run` is the standard deviation between runs, which no single run can see. `span`: the longest case takes so many
+    times as long as the shortest, and drift and noise are the same number of microseconds in all of them.
     """
 
     name: str
@@ -76,6 +77,11 @@ class Scenario:
     drift: Drift = gaussian
     noise: float = 0.002
     run: float = 0.0
+    span: float = 1.0
+
+    def times_us(self, cases: int) -> Array:
+        """Return the true time of each case, (cases,), in microseconds: evenly spaced in logarithms."""
+        return np.asarray(TYPICAL_US * self.span ** np.linspace(-0.5, 0.5, cases))
 
 
 SCENARIOS = (
@@ -87,16 +93,19 @@ SCENARIOS = (
     Scenario("heavy-tailed drift 0.3 %", same(0.003), heavy),
     Scenario("one round in ten 3 % slow", same(0.003), bad_rounds),
     Scenario("two clocks 3 % apart", same(0.001), two_clocks, noise=0.001),
+    Scenario("drift 0.3 us, cases of 10 to 1000 us", same(0.003), span=100.0),
 )
 
 
 def measure(scenario: Scenario, scale: Array, random: Random, rounds: int = ROUNDS, samples: int = SAMPLES) -> Array:
     """Return the times (cases, rounds, samples) of one run in microseconds."""
     shape = (len(scale), rounds, samples)
+    times = scenario.times_us(len(scale))[:, None, None]
     run = scenario.run * random.normal(size=(len(scale), 1, 1))
     between = scenario.drift(random, scale, rounds)[:, :, None]
     spikes = (random.random(shape) < SPIKES) * random.exponential(0.2, size=shape)
-    return np.asarray(TYPICAL_US * np.exp(run + between + scenario.noise * random.standard_t(2.5, size=shape) + spikes))
+    jitter = between + scenario.noise * random.standard_t(2.5, size=shape)
+    return np.asarray(times * np.exp(run + jitter * (TYPICAL_US / times) + spikes))
 
 
 def gate(old: Array, new: Array, rule: Rule, floor: Array | float = 0.0) -> tuple[Array, Change]:

@@ -49,7 +49,8 @@ class Timed:
         group = np.unique([one.either.contender for one in pairs], return_inverse=True)[1]
         if interleaved:
             aligned = [_aligned(*both) for both in self.records]
-            self.change = paired(difference([one for one, _ in aligned], [one for _, one in aligned]), group)
+            ratios = difference([one for one, _ in aligned], [one for _, one in aligned])
+            self.change = paired(ratios, group, (self.old.mean + self.new.mean) / 2)
             rounds = [_centred(*both) for both in aligned]
         else:
             self.change = unpaired(self.old, self.new, group, drift)

@@ -5,6 +5,10 @@ of one contender tell together how much rounds vary on this device. This is the 
 Linear models and empirical Bayes methods for assessing differential expression, 2004), with one change: a case is never
 taken to be calmer than the typical case, and never calmer than its own rounds say, so that one bad round out of three
 cannot be averaged away.
+
+What is typical depends on how long a case takes: half a microsecond of jitter is a tenth of a launch of 5 us and a
+thousandth of one of 500 us. So variances are compared along their trend over the time of a case. Without that a suite
+of many short cases would make its long ones seem as noisy as they are, and hide regressions of a third.
 """
 
 from __future__ import annotations
@@ -28,6 +32,17 @@ SMALLEST_SHARE = 1e-5
 """Variances under this share of the median one count as this much in the fit: constant samples have no logarithm."""
 
 
+STEEPEST = -2.0
+"""Exponent of the variance over the time: -2 is jitter of the same number of microseconds everywhere, 0 of the same
+share."""
+
+LEAST_RANGE = float(np.log(2))
+"""With times closer together than this factor (2) there is no trend to see."""
+
+TREND_CASES = 300
+"""The trend is fitted to at most so many cases, evenly taken, since the fit looks at all pairs of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Moderated:
     """Variances to use and their degrees of freedom, both of shape (cases,)."""
@@ -36,11 +51,11 @@ class Moderated:
     freedom: Array
 
 
-def moderate(variance: Array, freedom: Array, group: Array) -> Moderated:
+def moderate(variance: Array, freedom: Array, group: Array, level: Array) -> Moderated:
     """Return the variance of a round median to use for each case, all arguments of shape (cases,).
 
     variance: unbiased estimates from `freedom` degrees of freedom each (0: no estimate, left as it is). group: an
-    integer a case; cases of one group learn from each other.
+    integer a case; cases of one group learn from each other. level: the logarithm of a case's time.
     """
     used = variance.astype(np.float64).copy()
     total = freedom.astype(np.float64).copy()
@@ -49,10 +64,28 @@ def moderate(variance: Array, freedom: Array, group: Array) -> Moderated:
         if len(members) < LEAST_CASES:
             continue
         own, own_freedom = variance[members], freedom[members].astype(np.float64)
-        used[members] = np.maximum(own, typical(own, own_freedom))
-        prior = np.minimum(prior_freedom(own, own_freedom), MOST_TRUST * own_freedom)
+        course = trend(own, level[members])
+        used[members] = np.maximum(own, typical(own / course, own_freedom) * course)
+        prior = np.minimum(prior_freedom(own / course, own_freedom), MOST_TRUST * own_freedom)
         total[members] = np.minimum(own_freedom + prior, own_freedom.sum())
     return Moderated(used, total)
+
+
+def trend(variance: Array, level: Array) -> Array:
+    """Return the course of the variance over the time of the cases, (cases,): a power of the time, 1 at the middle.
+
+    The exponent is the median of the slopes between all pairs of cases (Theil and Sen), between STEEPEST and 0: a case
+    is never taken to be noisier for being longer.
+    """
+    from scipy.stats import theilslopes
+
+    floor = SMALLEST_SHARE * float(np.median(variance))
+    if floor <= 0 or float(np.ptp(level)) < LEAST_RANGE:
+        return np.ones(len(variance))
+    order = np.argsort(level, kind="stable")
+    some = order[np.linspace(0, len(order) - 1, min(len(order), TREND_CASES)).astype(np.int64)]
+    slope = float(theilslopes(np.log(np.maximum(variance[some], floor)), level[some])[0])
+    return np.asarray(np.exp(np.clip(slope, STEEPEST, 0.0) * (level - np.median(level))))
 
 
 def typical(variance: Array, freedom: Array) -> float:

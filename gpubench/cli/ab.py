@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from gpubench.cli import output
 from gpubench.cli.comparing import CODES, Outputs, emit, output_options, rule_options
 from gpubench.cli.options import Filters, device_option, filter_options, quiet_option, suites_argument
 from gpubench.errors import ExitCode, UsageError
+from gpubench.results.strict import shown
 
 
 @click.command(epilog=CODES)
@@ -95,6 +97,8 @@ def command(
     for case in filtered(loaded, replace(filters, contenders=())):
         timing = replace(with_rounds(case.timing, rounds, samples), order="alternating", time_limit_s=time_limit)
         cases.append(replace(case, contenders=(a, other), timing=timing))
+    for name in (a, b or a):
+        _known(name, {case.operator for case in cases})
     with _second_source(b_source):
         finished = measure(cases, replace(loaded, name=f"{loaded.name}-ab"), device, seed, quiet, result_file)
     options = Options(
@@ -123,6 +127,18 @@ def _other(a: str, b: str | None, b_source: Path | None) -> str:
     if NUMPY in (a, name):
         raise UsageError("numpy runs on the host and cannot take turns on the device: use compare --a --b.")
     return name
+
+
+def _known(name: str, operators: Iterable[str]) -> None:
+    """UsageError, with the nearest names, for a contender that none of these operators can have."""
+    from gpubench.engine.contenders import AUTO, OURS
+    from gpubench.operators import operator
+    from gpubench.peers import PEERS
+
+    names = [AUTO, *(f"{OURS}{variant.name}" for one in operators for variant in operator(one).variants), *PEERS]
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=3) or names[:12]
+        raise UsageError(f"There is no contender {shown(name)!r} for these cases. The nearest: {', '.join(near)}.")
 
 
 @contextmanager

@@ -77,12 +77,13 @@ def command(
 
 def _results(baseline: str, new: Sequence[Path]) -> list[tuple[str, ResultSet, str, ResultSet]]:
     """Return name and content of both sides of each comparison."""
-    from gpubench.results.baselines import find
+    from gpubench.results.baselines import alone, find
     from gpubench.results.read import read
 
     if not new:
-        only = read(baseline)
-        return [(baseline, only, baseline, only)]
+        place = alone(baseline, Path())
+        only = read(place)
+        return [(str(place), only, str(place), only)]
     found = []
     for path in new:
         one = read(path)

@@ -12,7 +12,7 @@ import click
 
 from gpubench.cli import output
 from gpubench.cli.options import json_file_option
-from gpubench.errors import ExitCode
+from gpubench.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from gpubench.analysis.gate import FailOn
@@ -26,8 +26,8 @@ CODES = """\b
 Exit codes, the first that applies:
   2    bad usage or input
   3    results that must not be compared, or nothing in common
-  4    an answer is wrong that was right in the baseline      (--fail-on wrong)
-  5    a case failed that was fine in the baseline            (--fail-on wrong)
+  4    a wrong answer that the baseline does not have         (--fail-on wrong)
+  5    a crash or other failure that it does not have         (--fail-on wrong)
   1    a case is SLOWER                                      (--fail-on slower)
        or REMOVED                                           (--fail-on missing)
   3    nothing could be decided
@@ -63,6 +63,12 @@ class Outputs:
     sort: str | None
     only_changed: bool
     fail_on: FailOn
+
+    @property
+    def on_standard_output(self) -> list[str]:
+        """The options whose file is standard output."""
+        files = (("--json", self.json_file), ("--markdown", self.markdown_file), ("--junit", self.junit_file))
+        return [name for name, file in files if file == Path("-")]
 
 
 def _file_option(name: str, parameter: str, what: str) -> Callable[[F], F]:
@@ -105,6 +111,9 @@ def output_options(function: F) -> F:
     def collected(**given: Any) -> Any:
         """Hand the options on as one."""
         outputs = Outputs(**{name: given.pop(name) for name in names})
+        if len(outputs.on_standard_output) > 1:
+            both = " and ".join(outputs.on_standard_output)
+            raise UsageError(f"{both} cannot both go to standard output: name a file for one of them.")
         return function(outputs=outputs, **given)
 
     collected.__doc__ = function.__doc__
@@ -136,8 +145,7 @@ def emit(comparisons: Sequence[Comparison], outputs: Outputs, quiet: bool = Fals
     from gpubench.views.comparison_files import comparison_json, junit
 
     code = exit_code(comparisons, outputs.fail_on)
-    dash = Path("-")
-    if not quiet and dash not in (outputs.json_file, outputs.markdown_file, outputs.junit_file):
+    if not quiet and not outputs.on_standard_output:
         look = output.look()
         for one in comparisons:
             output.write(comparison_text(one, look, outputs.sort, outputs.only_changed))

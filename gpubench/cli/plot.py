@@ -26,7 +26,21 @@ MOST_SAMPLES = 24
 """Charts of samples drawn without asking for each case by name."""
 
 
-@click.command()
+HELP = """Draw charts of each RESULT into DIR, and print the names of the files.
+
+\b
+bandwidth  GB/s over bytes moved, a panel a dtype, with the ceilings of the run
+ceiling    the share of the measured ceiling, a row a case
+speedup    over --over, a row a case, with the geometric mean
+ladder     the variants of an operator on one case, from naive to best
+samples    every sample of a case, their distribution, and the SM clock
+compare    what changed between two results (OLD NEW), with verdicts
+
+The same input gives the same files, byte for byte. Of several results each file is named after its own first.
+"""
+
+
+@click.command(help=HELP)
 @results_argument
 @click.option(
     "-o", "folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), required=True, help="Write here."
@@ -57,24 +71,15 @@ def command(
     over: str | None,
     filters: Filters,
 ) -> None:
-    r"""Draw charts of each RESULT into DIR, and print the names of the files.
-
-    \b
-    bandwidth  GB/s over bytes moved, a panel a dtype, with the ceilings of the run
-    ceiling    the share of the measured ceiling, a row a case
-    speedup    over --over, a row a case, with the geometric mean
-    ladder     the variants of an operator on one case, from naive to best
-    samples    every sample of a case, their distribution, and the SM clock
-    compare    what changed between two results (OLD NEW): ratios, intervals, verdicts
-
-    The same input gives the same files, byte for byte. Of several results each file is named after its own first.
-    """
+    """Draw the charts that were asked for; `HELP` is what a user reads."""
     from gpubench.views.charts.files import files, prefixed
     from gpubench.views.style import Format
 
     _require(formats, FORMATS, "format")
     wishes = _wishes(kinds)
     contents = _read(results)
+    if over is not None:
+        _require_contender(over, contents)
     charts: list[Chart] = []
     for path, whole in zip(results, contents, strict=True):
         kept = chosen(whole, filters)
@@ -106,6 +111,16 @@ def _require(given: Iterable[str], allowed: Sequence[str], what: str) -> None:
     for name in given:
         if name not in allowed:
             raise UsageError(f"There is no {what} {name!r}; there are {', '.join(allowed)}.")
+
+
+def _require_contender(over: str, results: Sequence[ResultSet]) -> None:
+    """UsageError, with the nearest names, when none of the results has the contender that --over names."""
+    import difflib
+
+    names = list(dict.fromkeys(record.contender for one in results for record in one.records))
+    if over not in names:
+        near = difflib.get_close_matches(over, names, n=3) or names[:5]
+        raise UsageError(f"There is no record of {over!r} to be over. The nearest: {', '.join(near)}.")
 
 
 def _read(paths: Sequence[Path]) -> list[ResultSet]:

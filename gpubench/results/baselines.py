@@ -86,6 +86,26 @@ def find(text: str, like: ResultSet, root: Path, besides: Path | None = None) ->
     raise UsageError(f"{shown(text, 200)!r} is no file, no folder and no saved baseline. {hint}")
 
 
+def alone(text: str, root: Path) -> Path:
+    """Return the file that `text` stands for where no other result says the device: a file or a saved baseline.
+
+    UsageError for a folder, for a name that no baseline has, and for one that several devices have.
+    """
+    path = Path(text)
+    if path.is_dir():
+        raise UsageError(f"{shown(text, 200)!r} is a folder: to compare two contenders of one result, name its file.")
+    if path.exists():
+        return path
+    named = [one for one in saved(root) if one.name == text]
+    if len(named) > 1:
+        raise UsageError(f"Several devices have a baseline {text!r}: name the file, such as {named[0].path}.")
+    if not named:
+        near = difflib.get_close_matches(text, [one.name for one in saved(root)], n=3)
+        hint = f"The nearest baselines: {', '.join(near)}." if near else "There is no baseline of that name."
+        raise UsageError(f"{shown(text, 200)!r} is no file and no saved baseline. {hint}")
+    return named[0].path
+
+
 def newest(folder: Path, like: ResultSet, besides: Path | None = None) -> Path:
     """Return the newest result of the same device and suite in `folder`, or in its folders down to two levels.
 

@@ -34,9 +34,13 @@ def select(
     """Return the cases that match everything asked for, in order; their contenders are cut down to those asked for.
 
     Patterns are those of file names (`float*`); several of one kind are alternatives. Each filter that leaves nothing
-    of what the one before it left is a UsageError, with the nearest names.
+    of what the one before it left is a UsageError, with the nearest names, and so is a pattern that fits no case at
+    all: of two names of which one is misspelled, the other must not pass for both.
     """
     kept = tuple(cases)
+    _all_fit("--operator", operators, dict.fromkeys(case.operator for case in kept))
+    _all_fit("--dtype", dtypes, dict.fromkeys(case.dtype for case in kept))
+    _all_fit("--contender", contenders, dict.fromkeys(name for case in kept for name in case.contenders))
     if expression is not None:
         matches = compile_expression(expression)
         kept = _narrow(
@@ -59,6 +63,20 @@ def select(
     return kept
 
 
+def _all_fit(option: str, patterns: Sequence[str], names: Iterable[str]) -> None:
+    """UsageError for the first of several patterns that fits none of the names; a lone one is told of by `_narrow`."""
+    allowed = list(names)
+    for pattern in patterns if len(patterns) > 1 and allowed else ():
+        if not any(fnmatchcase(name, pattern) for name in allowed):
+            hint = _hint(_nearest(pattern, allowed), allowed)
+            raise UsageError(f"{printable(f'{option} {pattern}', 200)} matches nothing here. {hint}")
+
+
+def _hint(near: Iterable[str], allowed: Sequence[str]) -> str:
+    names = list(near)
+    return f"The nearest there: {', '.join(names)}." if names else f"There is: {', '.join(allowed[:12])}."
+
+
 def _any_match(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
@@ -77,8 +95,7 @@ def _narrow(
     near = dict.fromkeys(
         name for one in asked for word in re.findall(r"[^\s()]+", one) for name in _nearest(word, allowed)
     )
-    hint = f"The nearest there: {', '.join(near)}." if near else f"There is: {', '.join(allowed[:12])}."
-    raise UsageError(f"{printable(what, 200)} matches none of the {len(before)} cases. {hint}")
+    raise UsageError(f"{printable(what, 200)} matches none of the {len(before)} cases. {_hint(near, allowed)}")
 
 
 def _nearest(word: str, allowed: Sequence[str]) -> list[str]:

@@ -25,8 +25,8 @@ def comparison_json(comparisons: Sequence[Comparison], exit_code: int) -> dict[s
 def junit(comparisons: Sequence[Comparison], fails: Callable[[Row], bool]) -> str:
     """Return JUnit XML: a suite for each comparison, a test for each row.
 
-    A row that `fails` is a failure, or an error when it is BROKEN; UNDECIDED, ADDED and REMOVED ones that do not fail
-    are skipped tests, so that nobody takes them for passed.
+    A row that `fails` is a failure, or an error when it is BROKEN, or ADDED with no answer or a wrong one; UNDECIDED,
+    ADDED and REMOVED ones that do not fail are skipped tests, so that nobody takes them for passed.
     """
     from xml.etree import ElementTree
 
@@ -58,7 +58,7 @@ def junit(comparisons: Sequence[Comparison], fails: Callable[[Row], bool]) -> st
 
 def _outcome(row: Row, failed: bool) -> str | None:
     if failed:
-        return "error" if row.verdict == "BROKEN" else "failure"
+        return "error" if row.verdict in ("BROKEN", "ADDED") else "failure"
     return "skipped" if row.verdict in ("UNDECIDED", "ADDED", "REMOVED", "BROKEN") else None
 
 

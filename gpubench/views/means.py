@@ -1,5 +1,5 @@
 """One figure an operator and contender: geometric means over its cases, of the share of the ceiling and of the ratio to
-the best peer.
+the best peer. Cases that a launch dominates say nothing of the ceiling and are left out of the shares.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from gpubench.views.rows import HOST_CONTENDERS, Row
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """Geometric means over `cases` cases. None: no case has the figure. `peers`: how many have a best peer."""
+    """Geometric means over `cases` cases. None: no case has the figure. `shares`: how many have a share of the ceiling;
+    `peers`: how many have a best peer.
+    """
 
     operator: str
     contender: str
     cases: int
     of_ceiling: float | None
+    shares: int
     versus_peer: float | None
     peers: int
 
@@ -35,12 +38,13 @@ def means(all_rows: Sequence[Row]) -> list[Mean]:
 
 
 def _mean(operator: str, contender: str, group: Sequence[Row]) -> Mean:
-    shares = [row.fraction for row in group if row.fraction]
+    shares = [row.fraction for row in group if row.fraction and not row.launch_bound]
     ratios = [row.versus_peer for row in group if row.versus_peer]
-    return Mean(operator, contender, len(group), _geometric(shares), _geometric(ratios), len(ratios))
+    return Mean(operator, contender, len(group), geometric(shares), len(shares), geometric(ratios), len(ratios))
 
 
-def _geometric(values: Sequence[float]) -> float | None:
+def geometric(values: Sequence[float]) -> float | None:
+    """Return the geometric mean; None of nothing."""
     return statistics.geometric_mean(values) if values else None
 
 
@@ -51,7 +55,9 @@ def lines(all_rows: Sequence[Row]) -> list[str]:
         return []
     width = max(text.cell_width(text.printable(one.operator)) for one in found)
     names = max(text.cell_width(text.printable(one.contender)) for one in found)
-    return ["geometric means over cases", *(f"  {_line(one, width, names)}" for one in found)]
+    bound = any(row.launch_bound for row in all_rows)
+    heading = "geometric means over cases" + ("; shares without launch-bound ones" if bound else "")
+    return [heading, *(f"  {_line(one, width, names)}" for one in found)]
 
 
 def _line(one: Mean, width: int, names: int) -> str:

@@ -5,13 +5,13 @@ Every figure comes from a result; nothing is written by hand.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from gpubench.model import ResultSet
 from gpubench.views import text
+from gpubench.views.means import geometric, means
 from gpubench.views.rows import Row, is_peer, rows
 
 CONTENDER = "gpubench:auto"
@@ -22,7 +22,8 @@ GOOD = ("ok", "noisy")
 
 NOTE = (
     "Medians of cold launches of one run. *Of the ceiling*: of the rate that a plain copy, read or write of as many "
-    "bytes reached in the same run. *Over the best*: the best other library's time over ours; above 1 ours is faster. "
+    "bytes reached in the same run; its mean leaves launch-bound cases out. *Over the best*: the best other library's "
+    "time over ours; above 1 ours is faster. "
     "Times marked ° are launch-bound: most of them is the launch, not the kernel."
 )
 
@@ -79,21 +80,12 @@ def _by_operator(found: Sequence[Line]) -> Iterable[tuple[str, Iterable[Line]]]:
 
 
 def _summary(operator: str, group: Sequence[Line]) -> Summary:
+    (mean,) = means([line.ours for line in group])
     names = dict.fromkeys(name for line in group for name in line.peers)
-    over = {name: _geometric(line.over(name) for line in group) for name in names}
-    return Summary(
-        operator,
-        len(group),
-        _geometric(line.ours.fraction for line in group),
-        _geometric(line.ours.versus_peer for line in group),
-        {name: mean for name, mean in over.items() if mean is not None},
-        sum(1 for line in group if line.ours.versus_peer is not None and line.ours.versus_peer < 1),
-    )
-
-
-def _geometric(values: Iterable[float | None]) -> float | None:
-    found = [value for value in values if value]
-    return statistics.geometric_mean(found) if found else None
+    ratios = {name: [over for line in group if (over := line.over(name))] for name in names}
+    over = {name: value for name, found in ratios.items() if (value := geometric(found)) is not None}
+    slower = sum(1 for line in group if line.ours.versus_peer is not None and line.ours.versus_peer < 1)
+    return Summary(operator, len(group), mean.of_ceiling, mean.versus_peer, over, slower)
 
 
 def summary_table(result: ResultSet, source: str) -> str:

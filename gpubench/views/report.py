@@ -55,6 +55,7 @@ def report_html(result: ResultSet, comparison: Comparison | None = None) -> str:
     wrong = data.problems(found, anchors)
     suite = data.shown(result.suite.get("name") or "suite")
     numbers = data.numbers_of(found)
+    means = data.means(found)
     css, script = _text("report.css"), _text("report.js")
     return (
         _environment()
@@ -67,7 +68,8 @@ def report_html(result: ResultSet, comparison: Comparison | None = None) -> str:
             script=_own(script),
             simulated=is_simulated(found),
             overview=data.overview(result, found),
-            means=data.means(found),
+            means=means,
+            means_over_numpy=data.has_speedups(means),
             worst=data.worst(found, anchors),
             problems=wrong[: data.PROBLEMS],
             problems_more=max(len(wrong) - data.PROBLEMS, 0),

@@ -90,6 +90,11 @@ def means(found: Sequence[Point]) -> list[dict[str, str]]:
     return rows
 
 
+def has_speedups(rows: Sequence[Mapping[str, str]]) -> bool:
+    """Return whether any mean was taken over numpy, so that the column says something."""
+    return any(row["speedup"] != text.MISSING for row in rows)
+
+
 def worst(found: Sequence[Point], anchors: Mapping[str, str]) -> list[dict[str, str]]:
     """Return the cases farthest from the ceiling, by our automatic choice where it was timed, launches aside."""
     auto = [point for point in found if point.row.contender == "gpubench:auto"]

@@ -57,6 +57,28 @@ def test_noisier_cases_get_larger_floors() -> None:
     assert stored[-1] > 3 * float(np.median(stored[:-1]))
 
 
+def mixed_runs() -> list[ResultSet]:
+    """Return five runs of 50 cases of 5 us that jitter by 2 %, and of 6 cases of 200 us that jitter by 0.05 %."""
+    found = []
+    for number in range(5):
+        short = times(number, 50, drift=0.02, noise=0.02) / 20
+        long = times(100 + number, 6, drift=0.0005, noise=0.0005) * 2
+        data = [*short, *long]
+        found.append(result(*(record(f"sum/{i}/float32", x) for i, x in enumerate(data))))
+    return found
+
+
+def test_long_calm_cases_do_not_get_the_floors_of_short_ones() -> None:
+    """A suite full of launches of a few microseconds leaves a gate on its large kernels that is awake."""
+    given = mixed_runs()
+    calibrated, _ = calibrate(given, Rule(), summary)
+    floor = list(floors.stored(calibrated).values())
+    assert max(floor[50:]) < 0.05 < float(np.median(floor[:50]))
+    slow = record("sum/52/float32", times(200, 6, drift=0.0005, noise=0.0005)[2] * 2 * 1.15)
+    slowed = replace(given[0], records=(*given[0].records[:52], slow, *given[0].records[53:]))
+    assert compare(calibrated, slowed).rows[52].verdict == "SLOWER"
+
+
 def test_a_failure_in_any_run_is_kept() -> None:
     """A case that crashed once in five runs does not come out as fine."""
     given = runs()

@@ -68,12 +68,14 @@ def test_ab_alternates_and_pairs_two_checkouts(device: str, capsys: pytest.Captu
         ["--a", "gpubench:naive"],
         ["--a", "gpubench:naive", "--b", "gpubench:naive"],
         ["--a", "gpubench:naive", "--b", "numpy"],
+        ["--a", "gpubench:naive", "--b", "torhc"],
+        ["--a", "gpubench:navie", "--b", "gpubench:naive"],
         ["--a", "gpubench:naive", "--b-source", "missing"],
         ["--a", "gpubench:naive", "--b", "torch", "--b-source", "."],
     ],
 )
 def test_ab_refuses_what_makes_no_sense(options: list[str], device: str) -> None:
-    """One contender, numpy on the host, and a folder without kernels are bad usage."""
+    """One contender, numpy on the host, misspelled names and a folder without kernels are bad usage, before any run."""
     assert main(["ab", "tiny.yaml", "--device", device, *options]) == 2
 
 

@@ -72,6 +72,8 @@ def test_a_misspelled_filter_is_bad_usage(capsys: pytest.CaptureFixture[str]) ->
     assert "cumsum" in capsys.readouterr().err
     assert main(["compare", *files, "--contender", "gpubench:atuo"]) == 2
     assert "gpubench:auto" in capsys.readouterr().err
+    assert main(["compare", *files, "--contender", "gpubench:auto,gpubench:niave"]) == 2
+    assert "gpubench:niave matches nothing" in capsys.readouterr().err
     assert main(["compare", files[0], "--a", "gpubench:auto", "--b", "torhc"]) == 2
     assert main(["compare", files[0], "--a", "gpubench:auto"]) == 2
     assert main(["compare", files[0]]) == 2
@@ -102,6 +104,52 @@ def test_broken_cases_exit_4_and_5() -> None:
     assert main(["compare", old, put("b.json", one(wrong))]) == 4
     assert main(["compare", old, put("c.json", one(crashed))]) == 5
     assert main(["compare", put("d.json", one(wrong)), put("e.json", one(fine))]) == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "code"),
+    [
+        (None, "wrong", 4),
+        (None, "crashed", 5),
+        (None, "timeout", 5),
+        (None, "unsupported", 0),
+        ("skipped", "wrong", 4),
+        ("skipped", "crashed", 5),
+        ("unsupported", "crashed", 5),
+        ("wrong", "crashed", 5),
+        ("crashed", "wrong", 4),
+        ("crashed", "timeout", 0),
+        ("wrong", "wrong", 0),
+        ("ok", "unsupported", 5),
+    ],
+)
+def test_a_failure_that_the_baseline_lacks_fails_the_gate(before: str | None, after: str, code: int) -> None:
+    """A case that is new, or was never timed, cannot bring in a wrong answer or a crash unseen."""
+    other = [] if before is None else [record("sum/9/float32", GOOD, status=before)]  # type: ignore[arg-type] # a status
+    old = put("old.json", one(record(CASE, GOOD), *other))
+    new = put("new.json", one(record(CASE, GOOD), record("sum/9/float32", GOOD, status=after)))  # type: ignore[arg-type]
+    assert main(["compare", old, new, "--junit", "c.xml"]) == code
+    suite = ElementTree.parse("c.xml").getroot()[0]
+    assert suite.get("errors") == ("1" if code else "0")
+    assert main(["compare", old, new, "--fail-on", "none"]) == 0
+
+
+def test_the_most_serious_outcome_gives_the_exit_code() -> None:
+    """Wrong comes before crashed, crashed before slower, slower before undecided: the documented order."""
+    names = [f"sum/{i}/float32" for i in range(12)]
+    old = put("old.json", one(*(record(name, GOOD) for name in names)))
+    records = [record(name, GOOD * (1.5 if i == 3 else 1.0)) for i, name in enumerate(names)]
+    for number, (status, code) in enumerate((("ok", 1), ("crashed", 5), ("wrong", 4))):
+        records[number] = record(names[number], GOOD, status=status)  # type: ignore[arg-type] # a status
+        assert main(["compare", old, put("new.json", one(*records))]) == code
+
+
+def test_two_documents_never_share_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON followed by Markdown on one stream is neither: bad usage, and nothing is printed."""
+    assert main(["compare", *two(), "--json", "-", "--markdown", "-"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "--json and --markdown" in shown.err
 
 
 def test_several_results_are_each_compared(capsys: pytest.CaptureFixture[str]) -> None:
@@ -246,6 +294,11 @@ def test_a_saved_baseline_is_found_by_its_name(capsys: pytest.CaptureFixture[str
     assert main(["baseline", "save", "main", new]) == 2
     assert main(["baseline", "save", "main", new, "--force"]) == 0
     assert main(["compare", "main", new]) == 0
+    capsys.readouterr()
+    assert main(["compare", "main", "--a", "gpubench:auto", "--b", "gpubench:auto"]) == 0
+    assert main(["compare", "mian", "--a", "gpubench:auto", "--b", "gpubench:auto"]) == 2
+    assert "nearest baselines: main" in capsys.readouterr().err
+    assert main(["compare", "results", "--a", "gpubench:auto", "--b", "gpubench:auto"]) == 2
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "A B", "x" * 80])

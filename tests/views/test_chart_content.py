@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,7 @@ def named(charts: list[Chart], name: str) -> Any:
     return next(chart for chart in charts if chart.name == name).draw()
 
 
+RESULTS = Path(__file__).parents[2] / "results" / "nvidia-h200"
 SMALL = sweep("gpubench:auto", "torch", "numpy", dtypes=("float32", "bfloat16"))
 
 
@@ -123,14 +125,85 @@ def test_ceiling_rows_are_sorted_within_their_operator() -> None:
     labels = [one.get_text() for one in axes.get_yticklabels()]
     assert labels[0] == "268435456/dim=0/float32"
     assert len(labels) == len({p.row.case for p in points(SMALL) if p.fraction is not None})
-    best: dict[float, float] = {}
+    best: dict[int, float] = {}
     for x, y in marks(axes):
-        best[y] = max(x, best.get(y, 0.0))
+        best[round(y)] = max(x, best.get(round(y), 0.0))
     cumsum = [best[y] for y in sorted(best) if y <= 28]
     assert cumsum == sorted(cumsum, reverse=True)
     assert any(line.get_xdata()[0] == 100 for line in axes.lines if len(line.get_xdata()) == 2)
     assert "cumsum" in words(figure)
     assert "numpy runs on the host" in words(figure)
+
+
+def test_no_mark_hides_another() -> None:
+    """Contenders that reach the same share stand above one another in their row, each of them to be seen."""
+    case, moved = case_of("sum", [2**20], "float32")
+    names = ("gpubench:auto", "torch", "cupy", "inductor")
+    result = h200(tuple(timed_record(case, name, moved, 100.0, case.id) for name in names))
+    for chart in (*ceiling.charts(result), *speedup.charts(result, "torch")):
+        (axes,) = chart.draw().axes
+        heights = sorted(y for _, y in marks(axes) if y >= 0)
+        assert len(heights) == len(set(heights)) >= 3
+        assert all(b - a > 0.15 for a, b in pairwise(heights))
+        assert {round(y) for y in heights} == {1}
+
+
+def test_the_share_says_what_it_is_a_share_of() -> None:
+    """With a sweep 100 % is the ceiling at the case's own size and mix, else the copy rate; more is explained."""
+    committed = read(next(RESULTS.glob("peers-*.json")))
+    said = words(ceiling.charts(committed)[0].draw())
+    assert "at the case's own size and mix" in said
+    assert "Over 100 %" in said
+    records = tuple(
+        replace(one, summary={**one.summary, "fraction_of_ceiling": None}) if one.summary else one
+        for one in SMALL.records
+    )
+    plain = ceiling.charts(replace(SMALL, records=records))
+    assert all("own size" not in words(chart.draw()) for chart in plain)
+
+
+def outside(figure: Any) -> list[str]:
+    """Return the words that do not lie wholly on the page."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call] # matplotlib's own stubs leave it out
+    page = figure.bbox
+    shown = [*figure.texts]
+    for axes in figure.axes:
+        shown += [*axes.texts, axes.xaxis.label, axes.yaxis.label, axes.title, axes._left_title]
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            shown += [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+    found = []
+    for one in shown:
+        if one.get_visible() and one.get_text():
+            box = one.get_window_extent()
+            if box.x0 < page.x0 - 1 or box.x1 > page.x1 + 1 or box.y0 < page.y0 - 1 or box.y1 > page.y1 + 1:
+                found.append(one.get_text())
+    return found
+
+
+def test_no_words_are_cut_at_the_edge_of_the_page() -> None:
+    """Every label, tick and note of every kind of chart of recorded results lies on the page."""
+    kinds = (bandwidth.charts, ceiling.charts, lambda one: speedup.charts(one, "torch"))
+    result = read(next(RESULTS.glob("peers-*.json")))
+    charts = [chart for kind in kinds for chart in kind(result)]
+    charts += ladder.charts(read(next(RESULTS.glob("seeds-*.json"))))
+    charts += [one for one in samples.charts(result) if "16384x16384" in one.name]
+    for chart in charts:
+        assert (chart.name, outside(chart.draw())) == (chart.name, [])
+
+
+def test_samples_are_counted_in_whole_numbers() -> None:
+    """There is no sample 2.5, and a clock in whole MHz needs no decimals."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    result = read(next(RESULTS.glob("peers-*.json")))
+    figure = named(samples.charts(result), "samples-sum-16384x16384-dim=0-float32")
+    FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call] # matplotlib's own stubs leave it out
+    ticks = [one.get_text() for axes in figure.axes for one in axes.get_xticklabels() if one.get_text()]
+    assert ticks
+    assert all(one.replace(",", "").replace("\u2212", "-").lstrip("-").isdigit() for one in ticks)
 
 
 def test_many_cases_go_on_further_sheets() -> None:
@@ -309,3 +382,17 @@ def test_a_wrong_answer_has_no_speed() -> None:
     assert "torch (wrong)" in words(figure)
     assert "and 17 more" in words(figure)
     assert all("torch" not in chart.alt for chart in speedup.charts(content, "numpy"))
+
+
+def test_samples_before_a_failure_are_no_speed() -> None:
+    """A case that crashed after some samples is listed under the charts and drawn on none but that of its samples."""
+    case, moved = case_of("sum", [2**20], "float32")
+    fine = timed_record(case, "torch", moved, 100.0, case.id)
+    crashed = replace(timed_record(case, "gpubench:auto", moved, 50.0, case.id), status="crashed")
+    result = h200((fine, crashed))
+    for kind in (bandwidth.charts, ceiling.charts, lambda one: speedup.charts(one, "torch", {case.id: 100.0})):
+        for chart in kind(result):
+            figure = chart.draw()
+            assert "(crashed)" in words(figure)
+            assert len(marks(figure.axes[0])) == 1
+    assert speedup.charts(result, "torch") == []

@@ -96,3 +96,14 @@ def test_a_peer_beyond_our_tolerance_is_no_wrong_answer() -> None:
     shown = results_table(result(record(case=CASE), off))
     assert "over 3.5" in shown
     assert "WRONG" not in shown
+
+
+def test_shares_of_launch_bound_cases_do_not_count_in_the_means() -> None:
+    """The mean share of the ceiling is over the cases that moving bytes decides, in the table as in the report."""
+    from gpubench.views.means import means
+
+    table = rows(result(record(median_us=40.0), record("cumsum/7/dim=0/float32", median_us=45.0)))
+    bound = [replace(table[0], fraction=0.9), replace(table[1], fraction=0.1, launch_bound=True)]
+    (one,) = means(bound)
+    assert one.of_ceiling == pytest.approx(0.9)
+    assert (one.cases, one.shares) == (2, 1)

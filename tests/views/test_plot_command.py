@@ -81,6 +81,7 @@ def test_mistakes_are_told(folder: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert "there are svg, png, pdf" in refused(capsys, old, *out, "--format", "gif")
     assert CASE in refused(capsys, old, *out, "--kind", "samples=cumsum/4096x4096/dim=1/float3")
     assert "no record of 'torch'" in refused(capsys, old, *out, "--kind", "speedup", "--over", "torch")
+    assert "nearest: numpy" in refused(capsys, old, *out, "--over", "nmpy")
     assert "takes no operand" in refused(capsys, old, *out, "--kind", "ceiling=cumsum")
     assert "narrow with -k" in refused(capsys, old, *out, "--kind", "samples")
     assert "matches none" in refused(capsys, old, *out, "-k", "nothing")

@@ -223,6 +223,12 @@ def test_control_characters_are_shown_as_escapes() -> None:
     assert not re.findall("[\x00-\x08\x0b-\x1f\u202a-\u202e\u2066-\u2069]", html)
 
 
+def test_means_over_numpy_are_a_column_only_where_numpy_was_timed() -> None:
+    """A column of dashes says nothing and is not there."""
+    assert "speed-up over numpy" in report_html(sweep("gpubench:auto", "numpy", dtypes=("float32",)))
+    assert "speed-up over numpy" not in report_html(sweep("gpubench:auto", "torch", dtypes=("float32",)))
+
+
 def test_a_simulated_result_says_so() -> None:
     """The page of a simulated result is marked at its head, and its rows claim no rate."""
     record = replace(mixed().records[0], simulated=True)

@@ -179,7 +179,9 @@ def _notes(result: ResultSet, drawn: Sequence[Point], scale: Frame) -> list[str]
     if scale.launch_us is not None:
         notes.append(f"Launch-bound: the median is under {style.duration(scale.launch_us)}, 3 times an empty launch.")
     method = "Cases that fit in L2 start with a flushed cache when timed cold." if scale.l2 else ""
-    notes.append(f"Bands and bars: 95 % interval of the median. Lines join sweeps over one size. {method}".strip())
+    notes.append(
+        f"A mark a case; bands and bars: 95 % interval of the median; lines join sweeps over one size. {method}".strip()
+    )
     if any(point.row.contender in HOST_CONTENDERS for point in drawn):
         notes.append("numpy runs on the host.")
     return [" ".join(notes)]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TITLE = "Share of the measured memory ceiling"
+OWN_RATE = "copy, read and write rates of this run, at the case's own size and mix"
 
 
 def charts(result: ResultSet) -> list[Chart]:
@@ -69,10 +70,12 @@ def _alt(drawn: Sequence[Point], page: Sequence[dots.Line]) -> str:
 
 
 def _whole(result: ResultSet, drawn: Sequence[Point]) -> str:
-    """Return what 100 % is: what the device did with as many bytes, where the run measured that, or its copy rate."""
+    """Return what 100 % is: what the device did with as many bytes, as many of them read, where the run measured that,
+    or its copy rate.
+    """
     copy = result.ceiling.copy_GBps
     if any(point.row.of_copy is not None and point.row.of_copy != point.row.fraction for point in drawn):
-        return "100 %: the rate measured in this run at the case's own size"
+        return f"100 %: {OWN_RATE}"
     return f"100 %: the copy rate measured in this run, {text.rate(copy)} GB/s" if copy else "100 %: the measured rate"
 
 
@@ -91,6 +94,8 @@ def _draw(
         notes.append(
             f"Launch-bound: under 3 times an empty launch ({style.duration(limit)}), so the launch sets the time."
         )
+    if any(dot.x > 101 for line in page for dot in line.dots):
+        notes.append("Over 100 %: faster than the plain kernels that measure the ceiling.")
     if any(point in HOST_CONTENDERS for point in dict.fromkeys(r.contender for r in result.records)):
         notes.append("numpy runs on the host, so it has no share of the device's ceiling.")
     made = sheet(

@@ -82,7 +82,7 @@ def _legend(page: Sequence[dots.Line]) -> list[Entry]:
         entries.append(Entry(words[verdict], {**mark.point, "markerfacecolor": face}))
     if any(dot.hollow and dot.series == "SAME" for line in page for dot in line.dots):
         entries.append(Entry("same: identical code", {**VERDICT_MARKS["SAME"].point, "markerfacecolor": PAPER}))
-    return [*entries, Entry("the threshold", patch={"facecolor": BAND, "edgecolor": "none"})]
+    return [*entries, Entry("within the threshold", patch={"facecolor": BAND, "edgecolor": "none"})]
 
 
 def _draw(comparison: Comparison, page: list[dots.Line], missing: list[str], place: tuple[int, int]) -> Figure:
@@ -110,7 +110,7 @@ def _draw(comparison: Comparison, page: list[dots.Line], missing: list[str], pla
         notes=[*notes, *unnumbered(missing)],
         simulated=comparison.simulated,
     )
-    axes = dots.draw(made, page, {str(verdict): mark for verdict, mark in VERDICT_MARKS.items()})
+    axes = dots.draw(made, page, {str(verdict): mark for verdict, mark in VERDICT_MARKS.items()}, scale="log")
     _scale(axes, page)
     dots.draw_reference(axes, 1.0)
     dots.name_axis(axes, "new time / old time (log scale):  \u25c2 faster | slower \u25b8")

@@ -27,10 +27,15 @@ class Point:
         return f"{self.name} ({self.row.status})"
 
     @property
+    def has_speed(self) -> bool:
+        """True when it was timed and is right; what was sampled before a failure is no speed."""
+        return self.row.status in ("ok", "noisy", "throttled")
+
+    @property
     def rate(self) -> float | None:
-        """GB/s; of a simulated run too, because a chart marks it all over. A wrong answer has no speed."""
+        """GB/s; of a simulated run too, because a chart marks it all over. Wrong answers and failures have no speed."""
         row = self.row
-        if row.status == "wrong":
+        if not self.has_speed:
             return None
         if row.GBps is not None:
             return row.GBps
@@ -40,8 +45,8 @@ class Point:
 
     @property
     def fraction(self) -> float | None:
-        """The share of the ceiling. A wrong answer has none."""
-        return None if self.row.status == "wrong" else self.row.fraction
+        """The share of the ceiling. Wrong answers and failures have none."""
+        return self.row.fraction if self.has_speed else None
 
     @property
     def rate_interval(self) -> tuple[float, float] | None:

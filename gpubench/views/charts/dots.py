@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from gpubench.views import style
 from gpubench.views.charts.page import MARGIN, Sheet
 from gpubench.views.style import BAND, FAINT, INK, PAPER, SHADE, WIDTH, Mark
+
+Scale = Literal["linear", "log"]
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +24,10 @@ ROW_HEIGHT = 0.185
 AXIS_HEIGHT = 0.45
 LABEL_SIZE, GROUP_SIZE = 8.0, 8.5
 _WIDEST_LABEL = 3.6
+_NEAR = 0.014
+"""Marks closer together than this share of all that is drawn would hide each other: they step out of line."""
+_STEP, _REACH = 0.32, 0.27
+"""How far, in rows: from one to the next, and at most from the middle of the row."""
 _TOP = 0.2
 _LINES = 1.0
 
@@ -62,10 +69,13 @@ def _groups(lines: Sequence[Line]) -> list[tuple[str, list[Line]]]:
     return [(group, list(members)) for group, members in groupby(lines, key=lambda line: line.group)]
 
 
-def draw(sheet: Sheet, lines: Sequence[Line], marks: Mapping[str, Mark], connect: bool = False) -> Axes:
+def draw(
+    sheet: Sheet, lines: Sequence[Line], marks: Mapping[str, Mark], connect: bool = False, scale: Scale = "linear"
+) -> Axes:
     """Draw the rows from top to bottom, each group under a line that names it, and return the axes.
 
-    `connect`: draw a line through all marks of a row, so that the eye sees how far apart they are.
+    `connect`: draw a line through all marks of a row, so that the eye sees how far apart they are. `scale`: that of the
+    axis to come, which says what lies close together.
     """
     width = max((style.text_width(style.label(line.words, 90), LABEL_SIZE) for line in lines), default=1.0)
     left = MARGIN + min(width, _WIDEST_LABEL) + 0.14
@@ -84,9 +94,36 @@ def draw(sheet: Sheet, lines: Sequence[Line], marks: Mapping[str, Mark], connect
     room = left - MARGIN - 0.14
     axes.set_yticks([y for y, _ in places], [style.fitted(line.words, room, LABEL_SIZE) for _, line in places])
     _lay_guides(axes, places, connect)
+    aside = _aside([line for _, line in places], list(marks), scale)
     for series, mark in marks.items():
-        _draw_series(axes, places, series, mark)
+        _draw_series(axes, places, series, mark, aside)
     return axes
+
+
+def _aside(lines: Sequence[Line], order: Sequence[str], scale: Scale) -> dict[int, float]:
+    """Return how many rows a mark stands off the middle of its row, by the identity of the dot.
+
+    Marks that would hide each other stand above one another, in the order of the series.
+    """
+
+    def place(dot: Dot) -> float:
+        return math.log(dot.x) if scale == "log" else dot.x
+
+    drawn = [place(dot) for line in lines for dot in line.dots]
+    near = _NEAR * (max(drawn) - min(drawn)) if drawn else 0.0
+    aside: dict[int, float] = {}
+    for line in lines:
+        crowd: list[Dot] = []
+        for dot in [*sorted(line.dots, key=place), None]:
+            if dot is not None and (not crowd or place(dot) - place(crowd[-1]) <= near):
+                crowd.append(dot)
+                continue
+            step = min(_STEP, 2 * _REACH / max(len(crowd) - 1, 1))
+            crowd.sort(key=lambda one: order.index(one.series))
+            for number, one in enumerate(crowd):
+                aside[id(one)] = step * (number - (len(crowd) - 1) / 2)
+            crowd = [dot] if dot is not None else []
+    return aside
 
 
 def _numbered(lines: Sequence[Line]) -> Iterator[tuple[float, str, Line | None]]:
@@ -130,9 +167,11 @@ def _lay_guides(axes: Axes, places: Sequence[tuple[float, Line]], connect: bool)
         axes.hlines(across, lows, highs, color="#afb8c1", linewidth=1.2, zorder=1)
 
 
-def _draw_series(axes: Axes, places: Sequence[tuple[float, Line]], series: str, mark: Mark) -> None:
+def _draw_series(
+    axes: Axes, places: Sequence[tuple[float, Line]], series: str, mark: Mark, aside: Mapping[int, float]
+) -> None:
     """Draw all marks of one series at once: full ones, then hollow ones, over their intervals."""
-    found = [(y, dot) for y, line in places for dot in line.dots if dot.series == series]
+    found = [(y + aside[id(dot)], dot) for y, line in places for dot in line.dots if dot.series == series]
     intervals = [(y, dot.low, dot.high) for y, dot in found if dot.low is not None and dot.high is not None]
     if intervals:
         heights, lows, highs = zip(*intervals, strict=True)
@@ -141,8 +180,15 @@ def _draw_series(axes: Axes, places: Sequence[tuple[float, Line]], series: str, 
         chosen = [(dot.x, y) for y, dot in found if dot.hollow is hollow]
         if chosen:
             across, down = zip(*chosen, strict=True)
-            face = PAPER if hollow else mark.color
-            axes.plot(across, down, **mark.point, markerfacecolor=face, markeredgecolor=mark.color, zorder=3)
+            # a rim of paper parts full marks that touch; they are larger by what it covers
+            face, edge, thick, size = (PAPER, mark.color, None, None) if hollow else (mark.color, PAPER, 0.5, 6.4)
+            rim: dict[str, Any] = {
+                "markerfacecolor": face,
+                "markeredgecolor": edge,
+                "markeredgewidth": thick,
+                "markersize": size,
+            }
+            axes.plot(across, down, **mark.point, **rim, zorder=3)
 
 
 def name_axis(axes: Axes, words: str) -> None:

@@ -89,7 +89,7 @@ def _draw(result: ResultSet, operator: str, steps: Sequence[Point], missing: Seq
         f"{case}, {text.size(moved)} moved; {subtitle(result)}",
         _TOP + len(steps) * _BAR + 0.5,
         notes=[
-            "Gain: over the bar above. Percentages: of the measured copy ceiling. Whiskers: 95 % interval.",
+            "Gain or loss: over the bar above. Percentages: of the measured copy ceiling. Whiskers: 95 % interval.",
             *unnumbered(missing),
         ],
         simulated=is_simulated(steps),
@@ -134,17 +134,20 @@ def _bars(axes: Axes, steps: Sequence[Point], rates: Sequence[float], copy: floa
         if point.rate_interval:
             axes.hlines(y, *point.rate_interval, color=INK, linewidth=1.4, zorder=3)
         share = f", {text.percent(rate / copy)}" if copy else ""
-        gain = f"; gain {text.ratio(rate / rates[y - 1])}" if y else ""
+        step = rate / rates[y - 1] if y else 1.0
+        gain = f"; {'gain' if step >= 1 else 'loss'} {text.ratio(step)}" if y else ""
         inside = rate > 0.55 * axes.get_xlim()[1]
+        # words on a bar end before the line of the ceiling, which would strike them through
+        end = copy if inside and copy and rate > 0.985 * copy else rate
         axes.annotate(
             f"{text.rate(rate)} GB/s{share}{gain}",
-            (rate, y),
+            (end, y),
             xytext=(-6 if inside else 6, 0),
             textcoords="offset points",
             ha="right" if inside else "left",
             va="center",
             size=8,
-            weight="bold" if gain else "normal",
+            weight="bold" if step > 1 else "normal",
             color="#fefefe" if inside and light < 0.2 else INK,
             bbox=None if inside else {"facecolor": PAPER, "edgecolor": "none", "pad": 1.0},
             zorder=4,

@@ -143,9 +143,12 @@ def _block(made: Sheet, point: Point, taken: Sequence[Taken], top: float, clock:
         lowest = made.axes(_LEFT, top + _TIMES + _GAP, width, _CLOCK, sharex=times)
         _scatter(lowest, taken, lambda one: one.sample.sm_mhz, size=3.2)
         lowest.set_ylabel("SM clock\nMHz", fontsize=8)
+        lowest.yaxis.set_label_coords(-0.42 / width, 0.5)
         lowest.margins(y=0.25)
-        lowest.yaxis.set_major_locator(MaxNLocator(nbins=2))
+        lowest.yaxis.set_major_locator(MaxNLocator(nbins=2, integer=True))
+        lowest.yaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
     lowest.set_xlabel("samples in the order taken")
+    lowest.xaxis.set_major_locator(MaxNLocator(integer=True))
     _distribution(made, times, point, taken, top, scale)
 
 

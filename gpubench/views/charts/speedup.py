@@ -64,7 +64,7 @@ def base_medians(result: ResultSet, over: str) -> dict[str, float]:
     return {
         _key(point): point.row.median_us
         for point in points(result)
-        if point.row.contender == over and point.row.median_us and point.row.status != "wrong"
+        if point.row.contender == over and point.row.median_us and point.has_speed
     }
 
 
@@ -75,12 +75,12 @@ def _key(point: Point) -> str:
 
 def _ratio(point: Point, base: Mapping[str, float]) -> float | None:
     own, other = point.row.median_us, base.get(_key(point))
-    return other / own if own and other and point.row.status != "wrong" else None
+    return other / own if own and other and point.has_speed else None
 
 
 def _missing(left: Sequence[Point], over: str) -> list[str]:
     """Return the notes on what is not drawn: what has no time, and what has none of `over` to be set beside."""
-    alone = [point for point in left if point.row.median_us is not None and point.row.status != "wrong"]
+    alone = [point for point in left if point.row.median_us is not None and point.has_speed]
     named = {point.name for point in alone}
     others = [point.why for point in left if point.name not in named]
     what = f"Without a time of {style.label(over, 30)} to set beside"
@@ -132,14 +132,14 @@ def _draw(
         notes=notes,
         simulated=simulated,
     )
-    axes = dots.draw(made, page, marks, connect=True)
+    axes = dots.draw(made, page, marks, connect=True, scale="log")
     values = [dot.x for line in page for dot in line.dots] + [mean for mean, _ in means.values()]
     log_axis(axes, min(1.0, *values), max(1.0, *values))
     for name, (mean, _) in means.items():
         axes.axvline(mean, color=marks[name].color, linewidth=1.2, linestyle=(0, (4, 2)), zorder=1.4)
         axes.plot([mean], [axes.get_ylim()[1]], **marks[name].point, clip_on=False, zorder=4)
     dots.draw_reference(axes, 1.0)
-    dots.name_axis(axes, f"times as fast as {style.label(over, 24)} (log scale)")
+    dots.name_axis(axes, f"times as fast as {style.label(over, 24)} (log scale):  \u25c2 slower | faster \u25b8")
     return made.figure
 
 
