@@ -174,6 +174,7 @@ class HostDevice:
             if path.is_relative_to(folder.resolve()) and path.is_file():
                 return path
         tree, name = tree_of(source)
+        tree.program(name)  # refuses an include of anything but a file of the tree: errors would show its contents
         return tree.path(name)
 
     def bind(self, plan: Plan, addresses: Mapping[str, int], workspace: Buffer) -> Executable:

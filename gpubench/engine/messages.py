@@ -28,8 +28,12 @@ class Start:
     """Open the device. `memory_limit`: bytes of address space the worker may have (RLIMIT_AS), None for no limit."""
 
     device: str
-    measure_ceiling: bool
     memory_limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Measure the device's ceiling. Apart from `Start`, so that nobody is disturbed before the device is ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,13 @@ class Ready:
     """The device is open."""
 
     environment: dict[str, Json]
-    ceiling: dict[str, Json] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the device reaches."""
+
+    ceiling: dict[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +119,11 @@ class JobDone:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
-Message = Start | Job | Stop | Ready | StartFailed | Begin | Finished | Fault | JobDone
-ToWorker = Start | Job | Stop
-FromWorker = Ready | StartFailed | Begin | Finished | Fault | JobDone
-TO_WORKER: tuple[type[ToWorker], ...] = (Start, Job, Stop)
-FROM_WORKER: tuple[type[FromWorker], ...] = (Ready, StartFailed, Begin, Finished, Fault, JobDone)
+Message = Start | Measure | Job | Stop | Ready | Measured | StartFailed | Begin | Finished | Fault | JobDone
+ToWorker = Start | Measure | Job | Stop
+FromWorker = Ready | Measured | StartFailed | Begin | Finished | Fault | JobDone
+TO_WORKER: tuple[type[ToWorker], ...] = (Start, Measure, Job, Stop)
+FROM_WORKER: tuple[type[FromWorker], ...] = (Ready, Measured, StartFailed, Begin, Finished, Fault, JobDone)
 
 M = TypeVar("M", bound=Message)
 

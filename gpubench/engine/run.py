@@ -64,11 +64,15 @@ def execute(request: Request, supervisor: Supervisor, on_event: Callable[[Event]
     }
     loaded = _load(request, identity)
     ceiling = None if loaded is None else _ceiling(loaded)
-    environment, ceiling = supervisor.open(ceiling)
-    identity["device"] = device_key(environment)
     with contextlib.ExitStack() as stack:
-        if environment["device"]["kind"] == "cuda" and not request.share_device:
-            stack.enter_context(device_lock(identity["device"]))
+
+        def claim(environment: dict[str, Json]) -> None:
+            """Take the device's lock: measuring so much as a ceiling would disturb another run."""
+            identity["device"] = device_key(environment)
+            if environment["device"]["kind"] == "cuda" and not request.share_device:
+                stack.enter_context(device_lock(identity["device"]))
+
+        environment, ceiling = supervisor.open(ceiling, claim)
         created = _now()
         if loaded is None:
             path = request.output or default_path(
@@ -136,9 +140,9 @@ def _load(request: Request, identity: Mapping[str, Json]) -> Loaded | None:
     """Read the journal of a run to be resumed, and refuse early what has changed."""
     if request.resume is None:
         return None
-    journal, _ = _places(request)
-    if not journal.exists() and request.resume.exists():
-        raise ResultFileError(f"{request.resume}: this run is complete; there is nothing to resume.")
+    journal, result = _places(request)
+    if not journal.exists() and result.exists():
+        raise ResultFileError(f"{result}: this run is complete; there is nothing to resume.")
     loaded = load(journal)
     refuse_changes(journal, loaded.header, {**identity, "device": loaded.header["device"]})
     return loaded

@@ -91,15 +91,19 @@ class Supervisor:
 
     # --- for the caller ----------------------------------------------------------------------------------------------
 
-    def open(self, ceiling: Ceiling | None = None) -> tuple[dict[str, Json], Ceiling]:
+    def open(
+        self, ceiling: Ceiling | None = None, claim: Callable[[dict[str, Json]], None] = _ignore
+    ) -> tuple[dict[str, Json], Ceiling]:
         """Start a worker and return the environment and the ceiling (measured, unless one is given).
 
+        `claim` is called with the environment before anything is measured: it may take the device's lock, or refuse.
         NoDeviceError when there is no such device; DeviceError when the worker does not come up.
         """
         began = time.monotonic()
         try:
-            ready = self._workers.start(measure_ceiling=ceiling is None)
-            self._ceiling = ceiling or ceiling_from_json(Node(ready.ceiling or {}, "worker", "ceiling"))
+            ready = self._workers.start()
+            claim(ready.environment)
+            self._ceiling = ceiling or ceiling_from_json(Node(self._workers.measure().ceiling, "worker", "ceiling"))
         except InterruptError:
             raise KeyboardInterrupt from None
         except StopRunError as error:

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpubench.engine.messages import (
@@ -25,6 +26,8 @@ from gpubench.engine.messages import (
     Job,
     JobDone,
     Lines,
+    Measure,
+    Measured,
     Ready,
     Start,
     StartFailed,
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
     from gpubench.engine.pipeline import Pipeline
 
 _PR_SET_PDEATHSIG = 1
+LEAST_BYTES = 256 * 2**20
+"""What a worker must at least have beside its libraries to do anything."""
 
 
 def die_with_parent(parent: int) -> None:
@@ -56,11 +61,33 @@ def die_with_parent(parent: int) -> None:
 
 
 def limit_memory(limit: int | None) -> None:
-    """Cap the address space, so that a case that asks for too much gets a MemoryError and not the machine."""
+    """Cap the address space, so that a case that asks for too much gets a MemoryError and not the machine.
+
+    UsageError when the process alone takes as much: libraries that cannot get memory fall over, or try for ever.
+    """
     if limit is not None and sys.platform != "win32":
         import resource
 
+        import numpy.linalg  # noqa: F401 - with its threads, whose stacks count
+
+        import gpubench.engine.pipeline  # noqa: F401 - all that a job needs, before there is too little for it
+
+        used = address_space()
+        if limit < used + LEAST_BYTES:
+            raise UsageError(
+                f"--memory-limit: {limit / 1e6:.0f} MB leave no room for work. The worker itself takes "
+                f"{used / 1e6:.0f} MB of address space here; give it at least {(used + LEAST_BYTES) / 1e6:.0f} MB."
+            )
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def address_space() -> int:
+    """Return the size of this process's address space in bytes, 0 where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 class Line:
@@ -113,8 +140,10 @@ def main(arguments: Sequence[str]) -> int:
     from gpubench.engine.pipeline import Pipeline
 
     pipeline = Pipeline(device)
-    while isinstance(job := line.receive(), Job):
-        if not _run(pipeline, job, line):
+    while not isinstance(command := line.receive(), Stop):
+        if isinstance(command, Measure) and not _measure(device, line):
+            return 1
+        if isinstance(command, Job) and not _run(pipeline, command, line):
             os._exit(1)  # a lost context can hang in its own clean-up
     with contextlib.suppress(GpubenchError):
         device.close()
@@ -129,15 +158,24 @@ def _open(start: Start, line: Line) -> Device | None:
     try:
         limit_memory(start.memory_limit)
         device = open_device(start.device)
-        ceiling = asdict(device.ceiling()) if start.measure_ceiling else None
-        line.say(Ready(environment(device.info), plain(ceiling)))
+        line.say(Ready(environment(device.info)))
     except GpubenchError as error:
         line.say(StartFailed(str(error), isinstance(error, UsageError)))
         return None
-    except (MemoryError, OSError, ValueError) as error:
+    except (MemoryError, OSError, ValueError, ImportError) as error:
         line.say(StartFailed(f"the device cannot be opened: {type(error).__name__}: {error}", False))
         return None
     return device
+
+
+def _measure(device: Device, line: Line) -> bool:
+    """Measure the ceiling and tell the supervisor of it; False when that failed, with the reason told."""
+    try:
+        line.say(Measured(plain(asdict(device.ceiling()))))
+    except (GpubenchError, MemoryError, OSError, ValueError, ImportError) as error:
+        line.say(StartFailed(f"the device's ceiling cannot be measured: {error}", False))
+        return False
+    return True
 
 
 def _run(pipeline: Pipeline, job: Job, line: Line) -> bool:

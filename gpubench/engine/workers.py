@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpubench.engine.messages import FromWorker, ProtocolError, Ready, Start, StartFailed
+from gpubench.engine.messages import FromWorker, Measure, Measured, ProtocolError, Ready, Start, StartFailed
 from gpubench.engine.process import WorkerEndedError, WorkerProcess
 from gpubench.errors import GpubenchError, NoDeviceError
 
@@ -48,7 +48,7 @@ class Workers:
             if self._worker is not None:
                 break
             try:
-                self.start(measure_ceiling=False)
+                self.start()
             except InterruptError:
                 raise
             except (StopRunError, GpubenchError) as error:
@@ -64,16 +64,33 @@ class Workers:
         assert self._worker is not None
         return self._worker.receive(min(timeout, SLICE_S))
 
-    def start(self, measure_ceiling: bool) -> Ready:
+    def start(self) -> Ready:
         """Start a worker and wait until its device is open. NoDeviceError, or StopRunError for what went wrong."""
         try:
             self._worker = self._spawn()
         except OSError as error:
             raise StopRunError(f"no process can be started: {error.strerror or error}") from error
         self.started += 1
+        ready = self._ask(Start(self._options.device, self._options.memory_limit))
+        if isinstance(ready, Ready):
+            return ready
+        self.drop()
+        raise StopRunError(f"unexpected {type(ready).__name__}")
+
+    def measure(self) -> Measured:
+        """Let the worker that was just started measure the ceiling. StopRunError for what went wrong."""
+        measured = self._ask(Measure())
+        if isinstance(measured, Measured):
+            return measured
+        self.drop()
+        raise StopRunError(f"unexpected {type(measured).__name__}")
+
+    def _ask(self, question: Start | Measure) -> Ready | Measured:
+        """Send and wait for the answer; a worker that gives none is dropped."""
+        assert self._worker is not None
         try:
-            self._worker.send(Start(self._options.device, measure_ceiling, self._options.memory_limit))
-            return self._wait_until_ready()
+            self._worker.send(question)
+            return self._answer()
         except (WorkerEndedError, ProtocolError) as error:
             self.drop()
             raise StopRunError(str(error)) from error
@@ -81,12 +98,12 @@ class Workers:
             self.drop()
             raise
 
-    def _wait_until_ready(self) -> Ready:
+    def _answer(self) -> Ready | Measured:
         deadline = time.monotonic() + self._options.start_timeout_s
         while time.monotonic() < deadline:
             match self.receive():
-                case Ready() as ready:
-                    return ready
+                case Ready() | Measured() as answer:
+                    return answer
                 case StartFailed(message, True):
                     raise NoDeviceError(message)
                 case StartFailed(message, False):

@@ -57,7 +57,11 @@ COLUMNS: tuple[tuple[str, Callable[[Record], Json]], ...] = (
 
 
 def cell(value: Json) -> str | int | float:
-    """Return what stands in a CSV cell: a text that a spreadsheet would run as a formula gets an apostrophe before."""
+    r"""Return what stands in a CSV cell.
+
+    A text that a spreadsheet would run as a formula gets an apostrophe before. What would act on a terminal that shows
+    the file (colours, links, bidirectional overrides) becomes `\x1b` and the like; tabs and line breaks stay.
+    """
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -65,8 +69,10 @@ def cell(value: Json) -> str | int | float:
     if isinstance(value, int | float):
         return value
     text = value if isinstance(value, str) else json.dumps(value)
-    text = text.replace("\0", "")
-    return "'" + text if text.lstrip(" ").startswith(_FORMULA) or text.startswith(_FORMULA) else text
+    shown = "".join(
+        one if one.isprintable() or one in "\t\n" else one.encode("unicode_escape").decode("ascii") for one in text
+    )
+    return "'" + shown if text.lstrip(" \0").startswith(_FORMULA) else shown
 
 
 def csv_text(result: ResultSet) -> str:

@@ -33,7 +33,9 @@ def junit(comparisons: Sequence[Comparison], fails: Callable[[Row], bool]) -> st
     root = ElementTree.Element("testsuites", name="gpubench compare")
     for comparison in comparisons:
         counts = {"failure": 0, "error": 0, "skipped": 0, None: 0}
-        suite = ElementTree.SubElement(root, "testsuite", name=text.printable(f"{comparison.old} -> {comparison.new}"))
+        mark = " (simulated on the host: these times say nothing about a GPU)" if comparison.simulated else ""
+        name = text.printable(f"{comparison.old} -> {comparison.new}") + mark
+        suite = ElementTree.SubElement(root, "testsuite", name=name)
         for row in comparison.rows:
             outcome = _outcome(row, fails(row))
             counts[outcome] += 1

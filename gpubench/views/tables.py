@@ -100,7 +100,8 @@ def heading(result: ResultSet) -> list[str]:
         if value is not None
     ]
     if figures:
-        lines.append("ceiling: " + ", ".join(figures))
+        whose = "host memory, by numpy" if device.get("kind") == "host" else "ceiling"
+        lines.append(f"{whose}: " + ", ".join(figures))
     if any(record.simulated for record in result.records):
         lines.append("SIMULATED on the host: times of rows so marked say nothing about a GPU.")
     return lines

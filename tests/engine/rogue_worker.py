@@ -114,7 +114,9 @@ def main() -> None:
         for line in commands:
             command = json.loads(line)
             if command["type"] == "Start":
-                say("Ready", environment=ENVIRONMENT, ceiling={})
+                say("Ready", environment=ENVIRONMENT)
+            elif command["type"] == "Measure":
+                say("Measured", ceiling={})
             elif command["type"] == "Job":
                 misbehave(command)
             else:

@@ -188,7 +188,7 @@ def test_a_store_that_fails_stops_the_run(tmp_path: Path) -> None:
         b"",
         b"null",
         b"{}",
-        b'{"type": "Start", "device": "cuda", "measure_ceiling": true, "memory_limit": null}',
+        b'{"type": "Start", "device": "cuda", "memory_limit": null}',
         b'{"type": "Begin", "job": 1, "contender": "a"}',
         b'{"type": "Begin", "job": 1, "contender": "a", "stage": "b", "more": 1}',
         b'{"type": "Begin", "job": true, "contender": "a", "stage": "b"}',

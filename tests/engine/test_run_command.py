@@ -210,6 +210,16 @@ def test_a_changed_suite_is_not_resumed(folder: Path) -> None:
     assert journal.read_bytes() == before
 
 
+def test_a_complete_run_is_not_resumed(folder: Path) -> None:
+    """By its result or by the journal that it had: a run that is complete is said to be, and nothing is measured."""
+    device = ("--device", script(folder), "-q", "-o", "r.json")
+    assert finish(start(folder, *device))[0] == 0
+    for name in ("r.json", "r.journal.jsonl"):
+        code, _, error = finish(start(folder, *device, "--resume", name))
+        assert code == 2
+        assert "r.json: this run is complete; there is nothing to resume." in error
+
+
 def test_a_full_disk_loses_nothing(folder: Path) -> None:
     """When files can grow no more: exit 2 with a sentence, the earlier result intact, and --resume finishes the run."""
     (folder / "r.json").write_text("earlier")

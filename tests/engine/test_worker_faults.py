@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -12,6 +13,9 @@ from typing import Any
 import pytest
 
 from gpubench.engine.process import WorkerProcess
+from gpubench.engine.supervisor import RunOptions, Supervisor
+from gpubench.engine.workers import WorkerOptions
+from gpubench.errors import NoDeviceError, UsageError
 from gpubench.model import Record
 from tests.engine.bed import NAIVE, QUICK, case, run, script, statuses
 
@@ -145,6 +149,33 @@ def test_a_memory_limit_gives_a_record(tmp_path: Path, monkeypatch: pytest.Monke
     assert "GB on the host" in str(tight.records[0].message)
 
 
+@pytest.mark.parametrize("limit", [1, 100_000_000, 300_000_000])
+def test_a_memory_limit_that_leaves_no_room_is_refused_at_once(limit: int, tmp_path: Path) -> None:
+    """A limit below what the libraries need is the user's matter, said with the least that will do; nothing spins."""
+    began = time.monotonic()
+    with pytest.raises(NoDeviceError, match=r"--memory-limit: \d+ MB leave no room .* give it at least \d+ MB"):
+        run((SUM,), script(tmp_path), worker={"memory_limit": limit})
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_nothing_is_measured_on_a_device_that_another_run_has(taken: bool, tmp_path: Path) -> None:
+    """The ceiling, which fills the memory bus, is measured after the device is claimed and never when it is refused."""
+    device = script(tmp_path, faults=[{"at": "ceiling", "do": "sleep", "once_file": "measured"}])
+
+    def claim(_: object) -> None:
+        assert not (tmp_path / "measured").exists()
+        if taken:
+            raise UsageError("in use")
+
+    with (
+        pytest.raises(UsageError, match="in use") if taken else contextlib.nullcontext(),
+        Supervisor(RunOptions(WorkerOptions(device))) as supervisor,
+    ):
+        supervisor.open(claim=claim)
+    assert (tmp_path / "measured").exists() is not taken
+
+
 def _alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -165,7 +196,7 @@ import sys, time
 from gpubench.engine.messages import Start
 from gpubench.engine.process import WorkerProcess
 worker = WorkerProcess()
-worker.send(Start(sys.argv[1], False))
+worker.send(Start(sys.argv[1]))
 while worker.receive(10) is None: pass
 print(worker.pid, flush=True)
 time.sleep(600)
@@ -192,7 +223,7 @@ def test_a_worker_ends_when_its_line_is_closed(tmp_path: Path) -> None:
     from gpubench.engine.messages import Start
 
     worker = WorkerProcess()
-    worker.send(Start(script(tmp_path), False))
+    worker.send(Start(script(tmp_path)))
     while worker.receive(10) is None:
         pass
     worker._selector.close()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,6 +82,19 @@ def test_no_source_outside_the_known_folders_is_compiled(source: str) -> None:
     """Only files of cuda_src (or of a folder that the program itself names) reach the compiler."""
     with pytest.raises(UsageError):
         host().compile([Launch(source, "f", (1, 1, 1), (1, 1, 1), ())])
+
+
+@pytest.mark.parametrize("line", ['#include "{}"', "#include <{}>", '#define H "{}"\n#include H'])
+def test_no_file_outside_is_included(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel of a folder that somebody else wrote cannot have the compiler print another file's contents."""
+    secret = tmp_path / "secret"
+    secret.write_text("the password is fish\n")
+    tree = Path(shutil.copytree(host_compiler.cuda_src(), tmp_path / "cuda_src"))
+    monkeypatch.setenv("GPUBENCH_CUDA_SRC", str(tree))
+    (tree / "cumsum" / "curious.cu").write_text(line.format(secret) + "\nGPUBENCH_KERNEL void f() {}\n")
+    with pytest.raises(CompileError, match=r"curious\.cu:\d+: ") as caught:
+        HostDevice(parse_options("")).compile([Launch("cumsum/curious.cu", "f", (1, 1, 1), (1, 1, 1), ())])
+    assert "fish" not in str(caught.value)
 
 
 def test_a_second_process_finds_the_library_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

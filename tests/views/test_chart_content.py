@@ -373,6 +373,21 @@ def test_simulated_results_are_marked_across_the_chart() -> None:
     assert speedup.charts(content, "numpy") == []
 
 
+def test_numpy_beside_a_simulation_is_held_against_the_hosts_memory() -> None:
+    """Without a GPU the bandwidth chart names what is real, and puts numpy under the host's own rates."""
+    hosts = replace(simulated(), ceiling=Ceiling(copy_GBps=21.5, read_GBps=30.5, write_GBps=25.5))
+    chart, *_ = bandwidth.charts(hosts)
+    shown = words(chart.draw())
+    assert "gpubench:auto (simulated)" in shown
+    assert "numpy (real)" in shown
+    assert "copy rate of the host's memory 21.5" in shown
+    assert "Ceilings of the host's memory measured in this run, GB/s: copy 21.5, read 30.5, write 25.5." in shown
+    assert "the copy rate of the host's memory is 21.5 GB/s; simulated, but for numpy" in chart.alt
+    kernels = replace(hosts, records=tuple(r for r in hosts.records if r.contender != "numpy"))
+    alone, *_ = bandwidth.charts(kernels)
+    assert "21.5" not in words(alone.draw()) + alone.alt
+
+
 def test_a_wrong_answer_has_no_speed() -> None:
     """A record whose answer is wrong is listed under the charts, never drawn."""
     wrong = tuple(replace(r, status="wrong") if r.contender == "torch" else r for r in SMALL.records)

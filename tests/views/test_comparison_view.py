@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from gpubench.comparison import Comparison, Difference, Estimate, Mean, Row
 from gpubench.views.comparison import comparison_markdown, comparison_text, ordered
-from gpubench.views.comparison_files import comparison_json
+from gpubench.views.comparison_files import comparison_json, junit
 from gpubench.views.tables import Look
 
 SLOW = Row(
@@ -87,3 +88,13 @@ def test_json_holds_every_field() -> None:
     assert one["means"][0]["ratio"] == 1.025
     assert one["differences"][0]["matters"] is True
     assert one["counts"] == {"SLOWER": 1, "SAME": 1, "REMOVED": 1}
+
+
+def test_no_view_of_a_simulated_comparison_hides_that_it_is_one() -> None:
+    """Text, Markdown, JSON and JUnit each say that the times are a simulator's."""
+    simulated = replace(COMPARISON, simulated=True)
+    assert "SIMULATED" in comparison_text(simulated, Look())
+    assert "SIMULATED" in comparison_markdown(simulated)
+    assert comparison_json([simulated], 0)["comparisons"][0]["simulated"] is True
+    assert "simulated on the host" in junit([simulated], lambda _: False)
+    assert "simulated on the host" not in junit([COMPARISON], lambda _: False)

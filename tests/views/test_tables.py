@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from itertools import groupby
 
 import pytest
@@ -62,6 +63,13 @@ def test_simulated_rows_claim_nothing_about_a_gpu() -> None:
         assert "3355" not in line
         assert "78.9" not in line
         assert "1000x" not in line
+
+
+def test_the_rates_of_a_machine_without_a_gpu_are_named_as_its_memorys() -> None:
+    """What numpy reached in the host's memory is not called a ceiling for kernels."""
+    hosts = replace(result(record(simulated=True)), environment={"device": {"kind": "host", "name": "A CPU"}})
+    (line,) = lines_with("copy ", results_table(hosts))
+    assert line.startswith("host memory, by numpy: copy ")
 
 
 def test_launch_bound_cases_are_marked() -> None:

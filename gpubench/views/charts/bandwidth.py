@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpubench.dtypes import NAMES
-from gpubench.model import Ceiling, ResultSet
+from gpubench.model import ResultSet
 from gpubench.views import style, text
 from gpubench.views.charts.data import (
     Point,
     contenders,
-    device_number,
     family,
     is_simulated,
-    launch_bound_us,
     points,
 )
+from gpubench.views.charts.frame import Frame, ceiling_of, frame, launch_edge
 from gpubench.views.charts.page import MARGIN, Entry, series_entry, sheet, subtitle, unnumbered
 from gpubench.views.charts.sheets import Chart, file_name
 from gpubench.views.rows import HOST_CONTENDERS
@@ -38,22 +36,13 @@ GAP = 64
 _GREY = "#eaeef2"
 _SHADE: dict[str, Any] = {"facecolor": _GREY, "edgecolor": "#d0d7de", "hatch": "////", "linewidth": 0.0}
 
+_REAL = (
+    "numpy's times are real: it runs on the host, over the ceiling where the data stay in the processor's caches. "
+    "The others are simulated, and no ceiling is theirs."
+)
+
 _BACK: dict[str, Any] = {"facecolor": PAPER, "edgecolor": "none", "alpha": 0.85, "pad": 1.2}
 """Paper behind words that stand on something."""
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """What all panels of one sheet share: the scales, and the limits that are drawn in each. Bytes, GB/s, us."""
-
-    left: float
-    right: float
-    top: float
-    copy: float | None
-    peak: float | None
-    launch_us: float | None
-    l2: float | None
-    sweep: tuple[tuple[float, float], ...]
 
 
 def charts(result: ResultSet) -> list[Chart]:
@@ -79,36 +68,14 @@ def charts(result: ResultSet) -> list[Chart]:
 
 def _alt(operator: str, drawn: Sequence[Point], result: ResultSet) -> str:
     top = max(drawn, key=lambda point: point.rate or 0.0)
-    copy = result.ceiling.copy_GBps
-    against = f"; the measured copy ceiling is {text.rate(copy)} GB/s" if copy else ""
+    scale = frame(result, drawn)
+    against = f"; the {scale.memory} is {text.rate(scale.copy)} GB/s" if scale.copy else ""
+    if is_simulated(drawn):
+        against += "; simulated, but for numpy"
     return (
         f"Bandwidth of {operator} over bytes moved, {len(drawn)} measurements of {', '.join(contenders(drawn))}. "
         f"The highest rate is {text.rate(top.rate or 0.0)} GB/s, by {top.row.contender} on {top.row.case}{against}."
     )
-
-
-def frame(result: ResultSet, drawn: Sequence[Point]) -> Frame:
-    """Return the scales: all of the data and both ceilings are inside."""
-    sizes = [float(point.row.bytes or 1) for point in drawn]
-    rates = [point.rate or 0.0 for point in drawn]
-    simulated = is_simulated(drawn)
-    copy = None if simulated else result.ceiling.copy_GBps
-    peak = None if simulated else device_number(result, "theoretical_GBps")
-    return Frame(
-        left=2.0 ** (math.floor(math.log2(min(sizes)) * 2 - 1) / 2),
-        right=2.0 ** (math.ceil(math.log2(max(sizes)) * 2 + 1) / 2),
-        top=1.16 * max(*rates, copy or 0.0, peak or 0.0),
-        copy=copy,
-        peak=peak,
-        launch_us=None if simulated else launch_bound_us(result),
-        l2=None if simulated else device_number(result, "l2_bytes"),
-        sweep=() if simulated else _copy_rates(result),
-    )
-
-
-def _copy_rates(result: ResultSet) -> tuple[tuple[float, float], ...]:
-    """Return the copy's rate over sizes, where the run measured it: pairs of bytes and GB/s."""
-    return tuple((float(one.bytes), one.bytes / one.copy_us / 1e3) for one in result.ceiling.sweep if one.copy_us > 0)
 
 
 # --- Drawing ---------------------------------------------------------------------------------------------------------
@@ -155,19 +122,27 @@ def _order(dtype: str) -> int:
 
 
 def _legend(drawn: Sequence[Point], names: Sequence[str], marks: Mapping[str, style.Mark], scale: Frame) -> list[Entry]:
-    entries = [series_entry(name, marks[name], line=True) for name in names]
+    simulated = {point.row.contender for point in drawn if point.row.simulated}
+    entries = [series_entry(name, marks[name], line=True, words=_words(name, simulated)) for name in names]
     if any(point.row.launch_bound for point in drawn):
         hollow = {"color": INK, "marker": "o", "linestyle": "none", "markerfacecolor": PAPER}
         entries.append(Entry("hollow: launch-bound", hollow))
-    if scale.launch_us is not None and _launch_edge(scale) > scale.left:
+    if scale.launch_us is not None and launch_edge(scale) > scale.left:
         entries.append(Entry("launch-bound region", patch=dict(_SHADE)))
     if len(scale.sweep) > 1:
         entries.append(Entry("copy of the same size", {"color": INK, "linewidth": 1.1}))
     return entries
 
 
+def _words(name: str, simulated: Collection[str]) -> str:
+    """Return a contender as the legend names it: what is real and what is not, where both stand side by side."""
+    if name in simulated:
+        return f"{name} (simulated)"
+    return f"{name} (real)" if simulated else name
+
+
 def _notes(result: ResultSet, drawn: Sequence[Point], scale: Frame) -> list[str]:
-    ceiling = Ceiling() if is_simulated(drawn) else result.ceiling
+    ceiling = ceiling_of(result, drawn)
     rates = [
         f"{name} {text.rate(rate)}"
         for name, rate in (("copy", ceiling.copy_GBps), ("read", ceiling.read_GBps), ("write", ceiling.write_GBps))
@@ -175,7 +150,8 @@ def _notes(result: ResultSet, drawn: Sequence[Point], scale: Frame) -> list[str]
     ]
     notes = []
     if rates:
-        notes.append(f"Ceilings measured in this run, GB/s: {', '.join(rates)}.")
+        whose = " of the host's memory" if is_simulated(drawn) else ""
+        notes.append(f"Ceilings{whose} measured in this run, GB/s: {', '.join(rates)}.")
     if scale.launch_us is not None:
         notes.append(f"Launch-bound: the median is under {style.duration(scale.launch_us)}, 3 times an empty launch.")
     method = "Cases that fit in L2 start with a flushed cache when timed cold." if scale.l2 else ""
@@ -183,7 +159,7 @@ def _notes(result: ResultSet, drawn: Sequence[Point], scale: Frame) -> list[str]
         f"A mark a case; bands and bars: 95 % interval of the median; lines join sweeps over one size. {method}".strip()
     )
     if any(point.row.contender in HOST_CONTENDERS for point in drawn):
-        notes.append("numpy runs on the host.")
+        notes.append(_REAL if is_simulated(drawn) else "numpy runs on the host.")
     return [" ".join(notes)]
 
 
@@ -207,11 +183,6 @@ def _size_ticks(left: float, right: float, most: int) -> list[float]:
     return [2.0**power for power in range(aligned, last + 1, step)] or [left]
 
 
-def _launch_edge(scale: Frame) -> float:
-    """Return the bytes up to which a case at the ceiling would be launch-bound."""
-    return (scale.launch_us or 0.0) * 1e3 * (scale.peak or scale.copy or scale.top)
-
-
 def _limits(axes: Axes, scale: Frame, words: bool) -> None:
     """Draw what limits a kernel: the ceilings across, the launch to the left, the size of the L2 cache."""
     import numpy as np
@@ -219,7 +190,7 @@ def _limits(axes: Axes, scale: Frame, words: bool) -> None:
     size = 7.5
     for rate, dashes, name, below in (
         (scale.peak, (0, (5, 2)), "theoretical peak", False),
-        (scale.copy, "-", "measured copy ceiling", True),
+        (scale.copy, "-", scale.memory, True),
     ):
         if rate:
             axes.axhline(rate, color=INK, linewidth=1.1, linestyle=dashes, zorder=1.6)
@@ -236,11 +207,11 @@ def _limits(axes: Axes, scale: Frame, words: bool) -> None:
                     va="top" if below else "bottom",
                     zorder=4,
                 )
-    if scale.launch_us is not None and _launch_edge(scale) > scale.left:
+    if scale.launch_us is not None and launch_edge(scale) > scale.left:
         across = np.geomspace(scale.left, scale.right, 200)
         edge = np.minimum(across / scale.launch_us / 1e3, scale.top)
         axes.fill_between(across, edge, scale.top, zorder=0.3, **_SHADE)
-        if words and _launch_edge(scale) > scale.left * 64:
+        if words and launch_edge(scale) > scale.left * 64:
             left = axes.get_yaxis_transform()
             axes.text(0.02, 0.45 * scale.top, "launch-bound", transform=left, size=8.5, bbox=_BACK, zorder=4)
     if len(scale.sweep) > 1:
