@@ -166,14 +166,14 @@ class _Work:
             self._begin("", "inputs")
             side = None if self._ahead is None else self._ahead.take(self._case)
             inputs = operator.inputs(problem) if side is None else side.inputs
+        with self._stage("reference"):  # before anything runs: it refuses inputs that have no right answer
+            self._begin("", "reference")
+            reference = make_reference(operator, problem, inputs) if side is None else side.reference
         if NUMPY in self._waiting:
             with self._stage("numpy"), self._blaming(NUMPY):
                 self._begin(NUMPY, "time")
                 self._record_host(time_host(operator.numpy(problem, inputs), self._case.timing))
         if self._waiting:
-            with self._stage("reference"):
-                self._begin("", "reference")
-                reference = make_reference(operator, problem, inputs) if side is None else side.reference
             several = [runners[name] for name in self._waiting]
             self._on_device(problem, inputs, reference, several, keep_inputs, seed)
 
@@ -187,7 +187,8 @@ class _Work:
     def _fits(self, problem: Problem[Any], runners: Sequence[Runner]) -> bool:
         """Skip what does not fit into memory; return whether the inputs may stay on the device beside the operands."""
         self._begin("", "memory")
-        lack = shortage(host_parts(problem), free_host_bytes(), "host")
+        room = free_host_bytes()
+        lack = shortage(host_parts(problem, room), room, "host")
         if lack is not None:
             self._skip(self._waiting, lack)
             return False
