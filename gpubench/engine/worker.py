@@ -142,7 +142,7 @@ def _open(start: Start, line: Line) -> Device | None:
 
 def _run(pipeline: Pipeline, job: Job, line: Line) -> bool:
     """Run one job; False when the device is lost."""
-    from gpubench.engine.pipeline import describe
+    from gpubench.engine.outcome import describe
 
     current = ""
 

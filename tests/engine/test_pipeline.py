@@ -78,6 +78,7 @@ def test_a_wrong_answer_is_found(name: str, do: str) -> None:
     assert record.status == "wrong"
     assert record.check is not None
     assert record.check.first_mismatch is not None
+    assert f"first at {record.check.first_mismatch['index']}: found" in str(record.message)
     assert record.timing is not None
 
 
