@@ -17,6 +17,8 @@ import pytest
 from gpubench import __version__
 
 ROOT = Path(__file__).parents[1]
+CLEAN = {"PATH": "/usr/bin:/bin"}
+"""An environment without PYTHONPATH, which would show the repository to what is installed."""
 
 
 def data_files() -> set[str]:
@@ -54,9 +56,7 @@ def command(archives: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(command: Path, folder: Path, *arguments: str) -> str:
     """Run the installed command in a folder that is not the repository, and return what it prints."""
-    done = subprocess.run(
-        [command, *arguments], cwd=folder, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"}, timeout=120
-    )
+    done = subprocess.run([command, *arguments], cwd=folder, capture_output=True, text=True, env=CLEAN, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -84,7 +84,9 @@ def test_the_installed_command_runs_anywhere(command: Path, tmp_path: Path) -> N
     assert run(command, tmp_path, "--version") == f"gpubench {__version__}\n"
     code = "import gpubench; print(gpubench.__file__)"
     python = command.with_name("python")
-    where = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    where = subprocess.run(
+        [python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True, env=CLEAN
+    ).stdout
     assert str(command.parents[1]) in where
 
 
@@ -109,7 +111,7 @@ def test_installed_kernels_are_found(command: Path, tmp_path: Path) -> None:
         "print(len(names), tree.root)"
     )
     python = command.with_name("python")
-    done = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=CLEAN)
     assert done.returncode == 0, done.stderr
     count, root = done.stdout.strip().split(" ", 1)
     assert int(count) >= 4

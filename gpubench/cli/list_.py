@@ -76,7 +76,7 @@ def _list_cases(suites: Sequence[str], filters: Filters, as_json: bool) -> None:
     _print(("case", "dtype", "bytes", "memory", "contenders"), [line(row) for row in rows], right=(2, 3))
     if output.is_terminal():
         largest = max((row.memory_bytes or 0 for row in rows), default=0)
-        output.write(f"{len(rows)} cases; the largest takes {size(largest)} on the device")
+        output.write(f"{len(rows)} case{'s' * (len(rows) != 1)}; the largest takes {size(largest)} on the device")
 
 
 def _list_variants(suites: Sequence[str], filters: Filters, as_json: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ THREADS = 256
 UNROLLS = (1, 2, 4, 8)
 SAMPLES = 15
 WARM_UP = 3
+WAKE_S = 0.2
+"""Seconds of copying before anything is measured."""
 MAGIC = 0x9E3779B9
 """What the fill writes, and the fold at which the read would store."""
 
@@ -46,12 +49,13 @@ def measure_ceiling(device: Device, sizes: Sequence[int] = SIZES) -> Ceiling:
     quarter of what is free) are left out, unless it is the only one, which is then smaller. The rates are those at
     `LARGE_COPY` and `LARGE` bytes, or the largest size below.
     """
-    launch_us = _median(device, one_element(device))
-    event_overhead_us = _median(device, nothing)
     room = device.free_bytes() // 4
     wanted = [size for size in sizes if size <= room] or [min(room, *sizes)]
     wanted = [max(size // (2 * VECTOR_BYTES), 1) * 2 * VECTOR_BYTES for size in wanted]
     source, target = _pair(device, max(wanted))
+    _wake(device, source, target)
+    launch_us = _median(device, one_element(device))
+    event_overhead_us = _median(device, nothing)
     sweep = tuple(_point(device, size, source, target) for size in sorted(set(wanted)))
     copy, large = _at(sweep, LARGE_COPY), _at(sweep, LARGE)
     return Ceiling(
@@ -120,6 +124,17 @@ def _pair(device: Device, size: int) -> tuple[Buffer, Buffer]:
         filled += more
     device.copy(source, target)
     return source, target
+
+
+def _wake(device: Device, source: Buffer, target: Buffer) -> None:
+    """Keep the device busy until its clocks are up: an idle GPU starts slow, and a ceiling has no later samples that
+    would show it.
+    """
+    began = time.monotonic()
+    while time.monotonic() - began < WAKE_S:
+        for _ in range(16):
+            device.copy(source, target)
+        device.synchronize()
 
 
 class _Part:

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpubench.engine.memory import free_host_bytes, host_parts, total
+from gpubench.engine.memory import free_host_bytes, host_parts, reference_room, total
 from gpubench.engine.reference import KeptReference
 from gpubench.errors import UnsupportedError
 from gpubench.model import Case, Problem
@@ -41,7 +41,7 @@ def make_reference(operator: Operator[Any], problem: Problem[Any], inputs: Mappi
         inner = operator.reference(problem, inputs)
     except ValueError as error:
         raise UnsupportedError(f"these inputs have no right answer: {error}") from error
-    return KeptReference(inner, (free_host_bytes() or 0) // 4)
+    return KeptReference(inner, reference_room(free_host_bytes()))
 
 
 class Ahead:
@@ -79,7 +79,7 @@ def _make(case: Case) -> HostSide | None:
     operator = find_operator(case.operator)
     problem = operator.problem(case)
     free = free_host_bytes()
-    if free is None or total(host_parts(problem)) > SHARE * free:
+    if free is None or total(host_parts(problem, free)) > SHARE * free:
         return None
     inputs = make_inputs(operator, problem)
     reference = make_reference(operator, problem, inputs)

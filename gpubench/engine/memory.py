@@ -11,11 +11,14 @@ from typing import Any
 
 from gpubench.dtypes import dtype
 from gpubench.model import DeviceInfo, Operand, Problem
+from gpubench.operators.chunks import BLOCK, thread_count
 
 _SLACK = 64 * 2**20
 """What allocators round up, and small buffers of the harness itself."""
 _REFERENCE_BYTES = 32
 """Host bytes an output element takes while it is checked: value, magnitude and what they are worked out from."""
+_BLOCKS_AT_WORK = 2 * thread_count()
+"""Blocks of a reference that exist at once while it is worked out and not kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +54,23 @@ def device_parts(problem: Problem[Any], workspaces: Sequence[int], l2_bytes: int
     ]
 
 
-def host_parts(problem: Problem[Any]) -> list[Part]:
-    """Return what the host must hold: inputs, one downloaded output, and the reference."""
+def reference_room(free: int | None) -> int:
+    """Return how many bytes of right answers are kept between contenders; others are worked out block by block anew."""
+    return (free or 0) // 4
+
+
+def host_parts(problem: Problem[Any], free: int | None = None) -> list[Part]:
+    """Return what the host must hold: inputs, one downloaded output, and the reference, as far as `free` bytes let it
+    be kept.
+    """
     outputs = [one for one in problem.operands if one.role != "in"]
-    elements = sum(one.view.size for one in outputs)
+    reference = _REFERENCE_BYTES * sum(one.view.size for one in outputs)
+    if free is not None:
+        reference = min(reference, reference_room(free) + _REFERENCE_BYTES * BLOCK * _BLOCKS_AT_WORK)
     return [
         Part("inputs", sum(storage_bytes(one) for one in problem.operands if one.role != "out")),
         Part("output", 2 * sum(storage_bytes(one) for one in outputs)),
-        Part("reference", _REFERENCE_BYTES * elements),
+        Part("reference", reference),
         Part("slack", _SLACK),
     ]
 

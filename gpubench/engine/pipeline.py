@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import time
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,18 +17,10 @@ from gpubench.engine.buffers import Landing, Pristine
 from gpubench.engine.contenders import NUMPY, OURS, Runner, resolve
 from gpubench.engine.host_time import time_host
 from gpubench.engine.memory import beyond_simulation, device_parts, free_host_bytes, host_parts, shortage
+from gpubench.engine.outcome import describe, status_of, where
 from gpubench.engine.reference import KeptReference
 from gpubench.engine.timed import Timed
-from gpubench.errors import (
-    CompileError,
-    DeviceError,
-    FatalDeviceError,
-    GpubenchError,
-    MissingExtraError,
-    OutOfMemoryError,
-    UnsupportedError,
-    UsageError,
-)
+from gpubench.errors import FatalDeviceError
 from gpubench.measure.check import check
 from gpubench.measure.clock_watch import ClockWatch
 from gpubench.measure.summary import summarise
@@ -44,36 +35,6 @@ if TYPE_CHECKING:
 
 Begin = Callable[[str, str], None]
 """Called with contender and stage before the work turns there."""
-
-_STATUS: tuple[tuple[type[BaseException], Status], ...] = (
-    (MissingExtraError, "skipped"),
-    (UnsupportedError, "unsupported"),
-    (CompileError, "compile_error"),
-    (OutOfMemoryError, "out_of_memory"),
-    (MemoryError, "out_of_memory"),
-    (DeviceError, "device_error"),
-    (UsageError, "unsupported"),
-)
-"""What becomes of a contender that raised; the first row that fits."""
-
-
-def status_of(error: BaseException) -> Status:
-    """Return the status that an error gives to a contender; `crashed` for one that nobody foresaw."""
-    return next((status for kind, status in _STATUS if isinstance(error, kind)), "crashed")
-
-
-def describe(error: BaseException) -> str:
-    """Say what happened: the message of our own errors, type and place of others."""
-    if isinstance(error, DeviceError):
-        told = error.code is None or f"(code {error.code})" in str(error)
-        return str(error) if told else f"{error} (code {error.code})"
-    if isinstance(error, GpubenchError):
-        return str(error)
-    if isinstance(error, MemoryError):
-        return f"the host has too little memory: {error or 'an allocation was refused'}"
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}{place}"
 
 
 class Pipeline:
@@ -174,14 +135,14 @@ class _Work:
             self._begin("", "inputs")
             side = None if self._ahead is None else self._ahead.take(self._case)
             inputs = operator.inputs(problem) if side is None else side.inputs
+        with self._stage("reference"):  # before anything runs: it refuses inputs that have no right answer
+            self._begin("", "reference")
+            reference = make_reference(operator, problem, inputs) if side is None else side.reference
         if NUMPY in self._waiting:
             with self._stage("numpy"), self._blaming(NUMPY):
                 self._begin(NUMPY, "time")
                 self._record_host(time_host(operator.numpy(problem, inputs), self._case.timing))
         if self._waiting:
-            with self._stage("reference"):
-                self._begin("", "reference")
-                reference = make_reference(operator, problem, inputs) if side is None else side.reference
             several = [runners[name] for name in self._waiting]
             self._on_device(problem, inputs, reference, several, keep_inputs, seed)
 
@@ -195,7 +156,8 @@ class _Work:
     def _fits(self, problem: Problem[Any], runners: Sequence[Runner]) -> bool:
         """Skip what does not fit into memory; return whether the inputs may stay on the device beside the operands."""
         self._begin("", "memory")
-        lack = shortage(host_parts(problem), free_host_bytes(), "host")
+        room = free_host_bytes()
+        lack = shortage(host_parts(problem, room), room, "host")
         if lack is not None:
             self._skip(self._waiting, lack)
             return False
@@ -257,7 +219,7 @@ class _Work:
         status: Status = "ok"
         message = timing.message
         if not verdict.ok and one.name.startswith(OURS):  # another library's accuracy is reported, not judged
-            status, message = "wrong", "the output differs from the reference"
+            status, message = "wrong", where(verdict)
         elif timing.throttled:
             status = "throttled"
         elif timing.noisy and not simulated:  # simulated times are not a measurement of anything

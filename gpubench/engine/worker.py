@@ -180,7 +180,7 @@ def _measure(device: Device, line: Line) -> bool:
 
 def _run(pipeline: Pipeline, job: Job, line: Line) -> bool:
     """Run one job; False when the device is lost."""
-    from gpubench.engine.pipeline import describe
+    from gpubench.engine.outcome import describe
 
     current = ""
 

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,9 @@ from gpubench.kernels.sources import Program
 FOLDER = "GPUBENCH_CACHE_DIR"
 """Environment variable: the folder to keep compiled kernels in, in place of the user's cache folder."""
 
-FORMAT = 1
-"""Part of every key: a new layout of the file finds none of the old ones."""
+FORMAT = 2
+"""Part of every key: a new layout of the file finds none of the old ones. 2: the CUBIN is compressed, to a quarter, so
+that everything that `gpubench compile` makes stays under the limit."""
 
 MAX_BYTES = 512 << 20
 MAX_ENTRY_BYTES = 256 << 20
@@ -81,7 +83,7 @@ def store(entry: str, description: dict[str, Any], cubin: bytes) -> bool:
     if place is None:
         return False
     head = json.dumps(description, allow_nan=False).encode()
-    body = len(head).to_bytes(8, "little") + head + cubin
+    body = len(head).to_bytes(8, "little") + head + zlib.compress(cubin, 1)
     temporary = None
     try:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -110,9 +112,10 @@ def _unpack(entry: str, data: bytes) -> tuple[dict[str, Any], bytes] | None:
     size = int.from_bytes(body[:8], "little")
     try:
         description = json.loads(body[8 : 8 + size])
-    except ValueError:
+        cubin = zlib.decompressobj().decompress(body[8 + size :], MAX_ENTRY_BYTES)
+    except (ValueError, zlib.error):
         return None
-    return (description, body[8 + size :]) if isinstance(description, dict) else None
+    return (description, cubin) if isinstance(description, dict) else None
 
 
 def _prune(place: Path) -> None:

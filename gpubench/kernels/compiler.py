@@ -6,7 +6,7 @@ import multiprocessing
 import re
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gpubench.errors import CompileError, UsageError
@@ -65,6 +65,7 @@ def compile_many(
 ) -> list[CompiledKernel | CompileError]:
     """Compile all requests, several of one source together, and return one outcome each, in order.
 
+    The outcomes leave `cubin` empty: the machine code of a whole matrix is most of a gigabyte, and stays in the cache.
     processes: how many work at the same time, each with its own NVRTC; 1 works in this process. UsageError and
     MissingExtraError are raised before anything is compiled.
     """
@@ -132,7 +133,8 @@ def _run(job: _Job) -> list[CompiledKernel | CompileError]:
     """Compile a job; runs in a process of its own."""
     if job.program is None:
         return [CompileError(job.refusal) for _ in job.requests]
-    return _compile_or_split(job.program, tuple(request.kernel for request in job.requests), job.requests[0].arch)
+    outcomes = _compile_or_split(job.program, tuple(request.kernel for request in job.requests), job.requests[0].arch)
+    return [one if isinstance(one, CompileError) else replace(one, cubin=b"") for one in outcomes]
 
 
 def _compile_or_split(program: Program, kernels: tuple[str, ...], arch: str) -> list[CompiledKernel | CompileError]:

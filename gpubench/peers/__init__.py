@@ -1,4 +1,4 @@
-"""Other libraries that do the same work, each in one file, all optional. `PEERS` lists them: name -> module:class."""
+"""Other libraries that do the same work, each in one file, all optional. `PEERS` lists them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,10 @@ import importlib
 from typing import cast
 
 from gpubench.errors import UsageError
+from gpubench.libraries import PEERS
 from gpubench.peers.base import Peer
 
-PEERS: dict[str, str] = {
-    "cupy": "gpubench.peers.cupy:CupyPeer",
-    "torch": "gpubench.peers.torch:TorchPeer",
-    "inductor": "gpubench.peers.inductor:InductorPeer",
-    "cub": "gpubench.peers.cub:CubPeer",
-    "jax": "gpubench.peers.jax:JaxPeer",
-}
+__all__ = ["PEERS", "load"]
 
 
 def load(name: str) -> Peer:

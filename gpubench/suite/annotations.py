@@ -95,7 +95,8 @@ def is_required(each: dataclasses.Field[Any]) -> bool:
 def _union(annotations: tuple[Type_, ...]) -> Type_:
     """Return the type of a union; an error of its words also names its other forms."""
     forms = [_shape_of(one) for one in annotations]
-    others = " or ".join(dict.fromkeys(_FORMS[form] for form in forms if form != "text"))
+    told = (_told(one, form) for one, form in zip(annotations, forms, strict=True) if form != "text")
+    others = " or ".join(dict.fromkeys(told))
     return _one_of(
         *(
             (
@@ -105,6 +106,13 @@ def _union(annotations: tuple[Type_, ...]) -> Type_:
             for one, form in zip(annotations, forms, strict=True)
         )
     )
+
+
+def _told(annotation: Type_, form: str) -> str:
+    """Say what is written for a member of a union: `{below: ...}` for a mapping whose keys are known."""
+    if not is_dataclass(annotation):
+        return _FORMS[form]
+    return "{" + ", ".join(f"{each.name}: ..." for each in dataclasses.fields(annotation)) + "}"
 
 
 def _shape_of(annotation: Type_) -> str:

@@ -131,24 +131,39 @@ class _Expansion:
             return False
         names = [name for axis in plan.axes for name in axis.names]
         for steps in itertools.product(*(axis.steps for axis in plan.axes)):
-            chosen = dict(zip(names, itertools.chain.from_iterable(steps), strict=True))
-            try:
-                self._add(plan, chosen)
-            except ParameterError as error:
-                path, at = _blame(plan, chosen, error.field), _text_of(error)
-                self.document.add(path, at)
+            self._add(plan, dict(zip(names, itertools.chain.from_iterable(steps), strict=True)))
             if len(self.document.mistakes) > ENOUGH_MISTAKES:
                 return False
         return True
 
     def _add(self, plan: CasePlan, chosen: Mapping[str, Option]) -> None:
-        case = make_case(plan, {name: option.value for name, option in chosen.items()})
+        case = self._made(plan, chosen)
+        if case is None or plan.flawed:
+            return
         line = self.document.place(plan.path).line
         if case.id in self.found:
             self.document.add(plan.path, f"the case {case.id} is there already, from line {self.lines[case.id]}")
             return
         self.found[case.id] = case
         self.lines[case.id] = line
+
+    def _made(self, plan: CasePlan, chosen: Mapping[str, Option]) -> Case | None:
+        """Return the case; None, with every mistake noted, where the operator refuses it.
+
+        An operator names the first key at fault. Where that key can be left out, it is asked again without it.
+        """
+        left = dict(chosen)
+        while True:
+            try:
+                case = make_case(plan, {name: option.value for name, option in left.items()})
+            except ParameterError as error:
+                self.document.add(_blame(plan, left, error.field), _text_of(error))
+                key = _parts(error.field)[0]
+                if key not in left or key not in plan.optional:
+                    return None
+                del left[key]
+            else:
+                return case if len(left) == len(chosen) else None
 
 
 def make_case(plan: CasePlan, chosen: Mapping[str, Any]) -> Case:
@@ -189,9 +204,14 @@ def _text_of(error: ParameterError) -> str:
     return str(error).removeprefix(f"{error.field}: ")
 
 
+def _parts(field: str) -> list[str]:
+    """Return the keys and positions of a field such as `inputs.1.shape` or `inputs[1].shape`."""
+    return field.replace("[", ".").replace("]", "").split(".")
+
+
 def _blame(plan: CasePlan, chosen: Mapping[str, Option], field: str) -> Path_:
     """Return the path of the value that an operator refused: `inputs.1.shape` lies below the option of `inputs`."""
-    head, *rest = field.replace("[", ".").replace("]", "").split(".")
+    head, *rest = _parts(field)
     if head not in chosen:
         return plan.path
     return (*chosen[head].path, *(int(part) if part.isdigit() else part for part in rest))

@@ -20,20 +20,27 @@ from gpubench.suite.validate import note, unknown_key
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _BUILT_IN = {"dtype": "float32", "input": "normal", "seed": 1}
 _OUTSIDE_AXES = ("contenders", "peers", "timing", "timeout")
+_VITAL = ("zip", "shape", "inputs")
+"""Keys beside the required ones without which the rest of an entry means nothing, so that it is not looked into."""
 
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """The suite's `defaults` and `peers`: values by key, with their places."""
+    """The suite's `defaults` and `peers`: values by key, with their places. `flawed`: something wrong was left out."""
 
     axes: Mapping[str, Axis]
     settings: Mapping[str, Option]
     peers: tuple[str, ...]
+    flawed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CasePlan:
-    """One entry of `cases`. `parameters` are the operator's keys, `variables` the names that placeholders refer to."""
+    """One entry of `cases`. `parameters` are the operator's keys, `variables` the names that placeholders refer to.
+
+    `optional` are the parameters that can be left out to look at the others. `flawed`: some keys were wrong and are
+    left out, so that the cases are looked into for further mistakes but are none themselves.
+    """
 
     path: Path_
     operator: str
@@ -42,12 +49,15 @@ class CasePlan:
     axes: tuple[Axis, ...]
     contenders: tuple[str, ...]
     timing: TimingOptions
+    optional: frozenset[str] = frozenset()
+    flawed: bool = False
 
 
 def read_defaults(document: Document, written: Any, peers: Any) -> Defaults:
     """Return the checked defaults; what is wrong is noted and left out."""
     keys = {name: key for name, key in common_keys().items() if name != "peers"}
     axes, settings = {}, {}
+    before = len(document.mistakes)
     for name, value in written.items() if isinstance(written, dict) else ():
         path: Path_ = ("defaults", name)
         if name not in keys:
@@ -59,34 +69,39 @@ def read_defaults(document: Document, written: Any, peers: Any) -> Defaults:
         elif axis is not None:
             axes[name] = axis
     names = [peer for peer in peers if isinstance(peer, str)] if isinstance(peers, list) else []
-    return Defaults(axes, settings, tuple(names))
+    flawed = len(document.mistakes) > before or any(path[:1] == ("defaults",) for path in document.refused)
+    return Defaults(axes, settings, tuple(names), flawed)
 
 
 def plan_case(document: Document, defaults: Defaults, case: Mapping[str, Any], path: Path_) -> CasePlan | None:
-    """Return the plan of one entry of `cases`; None when something in it is wrong (the mistakes are noted)."""
+    """Note what is wrong with one entry of `cases` and return its plan; None when too much is wrong to look further."""
     name = case.get("operator")
     if not isinstance(name, str) or name not in OPERATORS:
         hint = did_you_mean(name, OPERATORS)
         what = f"found {found(name)}" if "operator" in case else "the key operator is missing"
         document.add((*path, "operator"), f"{what}; allowed: {', '.join(OPERATORS)}.{hint}")
         return None
-    keys = {**common_keys(), **operator_keys(name)}
+    before = len(document.mistakes)
+    own = operator_keys(name)
+    keys = {**common_keys(), **own}
     variables = _variables(document, case, keys, path)
     resolved = {one for _, one in placeholders(dict(case))} <= {*variables}
-    own = {**{one: variable_key(one) for one in variables}, **keys}
-    axes = _axes(document, case, own, path)
+    axes, wrong = _axes(document, case, {**{one: variable_key(one) for one in variables}, **keys}, path)
     settings = _settings(document, case, defaults, path)
     complete = _is_complete(document, case, keys, path)
-    contenders = None if settings is None else _contenders(document, name, settings, defaults)
-    timing = None if settings is None else _timing(document, settings)
-    if axes is None or contenders is None or timing is None or not (complete and resolved):
+    contenders = _contenders(document, name, settings, defaults)
+    timing = _timing(document, settings)
+    optional = frozenset(one for one, key in own.items() if not key.required and one not in _VITAL)
+    if not (complete and resolved and wrong <= {*optional, *_BUILT_IN}):
         return None
     for common, value in _BUILT_IN.items():
         if not any(common in axis.names for axis in axes):
             axes.append(defaults.axes.get(common) or Axis((common,), ((Option(value, path),),)))
     used = {one for axis in axes for one in axis.names}
+    refused = any(one[: len(path)] == path for one in document.refused)
+    flawed = defaults.flawed or refused or bool(wrong) or len(document.mistakes) > before
     return CasePlan(
-        path, name, frozenset(operator_keys(name)) & used, tuple(variables), tuple(axes), contenders, timing
+        path, name, frozenset(own) & used, tuple(variables), tuple(axes), contenders, timing, optional, flawed
     )
 
 
@@ -112,22 +127,23 @@ def _variables(document: Document, case: Mapping[str, Any], keys: Mapping[str, K
     return variables
 
 
-def _axes(document: Document, case: Mapping[str, Any], keys: Mapping[str, Key], path: Path_) -> list[Axis] | None:
-    """Return the axes in the order in which the file has them."""
-    axes: list[Axis | None] = []
+def _axes(
+    document: Document, case: Mapping[str, Any], keys: Mapping[str, Key], path: Path_
+) -> tuple[list[Axis], set[str]]:
+    """Return the axes in the order in which the file has them, and the names of the keys that are wrong."""
+    axes: dict[str, Axis | None] = {}
     for name, value in case.items():
         if name == "zip":
             usable = {key: one for key, one in keys.items() if one.is_axis}
-            axes.append(read_zip(document, usable, value, (*path, "zip")))
+            axes[name] = read_zip(document, usable, value, (*path, "zip"))
             for key in value if isinstance(value, dict) else ():
                 if key in _OUTSIDE_AXES:
                     document.add(
                         (*path, "zip", key), f"{key} cannot stand under zip: it has one value a case", key=True
                     )
         elif name in keys and name not in _OUTSIDE_AXES:
-            axes.append(read_axis(document, keys[name], value, (*path, name)))
-    good = [axis for axis in axes if axis is not None]
-    return good if len(good) == len(axes) else None
+            axes[name] = read_axis(document, keys[name], value, (*path, name))
+    return [axis for axis in axes.values() if axis is not None], {name for name, axis in axes.items() if axis is None}
 
 
 def _is_complete(document: Document, case: Mapping[str, Any], keys: Mapping[str, Key], path: Path_) -> bool:
@@ -139,37 +155,35 @@ def _is_complete(document: Document, case: Mapping[str, Any], keys: Mapping[str,
     return not missing
 
 
-def _settings(
-    document: Document, case: Mapping[str, Any], defaults: Defaults, path: Path_
-) -> dict[str, list[Option]] | None:
-    """Return contenders, peers, timing and timeout, the defaults' first and the case's own last; None when wrong."""
+def _settings(document: Document, case: Mapping[str, Any], defaults: Defaults, path: Path_) -> dict[str, list[Option]]:
+    """Return contenders, peers, timing and timeout, the defaults' first and the case's own last, without wrong ones."""
     settings = {name: [defaults.settings[name]] if name in defaults.settings else [] for name in _OUTSIDE_AXES}
-    right = True
     for name in _OUTSIDE_AXES:
         if name in case:
             faults = common_keys()[name].checker.faults(case[name])
             note(document, (*path, name), faults)
-            settings[name].append(Option(case[name], (*path, name)))
-            right = right and not faults
-    return settings if right else None
+            if not faults or (name == "contenders" and isinstance(case[name], list)):  # the others in it are looked at
+                settings[name].append(Option(case[name], (*path, name)))
+    return settings
 
 
 def _contenders(
     document: Document, operator: str, settings: Mapping[str, list[Option]], defaults: Defaults
-) -> tuple[str, ...] | None:
+) -> tuple[str, ...]:
     """Return the contenders of a case: its own or the defaults', then the peers of the suite and of the case."""
     names: list[str] = []
     ours = [f"gpubench:{variant.name}" for variant in OPERATORS[operator].variants]
     chosen = settings["contenders"][-1:]
     for option in chosen:
         for position, name in enumerate(option.value):
+            if not isinstance(name, str):
+                continue  # told already
             known = [name] if not name.startswith("gpubench:") or name == "gpubench:auto" else _matching(name, ours)
             if not known:
                 hint = did_you_mean(name, ours)
                 allowed = ", ".join(["gpubench:auto", *ours])
                 message = f"{operator} has no variant {name}; allowed: {allowed}.{hint}"
                 document.add((*option.path, position), message)
-                return None
             names += known
     names = names if chosen else list(Case("", "", "", {}).contenders)
     peers = [*defaults.peers, *(peer for option in settings["peers"] for peer in option.value)]
@@ -180,7 +194,7 @@ def _matching(pattern: str, names: list[str]) -> list[str]:
     return [name for name in names if fnmatchcase(name, pattern)]
 
 
-def _timing(document: Document, settings: Mapping[str, list[Option]]) -> TimingOptions | None:
+def _timing(document: Document, settings: Mapping[str, list[Option]]) -> TimingOptions:
     timing = TimingOptions()
     for option in settings["timing"]:
         timing = dataclasses.replace(timing, **option.value)
@@ -189,5 +203,4 @@ def _timing(document: Document, settings: Mapping[str, list[Option]]) -> TimingO
     if timing.min_samples > timing.max_samples:
         message = f"min_samples ({timing.min_samples}) is above max_samples ({timing.max_samples})"
         document.add(settings["timing"][-1].path, message)
-        return None
     return timing

@@ -46,6 +46,7 @@ class Document:
     values: dict[Path_, Place] = field(default_factory=dict)
     refused: set[Path_] = field(default_factory=set)
     mistakes: list[Mistake] = field(default_factory=list)
+    noted: set[Mistake] = field(default_factory=set)
 
     @property
     def is_readable(self) -> bool:
@@ -72,7 +73,8 @@ class Document:
 
     def _note(self, place: Place, path: str, message: str) -> None:
         mistake = Mistake(self.file, place.line, place.column, path, message)
-        if mistake not in self.mistakes[-4:]:
+        if mistake not in self.noted:
+            self.noted.add(mistake)
             self.mistakes.append(mistake)
 
     def check(self) -> None:

@@ -9,18 +9,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpubench import dtypes
+from gpubench.libraries import PEERS
 from gpubench.model import Distribution
 from gpubench.operators import OPERATORS
 from gpubench.suite.annotations import is_required, members, origin, yaml_type
-from gpubench.suite.types import MAX_WHOLE, TEXT, Type_, choice, list_of, number, strict_model, text, whole
+from gpubench.suite.types import (
+    MAX_WHOLE,
+    TEXT,
+    Type_,
+    choice,
+    list_of,
+    number,
+    one_of_names,
+    strict_model,
+    text,
+    whole,
+)
 from gpubench.suite.validate import Checker
 
 MAX_ENTRIES = 10_000
 
-CONTENDER = text(r"[a-z][a-z0-9_.-]*(:[A-Za-z0-9_.*?-]+)?", "a contender such as gpubench:auto, gpubench:* or numpy")
-PEER = text(r"[a-z][a-z0-9_.-]*", "the name of a peer such as torch or cupy")
+CONTENDER = one_of_names(
+    lambda: ("numpy", *PEERS), r"gpubench:[A-Za-z0-9_.*?-]+", ("gpubench:auto", "gpubench:VARIANT", "gpubench:*")
+)
+PEER = one_of_names(lambda: tuple(PEERS))
 CONTENDERS = list_of(CONTENDER, at_least=1, at_most=100)
-PEERS = list_of(PEER, at_most=100)
+PEER_LIST = list_of(PEER, at_most=100)
 TIMEOUT = number(1e-3, 7 * 86400.0)
 
 TIMING = strict_model(
@@ -64,7 +78,7 @@ def common_keys() -> Mapping[str, Key]:
         _key("input", choice(typing.get_args(Distribution))),
         _key("seed", whole(0, MAX_WHOLE), takes_range=True),
         _key("contenders", CONTENDERS, is_axis=False),
-        _key("peers", PEERS, is_axis=False),
+        _key("peers", PEER_LIST, is_axis=False),
         _key("timing", TIMING, is_axis=False),
         _key("timeout", TIMEOUT, is_axis=False),
     )
@@ -103,7 +117,7 @@ SUITE_FILE = strict_model(
         "name": (TEXT, ...),
         "description": (text(r"[^\x00-\x08\x0b-\x1f\x7f]{0,2000}", "text of at most 2,000 characters"), ""),
         "defaults": (_MAPPING, {}),
-        "peers": (PEERS, []),
+        "peers": (PEER_LIST, []),
         "cases": (list_of(_MAPPING, at_least=1, at_most=MAX_ENTRIES), ...),
     },
 )

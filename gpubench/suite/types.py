@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema, create_model
@@ -123,6 +123,23 @@ def choice(allowed: tuple[Any, ...], also: str = "") -> Type_:
         return value
 
     return Annotated[Any, PlainValidator(validate), WithJsonSchema({"enum": list(allowed)})]
+
+
+def one_of_names(names: Callable[[], tuple[str, ...]], pattern: str = "", examples: tuple[str, ...] = ()) -> Type_:
+    """Return the type of registered names, and of texts that `pattern` matches as a whole; `examples` of these.
+
+    The registry is asked when a value is checked, so that a name added later counts.
+    """
+
+    def validate(value: Any) -> str:
+        known = (*examples, *names())
+        if isinstance(value, str) and (value in names() or (pattern and re.fullmatch(pattern, value))):
+            return value
+        raise _error(f"found {found(value)}; allowed: {', '.join(known)}.{did_you_mean(value, known)}")
+
+    words: dict[str, Any] = {"enum": [*names()]}
+    schema = {"anyOf": [words, {"type": "string", "pattern": f"^({pattern})$"}]} if pattern else words
+    return Annotated[Any, PlainValidator(validate), WithJsonSchema(schema)]
 
 
 def _truth(value: Any) -> bool:

@@ -46,6 +46,8 @@ def note(document: Document, base: Path_, faults: Iterable[Fault]) -> None:
 def unknown_key(key: str, allowed: Iterable[str]) -> str:
     """Return the message for a key that does not exist, naming the nearest one or all."""
     words = list(dict.fromkeys(allowed))
+    if key in words:  # of mappings that exclude each other
+        return f"the key {printable(key)!r} does not go with those beside it; write one of: {', '.join(words)}"
     hint = did_you_mean(key, words) or f" Allowed: {', '.join(words)}."
     return f"there is no key {printable(key)!r} here.{hint}"
 

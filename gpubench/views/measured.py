@@ -80,12 +80,12 @@ def _by_operator(found: Sequence[Line]) -> Iterable[tuple[str, Iterable[Line]]]:
 
 
 def _summary(operator: str, group: Sequence[Line]) -> Summary:
-    (mean,) = means([line.ours for line in group])
+    (own,) = means([line.ours for line in group])
     names = dict.fromkeys(name for line in group for name in line.peers)
-    ratios = {name: [over for line in group if (over := line.over(name))] for name in names}
+    ratios = {name: [ratio for line in group if (ratio := line.over(name))] for name in names}
     over = {name: value for name, found in ratios.items() if (value := geometric(found)) is not None}
     slower = sum(1 for line in group if line.ours.versus_peer is not None and line.ours.versus_peer < 1)
-    return Summary(operator, len(group), mean.of_ceiling, mean.versus_peer, over, slower)
+    return Summary(operator, len(group), own.of_ceiling, own.versus_peer, over, slower)
 
 
 def summary_table(result: ResultSet, source: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpubench.devices.ceiling import LARGE, LARGE_COPY, SIZES, UNROLLS, launch_overhead_us, measure_ceiling
+from gpubench.devices.ceiling import LARGE, LARGE_COPY, SIZES, UNROLLS, WAKE_S, launch_overhead_us, measure_ceiling
 from gpubench.devices.fake_memory import FakeBuffer
 from gpubench.model import Ceiling, Plan, Sample
 from tests.devices.cuda_double import INFO
@@ -91,6 +91,26 @@ def test_the_fastest_candidate_counts_at_each_size() -> None:
     assert (ceiling.copy_GBps, ceiling.read_GBps, ceiling.write_GBps) == (8.0, 16.0, 32.0)
     assert ceiling.event_overhead_us == 1.25
     assert ceiling.launch_us == 3.5
+
+
+def test_an_idle_gpu_is_woken_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is timed, not even an empty launch, before the device has copied for as long as its clocks need."""
+    now = 0.0
+    timed_at: list[float] = []
+    monkeypatch.setattr("gpubench.devices.ceiling.time.monotonic", lambda: now)
+
+    class Idle(MadeUp):
+        def synchronize(self) -> None:
+            nonlocal now
+            now += 0.06
+
+    def us(name: str) -> float:
+        del name
+        timed_at.append(now)
+        return 1.0
+
+    measured(Idle(us), 1024)
+    assert min(timed_at) >= WAKE_S
 
 
 def test_the_rates_of_the_run_are_those_of_large_operands() -> None:

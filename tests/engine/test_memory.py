@@ -34,3 +34,11 @@ def test_the_host_need_has_room_for_the_reference() -> None:
     assert total(host_parts(problem)) > 8 * 4_000_000
     free = free_host_bytes()
     assert free is None or free > 0
+
+
+def test_a_reference_that_is_not_kept_needs_room_for_its_blocks_only() -> None:
+    """More than 2^31 elements are judged on a host of 128 GiB: answers beyond a quarter of it are worked out anew."""
+    free = 128 * 2**30
+    problem = operator("cumsum").problem(case(params={"shape": [3_000_000_000], "dim": 0}, dtype="int8"))
+    assert shortage(host_parts(problem, free), free, "host") is None
+    assert shortage(host_parts(problem, free // 4), free // 4, "host") is not None

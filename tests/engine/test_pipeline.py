@@ -78,6 +78,7 @@ def test_a_wrong_answer_is_found(name: str, do: str) -> None:
     assert record.status == "wrong"
     assert record.check is not None
     assert record.check.first_mismatch is not None
+    assert f"first at {record.check.first_mismatch['index']}: found" in str(record.message)
     assert record.timing is not None
 
 
@@ -132,6 +133,16 @@ def test_a_case_too_big_for_the_host_is_skipped(monkeypatch: pytest.MonkeyPatch)
     assert [record.status for record in records] == ["skipped"] * 2
     assert "on the host" in str(records[0].message)
     assert ("", "inputs") not in begins
+
+
+def test_inputs_without_a_right_answer_are_refused_for_every_contender() -> None:
+    """An index outside the dim: nothing is launched, and numpy, which counts from the end or raises, is not timed."""
+    params = {"shape": [16, 4], "indices": 40, "pattern": {"out_of_range": 2}}
+    begins: list[tuple[str, str]] = []
+    records = go(case("index_add", params, contenders=(NAIVE, "numpy")), begins)
+    assert [record.status for record in records] == ["unsupported"] * 2
+    assert all("2 of 40 indices lie outside dim 0" in str(record.message) for record in records)
+    assert "time" not in {stage for _, stage in begins}
 
 
 def test_inputs_are_uploaded_anew_when_copies_do_not_fit() -> None:

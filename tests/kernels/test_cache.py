@@ -27,6 +27,14 @@ def test_what_was_stored_is_found() -> None:
     assert cache.load(_key()) == ({"k<int>": 1}, b"\x7fELF machine code")
 
 
+def test_machine_code_is_kept_compressed(cache_folder: Path) -> None:
+    """Line tables and symbols repeat themselves: all kernels for all architectures must fit under the limit."""
+    code = b"\x7fELF .debug_line gpubench::cumsum::naive" * 1000
+    assert cache.store(_key(), {}, code)
+    assert (cache_folder / _key()).stat().st_size < len(code) // 10
+    assert cache.load(_key()) == ({}, code)
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -136,11 +144,11 @@ def test_the_folder_does_not_grow_for_ever(cache_folder: Path, monkeypatch: pyte
     monkeypatch.setattr(cache, "MAX_BYTES", 10_000)
     monkeypatch.setattr(cache, "_pruned", {cache_folder})
     for number in range(20):
-        cache.store(_key(arch=f"sm_{number}"), {}, b"x" * 1000)
+        cache.store(_key(arch=f"sm_{number}"), {}, os.urandom(1000))
         os.utime(cache_folder / _key(arch=f"sm_{number}"), (1000 + number, 1000 + number))
     cache.load(_key(arch="sm_0"))
     monkeypatch.setattr(cache, "_pruned", set())
-    cache.store(_key(arch="sm_20"), {}, b"x" * 1000)
+    cache.store(_key(arch="sm_20"), {}, os.urandom(1000))
     assert sum(path.stat().st_size for path in cache_folder.iterdir()) <= 10_000
     assert cache.load(_key(arch="sm_0")) is not None
     assert cache.load(_key(arch="sm_20")) is not None

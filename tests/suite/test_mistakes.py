@@ -46,7 +46,9 @@ SUM = "operator: sum, shape: [4, 5]"
         (f"{SUM}, seed: -1", "4:42: cases[0].seed", "from 0"),
         (f"{SUM}, contenders: []", "4:48: cases[0].contenders", "at least 1"),
         (f"{SUM}, contenders: [numpy, gpubench:niave]", "4:56: cases[0].contenders[1]", "Did you mean gpubench:naive?"),
-        (f"{SUM}, contenders: ['; rm']", "4:49: cases[0].contenders[0]", "a contender such as"),
+        (f"{SUM}, contenders: ['; rm']", "4:49: cases[0].contenders[0]", "allowed: gpubench:auto"),
+        (f"{SUM}, contenders: [numpy, nmpy]", "4:56: cases[0].contenders[1]", "Did you mean numpy?"),
+        (f"{SUM}, peers: [torhc]", "4:44: cases[0].peers[0]", "Did you mean torch?"),
         (f"{SUM}, timing: {{ronds: 3}}", "4:45: cases[0].timing.ronds", "Did you mean rounds?"),
         (f"{SUM}, timing: {{rounds: 0}}", "4:53: cases[0].timing.rounds", "from 1 to 1000"),
         (f"{SUM}, timing: {{min_samples: 5000}}", "4:44: cases[0].timing", "is above max_samples"),
@@ -67,6 +69,16 @@ SUM = "operator: sum, shape: [4, 5]"
             "operator: elementwise, function: add, inputs: [{shape: [4]}, {shape: [4], dtpye: int8}]",
             "4:80: cases[0].inputs[1].dtpye",
             "Did you mean dtype?",
+        ),
+        (
+            "operator: index_add, shape: [4], indices: 4, pattern: zpif",
+            "4:60: cases[0].pattern",
+            "or {below: ...} or {duplicates: ...}",
+        ),
+        (
+            "operator: index_add, shape: [4], indices: 4, pattern: {below: 2, duplicates: 2}",
+            "4:71: cases[0].pattern.duplicates",
+            "does not go with",
         ),
         ("operator: index_add, shape: [4], indices: 4, pattern: zpif", "4:60: cases[0].pattern", "Did you mean zipf?"),
         (
@@ -120,6 +132,25 @@ cases:
     places = [line.split(": ", 1)[0] for line in found]
     assert places == [f"test.yaml:{place}" for place in (
         "1:7", "2:1", "3:19", "5:16", "6:31", "7:31", "7:40", "7:43", "7:64", "8:41", "9:36", "10:5"
+    )]  # fmt: skip
+
+
+def test_one_mistake_does_not_hide_another_of_the_same_case() -> None:
+    """Each key of a case is looked into whatever is wrong with the others; a wrong entry repeats no case."""
+    found = mistakes(
+        """name: x
+cases:
+  - {operator: cumsum, shape: [3, 4], dim: 7, dtype: flaot32, layout: {permute: [0]}, timing: {rounds: 0},
+     contenders: [gpubench:niave, nmpy, gpubench:nothing]}
+  - {operator: index_add, shape: [5], indices: 3, dim: 2, pattern: {below: 40}, alpha: 0.5, dtype: int32}
+  - {operator: index_add, shape: [5], indices: 3, pattern: {below: 40}, alpha: 0.5, dtype: int32}
+  - {operator: sum, shape: [6], input: nromal}
+  - {operator: sum, shape: [6]}
+"""
+    )
+    places = [line.split(": ", 1)[0] for line in found]
+    assert places == [f"test.yaml:{place}" for place in (
+        "3:44", "3:54", "3:71", "3:104", "4:19", "4:35", "4:41", "5:56", "5:76", "5:88", "6:68", "6:80", "7:40"
     )]  # fmt: skip
 
 

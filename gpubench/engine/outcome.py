@@ -1,0 +1,56 @@
+"""What became of a contender, in a status and in words: from errors and from failed checks."""
+
+from __future__ import annotations
+
+import traceback
+
+from gpubench.errors import (
+    CompileError,
+    DeviceError,
+    GpubenchError,
+    MissingExtraError,
+    OutOfMemoryError,
+    UnsupportedError,
+    UsageError,
+)
+from gpubench.model import Check, Status
+
+_STATUS: tuple[tuple[type[BaseException], Status], ...] = (
+    (MissingExtraError, "skipped"),
+    (UnsupportedError, "unsupported"),
+    (CompileError, "compile_error"),
+    (OutOfMemoryError, "out_of_memory"),
+    (MemoryError, "out_of_memory"),
+    (DeviceError, "device_error"),
+    (UsageError, "unsupported"),
+)
+"""What becomes of a contender that raised; the first row that fits."""
+
+
+def status_of(error: BaseException) -> Status:
+    """Return the status that an error gives to a contender; `crashed` for one that nobody foresaw."""
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), "crashed")
+
+
+def describe(error: BaseException) -> str:
+    """Say what happened: the message of our own errors, type and place of others."""
+    if isinstance(error, DeviceError):
+        told = error.code is None or f"(code {error.code})" in str(error)
+        return str(error) if told else f"{error} (code {error.code})"
+    if isinstance(error, GpubenchError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"the host has too little memory: {error or 'an allocation was refused'}"
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{place}"
+
+
+def where(verdict: Check) -> str:
+    """Say where an output is wrong first, and by how much."""
+    at = verdict.first_mismatch
+    if at is None:
+        return "the output differs from the reference"
+    place = f"first at {at['index']}: " if at["index"] else ""
+    told = f"found {at['found']}, wanted {at['wanted']}, allowed is a difference of {at['allowed']}"
+    return f"the output differs from the reference, {place}{told}"
