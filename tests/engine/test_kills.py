@@ -1,4 +1,4 @@
-"""Kills at random moments. GPUBENCH_KILLS sets how many (the default is small, for every day)."""
+"""Kills at random moments. GPUBENCH_KILLS sets how many."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpubench.model import Record
 from gpubench.results.read import read
 from tests.engine.bed import NAIVE, case, own_sources, script
 
-KILLS = int(os.environ.get("GPUBENCH_KILLS", "12"))
+KILLS = int(os.environ.get("GPUBENCH_KILLS", "200"))
 
 
 def test_kills_of_the_worker_lose_nothing(tmp_path: Path) -> None:
