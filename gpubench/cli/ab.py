@@ -13,7 +13,7 @@ import click
 
 from gpubench.cli import output
 from gpubench.cli.comparing import CODES, Outputs, emit, output_options, rule_options
-from gpubench.cli.options import Filters, device_option, filter_options, quiet_option, suites_argument
+from gpubench.cli.options import Filters, device_option, filter_options, quiet_option, share_option, suites_argument
 from gpubench.errors import ExitCode, UsageError
 from gpubench.results.strict import shown
 
@@ -60,6 +60,7 @@ from gpubench.results.strict import shown
     help="Where the result goes; without it, results/DEVICE/SUITE-ab-TIME.json here.",
 )
 @click.option("--judge-same-code", is_flag=True, help="Judge identical machine code by its times, like any other.")
+@share_option
 @quiet_option
 @output_options
 def command(
@@ -77,6 +78,7 @@ def command(
     seed: int,
     result_file: Path | None,
     judge_same_code: bool,
+    share_device: bool,
     quiet: bool,
     outputs: Outputs,
 ) -> ExitCode:
@@ -100,7 +102,9 @@ def command(
     for name in (a, b or a):
         _known(name, {case.operator for case in cases})
     with _second_source(b_source):
-        finished = measure(cases, replace(loaded, name=f"{loaded.name}-ab"), device, seed, quiet, result_file)
+        finished = measure(
+            cases, replace(loaded, name=f"{loaded.name}-ab"), device, seed, quiet, result_file, share_device
+        )
     options = Options(
         Rule(threshold, alpha, not judge_same_code),
         Selection(a=a, b=other),

@@ -12,7 +12,7 @@ import click
 
 from gpubench.cli import output
 from gpubench.cli.comparing import rule_options
-from gpubench.cli.options import Filters, device_option, filter_options, quiet_option, suites_argument
+from gpubench.cli.options import Filters, device_option, filter_options, quiet_option, share_option, suites_argument
 from gpubench.errors import ComparisonError, ExitCode
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Where the result goes; without it, results/DEVICE/SUITE-TIME.json here.",
 )
+@share_option
 @quiet_option
 def command(
     suites: tuple[str, ...],
@@ -44,6 +45,7 @@ def command(
     device: str,
     rounds: int | None,
     result_file: Path | None,
+    share_device: bool,
     quiet: bool,
 ) -> ExitCode:
     """Run the suites SUITE... several times and learn how much each case differs when nothing has changed.
@@ -70,7 +72,7 @@ def command(
             if not quiet:
                 output.report(f"run {number + 1} of {runs}")
             path = Path(folder) / f"run-{number}.json"
-            finished.append(measure(cases, loaded, device, number, quiet, path))
+            finished.append(measure(cases, loaded, device, number, quiet, path, share_device))
     codes = {exit_code(one) for one in finished}
     code = next((one for one in (ExitCode.WRONG_ANSWER, ExitCode.FAILED_CASE) if one in codes), ExitCode.FINE)
     try:

@@ -45,6 +45,7 @@ def measure(
     seed: int,
     quiet: bool,
     path: Path | None,
+    share_device: bool = False,
 ) -> Finished:
     """Run the cases in a worker of their own and return the run. KeyboardInterrupt when the user ended it.
 
@@ -55,7 +56,8 @@ def measure(
     from gpubench.engine.workers import WorkerOptions
 
     block: dict[str, Json] = {"name": suite.name, "sha256": suite.sha256}
-    request = Request(cases, block, ("gpubench", *sys.argv[1:]), seed=seed, output=path, root=Path.cwd())
+    command = ("gpubench", *sys.argv[1:])
+    request = Request(cases, block, command, seed=seed, output=path, root=Path.cwd(), share_device=share_device)
     view = _View(quiet, device)
     with Supervisor(RunOptions(WorkerOptions(device), seed), view.handle) as supervisor, _signals(supervisor), view:
         finished = execute(request, supervisor, view.handle)

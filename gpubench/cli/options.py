@@ -117,6 +117,13 @@ def device_option(function: F) -> F:
     )(function)
 
 
+def share_option(function: F) -> F:
+    """Add `--share-device`. The command gets `share_device: bool`."""
+    return click.option("--share-device", is_flag=True, help="Run even while another gpubench uses the device.")(
+        function
+    )
+
+
 def quiet_option(function: F) -> F:
     """Add `-q/--quiet`. The command gets `quiet: bool`."""
     return click.option("-q", "--quiet", is_flag=True, help="Print no progress and no table; errors are still told.")(

@@ -20,6 +20,7 @@ from gpubench.cli.options import (
     filter_options,
     json_file_option,
     quiet_option,
+    share_option,
     split_commas,
     suites_argument,
 )
@@ -128,7 +129,7 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
     metavar="SIZE",
     help="Address space of the worker, as 8G. A GPU needs far more than its own memory.",
 )
-@click.option("--share-device", is_flag=True, help="Run even while another gpubench uses the device.")
+@share_option
 @click.option(
     "--seed", type=int, default=0, show_default=True, metavar="N", help="Of the order in which contenders take turns."
 )

@@ -10,6 +10,8 @@ import pytest
 
 from gpubench.analysis.floors import stored
 from gpubench.cli import main
+from gpubench.engine.run import Finished, Request
+from gpubench.errors import UsageError
 from gpubench.kernels.sources import package_root
 from gpubench.results.read import read
 
@@ -60,6 +62,24 @@ def test_ab_alternates_and_pairs_two_checkouts(device: str, capsys: pytest.Captu
     assert all(one.timing and len(one.timing.rounds) == 6 for one in measured.records)
     launches = [one.kernel["launches"][0]["source"] for one in measured.records if one.kernel]
     assert sorted(set(launches)) == ["@b/cumsum/naive.cu", "cumsum/naive.cu"]
+
+
+@pytest.mark.parametrize("command", [["ab", "--a", "gpubench:naive", "--b-source", "other"], ["calibrate"]])
+@pytest.mark.parametrize("shares", [False, True])
+def test_what_the_hint_names_exists(
+    command: list[str], shares: bool, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Commands that may be refused because the device is in use have the option that the refusal names."""
+    asked = []
+
+    def execute(request: Request, *_: object) -> Finished:
+        asked.append(request.share_device)
+        raise UsageError("enough")
+
+    monkeypatch.setattr("gpubench.engine.run.execute", execute)
+    shutil.copytree(package_root(), "other/cuda_src")
+    assert main([*command, "tiny.yaml", "--device", device, *(["--share-device"] if shares else [])]) == 2
+    assert asked == [shares]
 
 
 @pytest.mark.parametrize(
