@@ -16,6 +16,7 @@ from gpubench.operators.cumsum.flat_rows import longest
 from gpubench.operators.cumsum.geometry import items_of
 from gpubench.operators.results import sum_dtype
 from tests.operators.cases import make_case
+from tests.operators.cumsum.edges import edges
 
 CUMSUM = OPERATORS["cumsum"]
 
@@ -144,3 +145,14 @@ def test_turned_tiles_one_after_the_other(shape: list[int], dim: int, schedule: 
     """Several tiles a strip, at odd lengths and a misaligned base, in any order of threads."""
     for dtype in ("float32", "bfloat16"):
         outputs("turned_tiles", dtype, schedule, 1, shape=shape, dim=dim, layout={"permute": [1, 0], "offset": 1})
+
+
+def test_both_sides_of_every_edge_are_right() -> None:
+    """What auto picks just below, at and above each of its thresholds gives the right answer."""
+    host = device()
+    small = [case for case in edges(host.info) if CUMSUM.problem(case).operand("x").view.size <= 300_000]
+    assert len(small) >= 30
+    for case in small:
+        problem = CUMSUM.problem(case)
+        picked = CUMSUM.choose(problem, host.info).name
+        outputs(picked, case.dtype, runs=1, **dict(case.params))

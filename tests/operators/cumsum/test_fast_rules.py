@@ -11,6 +11,7 @@ from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.rows import segments_span
 from tests.operators.cases import DEVICE, make_case
+from tests.operators.cumsum.edges import edges
 
 CUMSUM = OPERATORS["cumsum"]
 SMS = DEVICE.sm_count
@@ -174,3 +175,10 @@ def test_plain_operands_are_never_turned() -> None:
         for dim in (0, 1):
             problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[64, 64], dim=dim, layout=layout))
             assert variant.refuses(problem, DEVICE) is not None
+
+
+def test_the_edges_reach_every_variant_that_auto_picks() -> None:
+    """The cases that a GPU is held to (tests/gpu) meet each fast variant, on the figures of a large GPU."""
+    found = {CUMSUM.choose(CUMSUM.problem(case), DEVICE).name for case in edges(DEVICE)}
+    regimes = {"segments_rows", "lanes_rows", "block_rows", "linked_blocks", "carry_forward", "turned_tiles"}
+    assert regimes | {"columns", "column_ring", "linked_ring", "paired_columns", "naive"} <= found

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Count what a case's kernels move to and from DRAM, by Nsight Compute, beside the fewest bytes that do.
+
+    scripts/dram_bytes.py cumsum -k "268435456 or 4096x4096" [--contender gpubench:auto]
+
+One line a case: bytes read and written, and their sum over the fewest. What stays in the L2 cache when a kernel ends is
+not counted as written, so that small cases can seem to write less than they must: take cases of several times the
+cache. Needs a GPU whose performance counters may be read, ncu on the PATH, and gpubench (or PYTHONPATH).
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from gpubench.devices import open_device
+from gpubench.engine.buffers import Operands, Pristine
+from gpubench.model import Case, Problem
+from gpubench.operators import OPERATORS
+from gpubench.suite.expand import load_suites
+from gpubench.suite.filters import select
+
+READ, WRITTEN = "dram__bytes_read.sum", "dram__bytes_write.sum"
+COUNTING = ("--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--profile-from-start", "off")
+
+
+def plan_of(problem: Problem[Any], contender: str, info: Any) -> Any:
+    """Return the plan of one of our contenders."""
+    operator = OPERATORS[problem.case.operator]
+    name = contender.removeprefix("gpubench:")
+    if name == "auto":
+        return operator.choose(problem, info).plan(problem, info)
+    return next(one for one in operator.variants if one.name == name).plan(problem, info)
+
+
+def run_once(case: Case, contender: str) -> None:
+    """Run the case's kernels: once to load them, and once more for ncu to watch."""
+    from cupy_backends.cuda.api import runtime
+
+    device = open_device("cuda:0")
+    operator = OPERATORS[case.operator]
+    problem = operator.problem(case)
+    plan = plan_of(problem, contender, device.info)
+    pristine = Pristine(device, problem, operator.inputs(problem), keep_inputs=False)
+    operands = Operands(device, problem, pristine, plan.workspace_bytes, plan.workspace_zeroed)
+    executable = device.bind(plan, operands.addresses, operands.workspace)
+    executable.run()
+    operands.restore()
+    device.synchronize()
+    runtime.profilerStart()
+    executable.run()
+    device.synchronize()
+    runtime.profilerStop()
+
+
+def counted(lines: Iterable[str]) -> tuple[int, int]:
+    """Return the bytes (read, written) of all kernels in ncu's CSV. ValueError when it holds none."""
+    table = [line for line in lines if line.startswith('"')]  # what else ncu prints begins with ==
+    rows = [row for row in csv.DictReader(table) if row.get("ID", "").isdigit()]  # the first row holds units
+    if not rows:
+        raise ValueError("ncu counted no kernel")
+    totals = [sum(int(float(row[name].replace(",", ""))) for row in rows) for name in (READ, WRITTEN)]
+    return totals[0], totals[1]
+
+
+def measure(case: Case, arguments: list[str]) -> str:
+    """Count one case in a process of its own and return its line."""
+    command = [
+        "ncu",
+        *COUNTING,
+        "--metrics",
+        f"{READ},{WRITTEN}",
+        sys.executable,
+        __file__,
+        *arguments,
+        "--one",
+        case.id,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        read, written = counted(done.stdout.splitlines())
+    except ValueError as error:
+        return f"{case.id}: {error}: {(done.stderr or done.stdout).strip()[-300:]}"
+    problem = OPERATORS[case.operator].problem(case)
+    over = (read + written) / (problem.bytes or 1)
+    return (
+        f"{case.id}: read {read / 1e6:.2f} MB of {problem.bytes_read / 1e6:.2f}, "
+        f"wrote {written / 1e6:.2f} MB of {problem.bytes_written / 1e6:.2f}, together {over:.3f} of the fewest"
+    )
+
+
+def main() -> int:
+    """Count every case that the filter keeps."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suite", nargs="+")
+    parser.add_argument("-k", dest="expression", default=None)
+    parser.add_argument("--contender", default="gpubench:auto")
+    parser.add_argument("--one", default=None, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    cases = select(load_suites(tuple(options.suite)).cases, expression=options.expression)
+    if options.one is not None:
+        run_once(next(case for case in cases if case.id == options.one), options.contender)
+        return 0
+    if shutil.which("ncu") is None:
+        print("ncu was not found; it comes with the CUDA toolkit (Nsight Compute).", file=sys.stderr)
+        return 2
+    arguments = [*options.suite, "--contender", options.contender]
+    for case in cases:
+        print(measure(case, arguments), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

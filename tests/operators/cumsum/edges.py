@@ -1,0 +1,41 @@
+"""The edges of the rule behind `gpubench:auto`: cases one below, at and one above each threshold, for a device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpubench.model import Case, DeviceInfo
+from gpubench.operators.cumsum import tuning
+from tests.operators.cases import make_case
+
+Edge = tuple[tuple[int, ...], int, str, dict[str, Any]]
+TURNED: dict[str, Any] = {"permute": (1, 0)}
+
+
+def edges(device: DeviceInfo) -> list[Case]:
+    """Return the cases; sizes follow the device's number of SMs."""
+    return [case for near in (-1, 0, 1) for case in map(_case, _around(device.sm_count, near))]
+
+
+def _around(sms: int, near: int) -> list[Edge]:
+    block, linked = tuning.BLOCK_SHAPES[4][-1].capacity, tuning.LINKED_SHAPES[4][-1].capacity
+    return [
+        ((sms + 5, 4 * tuning.LANES_VECTORS + near), 1, "float32", {}),
+        ((sms + 5, 4 * block + near), 1, "float32", {}),
+        ((tuning.BLOCK_ROWS_PER_SM * sms + near, 4096), 1, "float32", {}),
+        ((4 * (tuning.LINKED_VECTORS + near),), 0, "float32", {}),
+        (((4 * sms + near) * 4 * linked,), 0, "float32", {}),
+        ((tuning.SHORT_COLUMN + near, 2048), 0, "float32", {}),
+        ((100, 8, tuning.SHORT_COLUMN_WIDTH + near), 1, "float32", {}),
+        ((round(tuning.FULL_SHARE * sms) + near, 2048, 32), 1, "float32", {}),
+        ((2048, tuning.STRIPS_8_WIDTH * sms + 8 * near), 0, "float16", {}),
+        ((4097, 2 + near), 0, "float32", {}),
+        ((4096, tuning.TURNED_ACROSS + near), 0, "float32", TURNED),
+        ((tuning.TURNED_ACROSS + near, 4096), 1, "float32", TURNED),
+        ((5000, 9 + near), 1, "float32", {}),  # packed into a warp or not
+    ]
+
+
+def _case(edge: Edge) -> Case:
+    shape, dim, dtype, layout = edge
+    return make_case("cumsum", dtype, shape=list(shape), dim=dim, layout=layout)
