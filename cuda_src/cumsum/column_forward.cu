@@ -82,7 +82,10 @@ GPUBENCH_DEVICE void reduce(const ForwardBlock<F, T, Out>& block, const ForwardS
             for (int j = 0; j < F::items; ++j) {
                 GPUBENCH_UNROLL
                 for (int bits = F::across; bits < warp_size; bits *= 2) sum[j] = add(sum[j], shuffle_xor(full_mask, sum[j], bits));
-                if (lane_index() < F::across) place[j] = sum[j];
+            }
+            if (lane_index() < F::across) {
+                GPUBENCH_UNROLL
+                for (int j = 0; j < F::items; ++j) place[j] = sum[j];
             }
         }
         block_memory_fence();
@@ -100,24 +103,22 @@ struct ForwardWords {
     char* place;
     int next, stop;
     A values[F::window];
-    bool there[F::window];
+    bool there;
 
-    GPUBENCH_DEVICE bool look(int w, uint32 launch) {
-        values[w] = A{};
-        if (next + w * F::step >= stop) return true;
-        return read_published(published_at<A>(place, static_cast<long long>(next + w * F::step) * F::width), launch, values[w]);
-    }
     GPUBENCH_DEVICE void ask(uint32 launch) {
+        const char* const words = place + static_cast<long long>(next) * (F::width * Published<A>::bytes);
+        there = true;
         GPUBENCH_UNROLL
-        for (int w = 0; w < F::window; ++w) there[w] = look(w, launch);
+        for (int w = 0; w < F::window; ++w) {
+            values[w] = A{};
+            if (next + w * F::step < stop && !read_published(words + w * (F::linkers * Published<A>::bytes), launch, values[w])) there = false;
+        }
     }
     // Add up what was asked for, once all of it is there.
     GPUBENCH_DEVICE void take(uint32 launch, A& sum) {
+        while (!there) ask(launch);
         GPUBENCH_UNROLL
-        for (int w = 0; w < F::window; ++w) {
-            while (!there[w]) there[w] = look(w, launch);
-            sum = add(sum, values[w]);
-        }
+        for (int w = 0; w < F::window; ++w) sum = add(sum, values[w]);
         next += F::window * F::step;
     }
     GPUBENCH_DEVICE void nothing() {
@@ -187,8 +188,8 @@ GPUBENCH_DEVICE void link(const ForwardBlock<F, T, Out>& block, const ForwardSha
             }
         } else {
             const int group = turn.tile / shape.joined, first = group * shape.joined, skip = thread / F::width;
-            ForwardWords<F> inside{static_cast<char*>(block.word(block.tile_words, 0, column)), first + skip, mine ? turn.tile : 0, {}, {}};
-            ForwardWords<F> before{static_cast<char*>(block.word(block.group_words, 0, column)), seen + skip, mine ? group : 0, {}, {}};
+            ForwardWords<F> inside{static_cast<char*>(block.word(block.tile_words, 0, column)), first + skip, mine ? turn.tile : 0, {}, true};
+            ForwardWords<F> before{static_cast<char*>(block.word(block.group_words, 0, column)), seen + skip, mine ? group : 0, {}, true};
             inside.ask(block.launch);
             before.ask(block.launch);
             phase_wait(block.summed + turn.stage, turn.phase);

@@ -38,7 +38,7 @@ struct Forward {
     static constexpr int slices = linkers / wide;             // linker warps that share the words of a column
     static constexpr int step = linkers / width;              // words of a column that are read side by side
     static constexpr int carriers = wide / warp_size;         // linker warps that know the carry
-    static constexpr int window = sizeof(A) <= 4 ? 4 : sizeof(A) <= 8 ? 2 : 1;  // words of a list under way for one thread
+    static constexpr int window = sizeof(A) <= 4 ? 4 : sizeof(A) <= 8 ? 3 : 1;  // words of a list under way for one thread
     // narrow rows that lie side by side are put together in the stage and leave as whole vectors
     static constexpr bool staged = is_same<T, Out> && Lanes <= warp_size && width * static_cast<int>(sizeof(T)) < 128;
     static constexpr int at_once = staged && Items == 8 ? 2 : 4;  // rows of a lane under way; more would spill
@@ -142,14 +142,18 @@ GPUBENCH_DEVICE Vector<typename F::A, F::items> sum_lane(const LaneRows<T>& mine
 template <class F>
 GPUBENCH_DEVICE void sums_before_group(Vector<typename F::A, F::items>& sum) {
     using A = typename F::A;
-    GPUBENCH_UNROLL
-    for (int j = 0; j < F::items; ++j) {
-        const int place = opaque(lane_index());
+    GPUBENCH_NO_UNROLL  // unrolled, the shuffles of all items are under way at once, and registers run out
+    for (int delta = F::across; delta < warp_size; delta *= 2) {
         GPUBENCH_UNROLL
-        for (int delta = F::across; delta < warp_size; delta *= 2) {
+        for (int j = 0; j < F::items; ++j) {
+            const int place = opaque(lane_index());
             const A other = shuffle_up(full_mask, sum[j], delta);
             if (place >= delta) sum[j] = add(other, sum[j]);
         }
+    }
+    GPUBENCH_UNROLL
+    for (int j = 0; j < F::items; ++j) {
+        const int place = opaque(lane_index());
         const A left = shuffle_up(full_mask, sum[j], F::across % warp_size);
         sum[j] = A{};
         if (place >= F::across) sum[j] = left;

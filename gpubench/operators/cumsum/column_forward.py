@@ -80,7 +80,9 @@ def parts_of(lanes: int) -> tuple[int, int]:
     return SHAPE.consumers // max(lanes // 32, 1), 32 // min(lanes, 32)
 
 
-def ring_of(row_bytes: int, contiguous: bool, sums: int, exchange: int, device: DeviceInfo) -> tuple[int, int, int] | None:
+def ring_of(
+    row_bytes: int, contiguous: bool, sums: int, exchange: int, device: DeviceInfo
+) -> tuple[int, int, int] | None:
     """Return (bytes of a stage, stages, rows that a stage holds), None where not one row fits.
 
     sums: bytes that a stage's sums and carries take; exchange: bytes of the linkers.
@@ -136,7 +138,7 @@ def cut_lanes(problem: Problem[Any], columns: Columns, items: int, lanes: int, d
 
 
 def forward_cut(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> ForwardCut | None:
-    """Return the cut whose busiest block walks the fewest bytes; among equals the widest strips; None: there is none."""
+    """Return the cut whose busiest SM walks the fewest bytes; among equals the widest strips. None: there is none."""
     for items in dict.fromkeys((aligned_items(problem, columns), 1)):
         best: tuple[float, ForwardCut] | None = None
         for lanes in lanes_of(problem.operand("x").dtype, items):
@@ -167,7 +169,9 @@ class ColumnForward:
 
     name: str = "column_forward"
     summary: str = "columns: a role for each warp, tiles by bulk copies, blocks share long strips"
-    origin: str = "carry_forward with a row of columns for an element; needs all blocks resident where they share strips"
+    origin: str = (
+        "carry_forward with a row of columns for an element; needs all blocks resident where they share strips"
+    )
     source = SOURCE
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:

@@ -202,7 +202,7 @@ class ForwardShape:
 
 
 FORWARD = ForwardShape(16, 8, 4, 4)
-"""Not yet measured. Consumers and reducers as in RINGS; four producers, because one warp issues a copy in about 80 cycles
+"""Not yet measured. Consumers and reducers as in RINGS; four producers, as one warp issues a copy in about 80 cycles
 (16384 x 16384 float32 by pieces of 512 bytes: 771 us by one warp, 534 by eight)."""
 
 FORWARD_STAGES: tuple[tuple[int, int], ...] = (
@@ -212,6 +212,7 @@ FORWARD_STAGES: tuple[tuple[int, int], ...] = (
     (16 << 10, 4),
     (8 << 10, 4),
     (8 << 10, 3),
+    (8 << 10, 2),
 )
 """Bytes of a stage and stages: the first that fits the shared memory. 32 KB by six as in RINGS; not yet measured."""
 
@@ -219,11 +220,12 @@ FORWARD_COLUMNS = 128
 """Columns of a strip, at most: a linker's threads."""
 
 FORWARD_STRIP_BYTES = (128, 512)
-"""Bytes of a strip's row where it is a piece of a longer one: 64 bytes took 95 us where 128 took 56 (262144 x 64 float32
-by `linked_ring`); 512 are the widest of RING_STRIPS."""
+"""Bytes of a strip's row where it is a piece of a longer one: 64 bytes took 95 us where 128 took 56 (262144 x 64
+float32 by `linked_ring`); 512 are the widest of RING_STRIPS."""
 
 FORWARD_LEAST_BYTES = 4096
 """Tiles are no smaller than that, however few rows there are."""
 
 FORWARD_JOINED = 16
-"""From so many blocks a strip on, sums travel in two steps, joined by the square root of the blocks. Not yet measured."""
+"""From so many blocks a strip on, sums travel in two steps, joined by the square root of the blocks. Not yet
+measured."""
