@@ -83,10 +83,7 @@ GPUBENCH_DEVICE void reduce(const ForwardBlock<F, T, Out>& block, const ForwardS
                 GPUBENCH_UNROLL
                 for (int bits = F::across; bits < warp_size; bits *= 2) sum[j] = add(sum[j], shuffle_xor(full_mask, sum[j], bits));
             }
-            if (lane_index() < F::across) {
-                GPUBENCH_UNROLL
-                for (int j = 0; j < F::items; ++j) place[j] = sum[j];
-            }
+            if (lane_index() < F::across) store_vector(place, sum);
         }
         block_memory_fence();
         warp_barrier();
@@ -230,9 +227,10 @@ GPUBENCH_DEVICE void consume(const ForwardBlock<F, T, Out>& block, const Forward
         sums_before_group<F>(sum);
         phase_wait(block.ready + turn.stage, turn.phase);
         const A* const before = block.before + (turn.stage * F::parts + mine.part) * F::width + mine.column;
-        const A* const carries = block.carries + turn.stage * F::width + mine.column;
+        Vector<A, F::items> start = load_vector<F::items>(block.carries + turn.stage * F::width + mine.column);
+        add_vector<F::items>(start, load_vector<F::items>(before));
         GPUBENCH_UNROLL
-        for (int j = 0; j < F::items; ++j) sum[j] = add(add(carries[j], before[j]), sum[j]);
+        for (int j = 0; j < F::items; ++j) sum[j] = add(start[j], sum[j]);
         bool staged = false;
         if constexpr (F::staged) {
             staged = block.contiguous;
