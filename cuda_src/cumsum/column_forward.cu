@@ -47,7 +47,7 @@ GPUBENCH_DEVICE void finish_sums(const ForwardBlock<F, T, Out>& block, const For
     using A = typename F::A;
     constexpr int parts_at_once = 4;
     static_assert(F::parts % parts_at_once == 0);
-    for (int column = lane_index(); column < F::width; column += warp_size) {
+    for (int column = lane_index(); column < block.width(); column += warp_size) {
         A* const sums = block.before + turn.stage * (F::parts * F::width) + column;
         A sum{};
         for (int part = 0; part < F::parts; part += parts_at_once) {
@@ -78,12 +78,8 @@ GPUBENCH_DEVICE void reduce(const ForwardBlock<F, T, Out>& block, const ForwardS
             const LaneRows<T> mine = lane_rows(block, shape, turn, unit);
             Vector<A, F::items> sum = sum_lane<F>(mine, shape.group_rows, block.columns);
             A* const place = block.before + (turn.stage * F::parts + mine.part) * F::width + mine.column;
-            GPUBENCH_UNROLL
-            for (int j = 0; j < F::items; ++j) {
-                GPUBENCH_UNROLL
-                for (int bits = F::across; bits < warp_size; bits *= 2) sum[j] = add(sum[j], shuffle_xor(full_mask, sum[j], bits));
-            }
-            if (lane_index() < F::across) store_vector(place, sum);
+            sum_groups<F>(sum, block.across(), block.across() * block.groups());
+            if (lane_index() < block.across()) store_vector(place, sum);
         }
         block_memory_fence();
         warp_barrier();
@@ -178,7 +174,7 @@ GPUBENCH_DEVICE void link(const ForwardBlock<F, T, Out>& block, const ForwardSha
         A* const carry = block.carries + turn.stage * F::width + column;  // the tile's sum, until the carry replaces it
         if (shape.share == 1) {
             phase_wait(block.summed + turn.stage, turn.phase);
-            if (thread < F::width) {
+            if (thread < block.width()) {
                 const A sum = *carry;
                 *carry = running;
                 running = add(running, sum);
@@ -207,7 +203,7 @@ GPUBENCH_DEVICE void link(const ForwardBlock<F, T, Out>& block, const ForwardSha
             join_linkers(block, thread, meeting, near, far);
             running = add(running, far);
             seen = group;
-            if (thread < F::width) *carry = add(running, near);
+            if (thread < block.width()) *carry = add(running, near);
         }
         if (thread >= F::wide) continue;
         block_memory_fence();
@@ -224,7 +220,7 @@ GPUBENCH_DEVICE void consume(const ForwardBlock<F, T, Out>& block, const Forward
         const LaneRows<T> mine = lane_rows(block, shape, turn, warp);
         phase_wait(block.full + turn.stage, turn.phase);
         Vector<A, F::items> sum = sum_lane<F>(mine, shape.group_rows, block.columns);
-        sums_before_group<F>(sum);
+        sums_before_group<F>(sum, block.across(), block.across() * block.groups());
         phase_wait(block.ready + turn.stage, turn.phase);
         const A* const before = block.before + (turn.stage * F::parts + mine.part) * F::width + mine.column;
         Vector<A, F::items> start = load_vector<F::items>(block.carries + turn.stage * F::width + mine.column);
@@ -285,7 +281,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + Linkers + Pr
     char* const tile_words = words + tiles_before * (F::width * Published<A>::bytes);
     char* const group_words = shape.joined == 1 ? tile_words : words + groups_before * (F::width * Published<A>::bytes);
     const ForwardBlock<F, T, Out> block{x + outer * shape.x_outer + column, x + shape.elements, y + outer * shape.length * shape.inner + column, columns,
-        contiguous, static_cast<int>(block_index_x() - strip * shape.share), stages, barriers, barriers + most_stages, barriers + 2 * most_stages,
+        F::packed ? warp_size / columns : 0, contiguous, static_cast<int>(block_index_x() - strip * shape.share), stages, barriers, barriers + most_stages, barriers + 2 * most_stages,
         barriers + 3 * most_stages, barriers + 4 * most_stages, arrived, before, before + shape.stages * (F::parts * F::width), slices, number[0],
         tile_words, group_words};
     const int warp = thread_index_x() / warp_size;

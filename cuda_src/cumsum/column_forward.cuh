@@ -31,6 +31,7 @@ struct Forward {
     static constexpr int across = Lanes < warp_size ? Lanes : warp_size;
     static constexpr int team = Lanes / across;
     static constexpr int groups = warp_size / across;  // of lanes in a warp, each with rows of its own
+    static constexpr bool packed = Items == 1 && Lanes < warp_size;  // lanes and groups are as many as the columns allow
     static constexpr int parts = Consumers / team;
     static constexpr int consumers = Consumers, reducers = Reducers, producers = Producers;
     static constexpr int linkers = Linkers * warp_size;  // threads
@@ -52,6 +53,7 @@ struct ForwardBlock {
     const T *source, *limit;  // first row of the strip; behind the last element of x
     Out* target;
     int columns;      // that exist
+    int packed_groups;  // of lanes in a warp, where that depends on the columns
     bool contiguous;  // the rows of x lie side by side
     int first;        // this block's first tile
     char* stages;
@@ -63,6 +65,11 @@ struct ForwardBlock {
     uint32 launch;        // number of this launch, from 1
     char *tile_words, *group_words;  // of the strip: sums of tiles, of joined tiles
 
+    // Columns that have sums, whether they exist or not.
+    GPUBENCH_DEVICE int width() const { return F::packed ? columns : F::width; }
+    // Lanes side by side in a warp; groups of them.
+    GPUBENCH_DEVICE int across() const { return F::packed ? columns : F::across; }
+    GPUBENCH_DEVICE int groups() const { return F::packed ? packed_groups : F::groups; }
     GPUBENCH_DEVICE void* word(char* words, int number, int column) const {
         return published_at<A>(words, static_cast<long long>(number) * F::width + column);
     }
@@ -107,11 +114,12 @@ template <class F, class T, class Out>
 GPUBENCH_DEVICE LaneRows<T> lane_rows(const ForwardBlock<F, T, Out>& block, const ForwardShape& shape, const ForwardTurn& turn, int unit) {
     LaneRows<T> mine;
     mine.part = unit / F::team;
-    mine.column = (unit % F::team * F::across + lane_index() % F::across) * F::items;
-    mine.first = (mine.part * F::groups + lane_index() / F::across) * shape.group_rows;
+    const int group = lane_index() / block.across();
+    mine.column = (unit % F::team * F::across + lane_index() - group * block.across()) * F::items;
+    mine.first = (mine.part * block.groups() + group) * shape.group_rows;
     const int left = turn.rows(shape) - mine.first;
     mine.count = left < shape.group_rows ? left : shape.group_rows;
-    if (mine.column >= block.columns) mine.count = 0;
+    if (mine.column >= block.columns || group >= block.groups()) mine.count = 0;
     mine.source = staged_tile(block, shape, turn) + mine.first * block.columns + mine.column;
     return mine;
 }
@@ -140,10 +148,10 @@ GPUBENCH_DEVICE Vector<typename F::A, F::items> sum_lane(const LaneRows<T>& mine
 
 // From the sums of each lane's rows to those of the groups before it in the warp.
 template <class F>
-GPUBENCH_DEVICE void sums_before_group(Vector<typename F::A, F::items>& sum) {
+GPUBENCH_DEVICE void sums_before_group(Vector<typename F::A, F::items>& sum, int across, int lanes) {
     using A = typename F::A;
     GPUBENCH_NO_UNROLL  // unrolled, the shuffles of all items are under way at once, and registers run out
-    for (int delta = F::across; delta < warp_size; delta *= 2) {
+    for (int delta = across; delta < lanes; delta *= 2) {
         GPUBENCH_UNROLL
         for (int j = 0; j < F::items; ++j) {
             const int place = opaque(lane_index());
@@ -154,9 +162,27 @@ GPUBENCH_DEVICE void sums_before_group(Vector<typename F::A, F::items>& sum) {
     GPUBENCH_UNROLL
     for (int j = 0; j < F::items; ++j) {
         const int place = opaque(lane_index());
-        const A left = shuffle_up(full_mask, sum[j], F::across % warp_size);
+        const A left = shuffle_up(full_mask, sum[j], across % warp_size);
         sum[j] = A{};
-        if (place >= F::across) sum[j] = left;
+        if (place >= across) sum[j] = left;
+    }
+}
+
+// The sums of all groups, for the first of them.
+template <class F>
+GPUBENCH_DEVICE void sum_groups(Vector<typename F::A, F::items>& sum, int across, int lanes) {
+    if constexpr (F::packed) {
+        const int place = opaque(lane_index());
+        for (int delta = across; delta < lanes; delta *= 2) {
+            const typename F::A other = shuffle_down(full_mask, sum[0], delta);
+            if (place + delta < lanes) sum[0] = add(sum[0], other);
+        }
+    } else {
+        GPUBENCH_UNROLL
+        for (int j = 0; j < F::items; ++j) {
+            GPUBENCH_UNROLL
+            for (int bits = F::across; bits < warp_size; bits *= 2) sum[j] = add(sum[j], shuffle_xor(full_mask, sum[j], bits));
+        }
     }
 }
 
@@ -165,9 +191,9 @@ template <class F, class T, class Out>
 GPUBENCH_DEVICE void store_run(const ForwardBlock<F, T, Out>& block, const ForwardShape& shape, const ForwardTurn& turn, int part) {
     constexpr int V = vector_items<T, Out>;
     constexpr int K = 2;
-    const int first = part * F::groups * shape.group_rows;
+    const int first = part * block.groups() * shape.group_rows;
     int rows = turn.rows(shape) - first;
-    if (rows > F::groups * shape.group_rows) rows = F::groups * shape.group_rows;
+    if (rows > block.groups() * shape.group_rows) rows = block.groups() * shape.group_rows;
     if (rows <= 0) return;
     Out* target = block.target + (turn.row(shape) + first) * block.columns;
     const int begin = empty_slots<V>(target, 0);

@@ -75,9 +75,10 @@ def lanes_of(dtype: str, items: int) -> Iterator[int]:
         lanes *= 2
 
 
-def parts_of(lanes: int) -> tuple[int, int]:
-    """Return (parts of a tile, groups of lanes in a warp), as `Forward` in C++."""
-    return SHAPE.consumers // max(lanes // 32, 1), 32 // min(lanes, 32)
+def parts_of(items: int, lanes: int, columns: int) -> tuple[int, int]:
+    """Return (parts of a tile, groups of lanes in a warp), as `Forward` and `ForwardBlock::groups` in C++."""
+    across = columns if items == 1 and lanes < 32 else min(lanes, 32)
+    return SHAPE.consumers // max(lanes // 32, 1), 32 // across
 
 
 def ring_of(
@@ -116,7 +117,7 @@ def cut_lanes(problem: Problem[Any], columns: Columns, items: int, lanes: int, d
         narrow = strips > 1 and row_bytes < tuning.FORWARD_STRIP_BYTES[0]
         if narrow or items != vector_items(problem) or not bulk_rows(problem, columns, width):
             return None
-    parts, groups = parts_of(lanes)
+    parts, groups = parts_of(items, lanes, min(columns.inner, width))
     accumulator = accumulator_bytes(y)
     sums, exchange = (parts + 1) * width * accumulator, 4 * 32 * SHAPE.linkers * accumulator
     ring = ring_of(row_bytes, contiguous, sums, exchange, device)

@@ -84,7 +84,7 @@ def check_plan(problem: Any, columns: Any, one: ForwardCut, device: Any) -> None
     (launch,) = plan.launches
     assert (one.strips - 1) * one.width < columns.inner <= one.strips * one.width
     assert (one.tiles - 1) * one.tile_rows < columns.length <= one.tiles * one.tile_rows
-    parts, groups = parts_of(one.lanes)
+    parts, groups = parts_of(one.items, one.lanes, min(columns.inner, one.width))
     assert parts * groups * one.group_rows >= one.tile_rows
     row_bytes = min(columns.inner, one.width) * size
     whole = columns.contiguous and one.strips == 1
