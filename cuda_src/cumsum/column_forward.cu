@@ -104,7 +104,8 @@ struct ForwardWords {
         GPUBENCH_UNROLL
         for (int w = 0; w < F::window; ++w) {
             values[w] = A{};
-            if (next + w * F::step < stop && !read_published(words + w * (F::linkers * Published<A>::bytes), launch, values[w])) there = false;
+            const char* const word = words + w * (F::linkers * Published<A>::bytes);
+            if (next + w * F::step < stop && !read_published(word, launch, values[w])) there = false;
         }
     }
     // Add up what was asked for, once all of it is there.
@@ -136,7 +137,8 @@ GPUBENCH_DEVICE void fold_words(ForwardWords<F>& one, ForwardWords<F>& other, ui
 
 // Join two sums of each column over all linkers; the first F::width of them get the result.
 template <class F, class T, class Out>
-GPUBENCH_DEVICE void join_linkers(const ForwardBlock<F, T, Out>& block, int thread, uint32& meeting, typename F::A& one, typename F::A& other) {
+GPUBENCH_DEVICE void join_linkers(const ForwardBlock<F, T, Out>& block, int thread, uint32& meeting, typename F::A& one,
+                                  typename F::A& other) {
     using A = typename F::A;
     GPUBENCH_UNROLL
     for (int bits = F::width; bits < warp_size; bits *= 2) {
@@ -181,8 +183,8 @@ GPUBENCH_DEVICE void link(const ForwardBlock<F, T, Out>& block, const ForwardSha
             }
         } else {
             const int group = turn.tile / shape.joined, first = group * shape.joined, skip = thread / F::width;
-            ForwardWords<F> inside{static_cast<char*>(block.word(block.tile_words, 0, column)), first + skip, mine ? turn.tile : 0, {}, true};
-            ForwardWords<F> before{static_cast<char*>(block.word(block.group_words, 0, column)), seen + skip, mine ? group : 0, {}, true};
+            ForwardWords<F> inside{block.word(block.tile_words, 0, column), first + skip, mine ? turn.tile : 0, {}, true};
+            ForwardWords<F> before{block.word(block.group_words, 0, column), seen + skip, mine ? group : 0, {}, true};
             inside.ask(block.launch);
             before.ask(block.launch);
             phase_wait(block.summed + turn.stage, turn.phase);
@@ -277,13 +279,15 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + Linkers + Pr
     block_barrier();
     A* const before = reinterpret_cast<A*>(stages + shape.stages * shape.stage_bytes);
     char* const words = static_cast<char*>(published);
-    const long long tiles_before = strip * shape.tiles, groups_before = grid_size_x() / shape.share * static_cast<long long>(shape.tiles) + strip * shape.groups;
-    char* const tile_words = words + tiles_before * (F::width * Published<A>::bytes);
-    char* const group_words = shape.joined == 1 ? tile_words : words + groups_before * (F::width * Published<A>::bytes);
-    const ForwardBlock<F, T, Out> block{x + outer * shape.x_outer + column, x + shape.elements, y + outer * shape.length * shape.inner + column, columns,
-        F::packed ? warp_size / columns : 0, contiguous, static_cast<int>(block_index_x() - strip * shape.share), stages, barriers, barriers + most_stages, barriers + 2 * most_stages,
-        barriers + 3 * most_stages, barriers + 4 * most_stages, arrived, before, before + shape.stages * (F::parts * F::width), slices, number[0],
-        tile_words, group_words};
+    constexpr int row_of_words = F::width * Published<A>::bytes;  // all words of tiles stand before those of joined tiles
+    const long long all_tiles = grid_size_x() / shape.share * static_cast<long long>(shape.tiles);
+    char* const tile_words = words + strip * shape.tiles * row_of_words;
+    char* const group_words = shape.joined == 1 ? tile_words : words + (all_tiles + strip * shape.groups) * row_of_words;
+    const ForwardBlock<F, T, Out> block{
+        x + outer * shape.x_outer + column, x + shape.elements, y + outer * shape.length * shape.inner + column, columns,
+        F::packed ? warp_size / columns : 0, contiguous, static_cast<int>(block_index_x() - strip * shape.share), stages,
+        barriers, barriers + most_stages, barriers + 2 * most_stages, barriers + 3 * most_stages, barriers + 4 * most_stages,
+        arrived, before, before + shape.stages * (F::parts * F::width), slices, number[0], tile_words, group_words};
     const int warp = thread_index_x() / warp_size;
     if (warp < Consumers) consume(block, shape, warp);
     else if (warp < Consumers + Reducers) reduce(block, shape, warp - Consumers);

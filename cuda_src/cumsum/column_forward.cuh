@@ -39,7 +39,7 @@ struct Forward {
     static constexpr int slices = linkers / wide;             // linker warps that share the words of a column
     static constexpr int step = linkers / width;              // words of a column that are read side by side
     static constexpr int carriers = wide / warp_size;         // linker warps that know the carry
-    static constexpr int window = sizeof(A) <= 4 ? 4 : sizeof(A) <= 8 ? 3 : 1;  // words of a list under way for one thread
+    static constexpr int window = sizeof(A) <= 4 ? 4 : sizeof(A) <= 8 ? 2 : 1;  // words of a list under way for one thread
     // narrow rows that lie side by side are put together in the stage and leave as whole vectors
     static constexpr bool staged = is_same<T, Out> && Lanes <= warp_size && width * static_cast<int>(sizeof(T)) < 128;
     static constexpr int at_once = staged && Items == 8 ? 2 : 4;  // rows of a lane under way; more would spill
@@ -70,8 +70,8 @@ struct ForwardBlock {
     // Lanes side by side in a warp; groups of them.
     GPUBENCH_DEVICE int across() const { return F::packed ? columns : F::across; }
     GPUBENCH_DEVICE int groups() const { return F::packed ? packed_groups : F::groups; }
-    GPUBENCH_DEVICE void* word(char* words, int number, int column) const {
-        return published_at<A>(words, static_cast<long long>(number) * F::width + column);
+    GPUBENCH_DEVICE char* word(char* words, int number, int column) const {
+        return words + (static_cast<long long>(number) * F::width + column) * Published<A>::bytes;
     }
 };
 
