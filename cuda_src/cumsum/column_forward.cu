@@ -225,10 +225,8 @@ GPUBENCH_DEVICE void consume(const ForwardBlock<F, T, Out>& block, const Forward
         sums_before_group<F>(sum, block.across(), block.across() * block.groups());
         phase_wait(block.ready + turn.stage, turn.phase);
         const A* const before = block.before + (turn.stage * F::parts + mine.part) * F::width + mine.column;
-        Vector<A, F::items> start = load_vector<F::items>(block.carries + turn.stage * F::width + mine.column);
-        add_vector<F::items>(start, load_vector<F::items>(before));
-        GPUBENCH_UNROLL
-        for (int j = 0; j < F::items; ++j) sum[j] = add(start[j], sum[j]);
+        add_vector<F::items>(sum, load_vector<F::items>(before));
+        add_vector<F::items>(sum, load_vector<F::items>(block.carries + turn.stage * F::width + mine.column));
         bool staged = false;
         if constexpr (F::staged) {
             staged = block.contiguous;

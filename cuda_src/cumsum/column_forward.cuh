@@ -39,7 +39,9 @@ struct Forward {
     static constexpr int slices = linkers / wide;             // linker warps that share the words of a column
     static constexpr int step = linkers / width;              // words of a column that are read side by side
     static constexpr int carriers = wide / warp_size;         // linker warps that know the carry
-    static constexpr int window = sizeof(A) <= 4 ? 4 : sizeof(A) <= 8 ? 2 : 1;  // words of a list under way for one thread
+    static constexpr int words = (12 + step - 1) / step;  // of a list that one thread reads, where 132 blocks share a strip
+    static constexpr int most_words = sizeof(A) <= 4 ? 4 : sizeof(A) <= 8 ? 2 : 1;
+    static constexpr int window = words < most_words ? words : most_words;  // under way at once; more would spill
     // narrow rows that lie side by side are put together in the stage and leave as whole vectors
     static constexpr bool staged = is_same<T, Out> && Lanes <= warp_size && width * static_cast<int>(sizeof(T)) < 128;
     static constexpr int at_once = staged && Items == 8 ? 2 : 4;  // rows of a lane under way; more would spill
