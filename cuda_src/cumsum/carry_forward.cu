@@ -28,7 +28,8 @@ struct PartSum<T, A, true> {
 template <class T, class A>
 using part_sum_t = typename PartSum<T, A>::type;
 
-// The numbers of one instance. A warp's part of a tile is Vectors x 32 vectors of V elements.
+// The numbers of one instance. A warp's part of a tile is Vectors x 32 vectors of V elements; `tile` is the most that a
+// tile holds. How long tiles are is told at run time, so that they fill whole turns of the blocks.
 template <class T, class Out, int Consumers, int Vectors, int Stages>
 struct Ring {
     using A = accumulator_t<Out>;
@@ -44,6 +45,7 @@ struct RingRows {
     long long elements; // up to the last one of x that may be read
     int tiles_per_row;
     int tiles;
+    int tile; // elements of a tile: whole vectors, at most Ring::tile
 };
 
 // One tile: where it stands. Slot s of it is element first + s of the row; only slots begin to end - 1 hold one.
@@ -59,10 +61,10 @@ GPUBENCH_DEVICE Tile tile_at(const RingRows& rows, const Out* y, int index) {
     tile.row = index / rows.tiles_per_row;
     tile.number = index - tile.row * rows.tiles_per_row;
     const int shift = empty_slots<R::V>(y, tile.row * rows.length);
-    tile.first = static_cast<long long>(tile.number) * R::tile - shift;
+    tile.first = static_cast<long long>(tile.number) * rows.tile - shift;
     tile.begin = tile.number == 0 ? shift : 0;
     const long long end = rows.length - tile.first;
-    tile.end = end > R::tile ? R::tile : static_cast<int>(end);
+    tile.end = end > rows.tile ? rows.tile : static_cast<int>(end);
     if (tile.end < tile.begin) tile.end = tile.begin;
     return tile;
 }

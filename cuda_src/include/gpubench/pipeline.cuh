@@ -10,6 +10,7 @@
 //                           shared memory, both on 16 bytes, and make one arrival when they are there
 //   warp_copy_rows(target, source, rows, row_bytes, source_step, barrier)   the same for `rows` pieces of row_bytes each,
 //                           source_step bytes apart in global memory (both multiples of 16) and side by side in shared
+//   stage_written()         by each lane that stored into a stage itself: bulk copies that come into it later come after
 //   last_to_arrive(counter, count)     true for the last of `count` callers, who then sees what the others did before
 //                           and finds the counter at 0 for the next round; counter: a zeroed uint32 in shared memory
 //
@@ -107,6 +108,10 @@ GPUBENCH_DEVICE void warp_copy_rows(void* target, const void* source, int rows, 
         warp_barrier();
         if (lane_index() == 0) detail::soft_phase_arrive(barrier);
     }
+}
+
+GPUBENCH_DEVICE void stage_written() {
+    if constexpr (has_bulk_copies) hardware::bulk_copy_fence();
 }
 
 GPUBENCH_DEVICE bool last_to_arrive(uint32* counter, uint32 count) {

@@ -10,8 +10,8 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value, Workspace
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import items_of, published_bytes, rows_of, vector_items
-from gpubench.operators.cumsum.rows import NOT_ROWS, template
+from gpubench.operators.cumsum.geometry import Rows, items_of, published_bytes, rows_of, vector_items
+from gpubench.operators.cumsum.rows import NOT_ROWS, template, vectors_of
 from gpubench.operators.results import sum_dtype
 
 
@@ -32,7 +32,7 @@ class CarryForward:
         shape = ring_shape(x, y, device)
         if shape is None:
             return f"needs {ring_bytes(tuning.SMALL_RING, x, y)} bytes of shared memory a block"
-        if rows.rows * tiles_per_row(rows.length, shape, vector_items(problem)) >= 2**31:
+        if rows.rows * tiles_per_row(rows, shape, problem, device)[1] >= 2**31:
             return "takes at most 2^31 - 1 tiles"
         return None
 
@@ -44,7 +44,7 @@ class CarryForward:
         assert rows is not None
         assert shape is not None
         items = vector_items(problem)
-        per_row = tiles_per_row(rows.length, shape, items)
+        tile, per_row = tiles_per_row(rows, shape, problem, device)
         tiles = rows.rows * per_row
         blocks = min(device.sm_count, tiles)
         elements = (rows.rows - 1) * rows.pitch + rows.length
@@ -56,7 +56,7 @@ class CarryForward:
             (
                 Pointer("x"),
                 Pointer("y"),
-                Value(struct.pack("<qqqii", rows.length, rows.pitch, elements, per_row, tiles)),
+                Value(struct.pack("<qqqiii4x", rows.length, rows.pitch, elements, per_row, tiles, tile)),
                 Workspace(0),
                 Workspace(16),
             ),
@@ -70,7 +70,7 @@ class CarryForward:
             bound(problem, additions),
             workspace_bytes=16 + tiles * published_bytes(y),
             workspace_zeroed=True,
-            notes={"tiles_per_row": per_row, "stages": shape.stages, "consumers": shape.consumers},
+            notes={"tiles_per_row": per_row, "tile": tile, "stages": shape.stages, "consumers": shape.consumers},
         )
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
@@ -85,13 +85,24 @@ def ring_kernel(dtype: str, shape: tuning.RingShape) -> str:
 
 
 def tile_items(shape: tuning.RingShape, items: int) -> int:
-    """Return the elements of a tile."""
+    """Return the most elements that a tile holds."""
     return 32 * shape.consumers * shape.vectors * items
 
 
-def tiles_per_row(length: int, shape: tuning.RingShape, items: int) -> int:
-    """Return the tiles of a row, wherever it starts on the grid of vectors."""
-    return -(-(length + items - 1) // tile_items(shape, items))
+def tiles_per_row(rows: Rows, shape: tuning.RingShape, problem: Problem[Any], device: DeviceInfo) -> tuple[int, int]:
+    """Return (elements of a tile, tiles of a row), wherever the row starts on the grid of vectors.
+
+    As few turns of all blocks as tiles of full length need, then tiles as short as fills the last turn, too.
+    """
+    items = vector_items(problem)
+    slots = vectors_of(rows, items) * items
+    most = tile_items(shape, items)
+    turns = -(-rows.rows * -(-slots // most) // device.sm_count)
+    wanted = max(turns * device.sm_count // rows.rows, 1)
+    step = tuning.TILE_STEP_BYTES // dtypes.dtype(problem.operand("x").dtype).itemsize
+    even = -(-slots // wanted // step) * step
+    tile = min(max(even, most // 2), most)
+    return tile, -(-slots // tile)
 
 
 def ring_bytes(shape: tuning.RingShape, x: str, y: str) -> int:

@@ -95,6 +95,10 @@ RINGS: dict[str, tuple[RingShape, ...]] = {
 SMALL_RING = RingShape(8, 4, 2, 4)
 """Where shared memory is scarce: stages of 8 KB."""
 
+TILE_STEP_BYTES = 128
+"""Tiles of a ring are cut to a multiple of that, so that they fill whole turns of the blocks and whole lines of memory.
+Full tiles of 32 KB make 15.5 turns of 132 blocks of 2^24 float32, 3.9 of 2^22. Not yet measured."""
+
 
 BLOCK_ROWS_PER_SM = 1
 """From so many rows an SM on, rows that fit a block get one each; fewer are spread over linked blocks."""
@@ -206,3 +210,48 @@ TURNED_STRIPS = 4
 
 TURNED_ACROSS = 8
 """Lines side by side from which turning tiles is worth it: 32 bytes of float32, a sector. Not measured yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardShape:
+    """A block of `column_forward`: warps by role. A linker is four warps, so that 128 columns have a thread each."""
+
+    consumers: int
+    reducers: int
+    linkers: int
+    producers: int
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return 32 * (self.consumers + self.reducers + self.linkers + self.producers)
+
+
+FORWARD = ForwardShape(16, 8, 4, 4)
+"""Not yet measured. Consumers and reducers as in RINGS; four producers, as one warp issues a copy in about 80 cycles
+(16384 x 16384 float32 by pieces of 512 bytes: 771 us by one warp, 534 by eight)."""
+
+FORWARD_STAGES: tuple[tuple[int, int], ...] = (
+    (32 << 10, 6),
+    (32 << 10, 5),
+    (32 << 10, 4),
+    (16 << 10, 4),
+    (8 << 10, 4),
+    (8 << 10, 3),
+    (8 << 10, 2),
+)
+"""Bytes of a stage and stages: the first that fits the shared memory. 32 KB by six as in RINGS; not yet measured."""
+
+FORWARD_COLUMNS = 128
+"""Columns of a strip, at most: a linker's threads."""
+
+FORWARD_STRIP_BYTES = (128, 512)
+"""Bytes of a strip's row where it is a piece of a longer one: 64 bytes took 95 us where 128 took 56 (262144 x 64
+float32 by `linked_ring`); 512 are the widest of RING_STRIPS."""
+
+FORWARD_LEAST_BYTES = 4096
+"""Tiles are no smaller than that, however few rows there are."""
+
+FORWARD_JOINED = 16
+"""From so many blocks a strip on, sums travel in two steps, joined by the square root of the blocks. Not yet
+measured."""

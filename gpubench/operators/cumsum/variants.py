@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpubench.operators.base import Variant
 from gpubench.operators.cumsum.carry import CarryForward
+from gpubench.operators.cumsum.column_forward import ColumnForward
 from gpubench.operators.cumsum.column_ring import ColumnRing, LinkedRing
 from gpubench.operators.cumsum.columns import LinkedStrips, Strips
 from gpubench.operators.cumsum.flat_rows import FlatRows
@@ -26,6 +27,7 @@ VARIANTS: tuple[Variant, ...] = (
     LinkedStrips(),
     ColumnRing(),
     LinkedRing(),
+    ColumnForward(),
     PairedColumns(),
     TurnedTiles(),
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,14 +29,25 @@ def device(schedule: str = "forward") -> HostDevice:
     return HostDevice(parse_options(f"build=checked,workers=1,schedule={schedule}"))
 
 
-def outputs(name: str, dtype: str, schedule: str = "forward", runs: int = 2, **params: Any) -> list[Any]:
-    """Run a variant several times on one workspace, hold every output against the reference, and return them."""
+def outputs(
+    name: str,
+    dtype: str,
+    schedule: str = "forward",
+    runs: int = 2,
+    figures: Mapping[str, int] | None = None,
+    **params: Any,
+) -> list[Any]:
+    """Run a variant several times on one workspace, hold every output against the reference, and return them.
+
+    figures: what the plan is told of the device in place of the simulator's own.
+    """
     distribution = params.pop("distribution", "normal")
     problem = CUMSUM.problem(make_case("cumsum", dtype, distribution, **params))
     variant = next(one for one in CUMSUM.variants if one.name == name)
     host = device(schedule)
-    assert variant.refuses(problem, host.info) is None
-    plan = variant.plan(problem, host.info)
+    info = dataclasses.replace(host.info, **(figures or {}))  # type: ignore[arg-type]  # one kind of value for all
+    assert variant.refuses(problem, info) is None
+    plan = variant.plan(problem, info)
     inputs = CUMSUM.inputs(problem)
     reference = CUMSUM.reference(problem, inputs)
     pristine = Pristine(host, problem, inputs, keep_inputs=True)

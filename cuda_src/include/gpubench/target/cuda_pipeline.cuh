@@ -60,6 +60,11 @@ GPUBENCH_DEVICE void bulk_copy(void* target, const void* source, uint32 bytes, u
     }
 }
 
+// Between this thread's own accesses to shared memory and those of bulk copies, which go another way.
+GPUBENCH_DEVICE void bulk_copy_fence() {
+    if constexpr (has_bulk_copies) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 }  // namespace hardware
 
 }  // namespace gpubench

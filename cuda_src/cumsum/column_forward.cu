@@ -1,0 +1,296 @@
+// cumsum, variant `column_forward`: sums down columns, few and long ones above all, by blocks whose warps have roles.
+//
+// Data: carry_forward.cu with a row of columns in the place of an element. A strip of columns is cut into tiles of rows;
+// `share` resident blocks take its tiles in turn. Producers keep a ring of stages in shared memory full by bulk copies:
+// one a tile where the strip is the whole of rows that lie side by side (any alignment), else one a row (on 16 bytes).
+// Reducers sum the columns of each part of a stage as it lands; the last of them turns the parts' sums into those before
+// each part and publishes one word a column. Linkers carry the sums forward over the tiles in between. Consumers take a
+// part each: lanes side by side a row, groups of lanes consecutive rows, joined by shuffles; they add the carry and store
+// by vectors. Narrow rows are summed in place in the stage and leave as one run of whole vectors.
+// Where many blocks share a strip the words travel in two steps: the block that takes the last of `joined` tiles in a row
+// publishes the sum of them all, so a block reads about 2 * sqrt(share) words a column and tile in place of `share`.
+// One block a strip (`share` 1): nothing is exchanged, the carry is the linkers' running sum.
+// What it changes against column_ring.cu: there the same warps wait, sum, publish, fold, add and store, one after the other
+// and between block barriers; here each step is hidden behind the others. Predicted, not yet measured, on one H200, float32:
+// 262144 x 64 40 us (56 by linked_ring), 1000000 x 32 72 us (100), 1000000 x 9 30 us (46).
+// Fixed tiles and a fixed order of additions: bitwise the same from run to run. All blocks of a shared strip must be resident.
+#include "cumsum/column_forward.cuh"
+
+namespace gpubench::cumsum {
+
+template <class F, class T, class Out>
+GPUBENCH_DEVICE void produce(const ForwardBlock<F, T, Out>& block, const ForwardShape& shape, int producer) {
+    if (block.contiguous && producer > 0) return;
+    ForwardTurn turn{block.first, 0, 0, false};
+    for (; turn.tile < shape.tiles; turn.next(shape)) {
+        if (turn.again) phase_wait(block.empty + turn.stage, turn.phase ^ 1);
+        const int rows = turn.rows(shape);
+        const T* const start = block.source + turn.row(shape) * shape.x_row;
+        char* const stage = block.stages + turn.stage * shape.stage_bytes;
+        if (block.contiguous) {
+            copy_run(stage, start, start + static_cast<long long>(rows) * block.columns, block.limit, block.full + turn.stage);
+            continue;
+        }
+        const int part = (shape.tile_rows + F::producers - 1) / F::producers;
+        const int first = producer * part;
+        const int left = rows - first;
+        const int mine = left < 0 ? 0 : left < part ? left : part;
+        const uint32 row_bytes = static_cast<uint32>(block.columns) * static_cast<uint32>(sizeof(T));
+        warp_copy_rows(stage + first * static_cast<int>(row_bytes), start + first * shape.x_row, mine, row_bytes,
+                       shape.x_row * static_cast<long long>(sizeof(T)), block.full + turn.stage);
+    }
+}
+
+// The last reducer of a stage: sums of the parts become sums before each part; the tile's sums are published.
+template <class F, class T, class Out>
+GPUBENCH_DEVICE void finish_sums(const ForwardBlock<F, T, Out>& block, const ForwardShape& shape, const ForwardTurn& turn) {
+    using A = typename F::A;
+    constexpr int parts_at_once = 4;
+    static_assert(F::parts % parts_at_once == 0);
+    for (int column = lane_index(); column < block.width(); column += warp_size) {
+        A* const sums = block.before + turn.stage * (F::parts * F::width) + column;
+        A sum{};
+        for (int part = 0; part < F::parts; part += parts_at_once) {
+            A values[parts_at_once];
+            GPUBENCH_UNROLL
+            for (int k = 0; k < parts_at_once; ++k) values[k] = sums[(part + k) * F::width];
+            GPUBENCH_UNROLL
+            for (int k = 0; k < parts_at_once; ++k) {
+                sums[(part + k) * F::width] = sum;
+                sum = add(sum, values[k]);
+            }
+        }
+        if (shape.share > 1 && column < block.columns) publish(block.word(block.tile_words, turn.tile, column), block.launch, sum);
+        block.carries[turn.stage * F::width + column] = sum;
+    }
+    block_memory_fence();
+    warp_barrier();
+    if (lane_index() == 0) phase_arrive(block.summed + turn.stage);
+}
+
+template <class F, class T, class Out>
+GPUBENCH_DEVICE void reduce(const ForwardBlock<F, T, Out>& block, const ForwardShape& shape, int warp) {
+    using A = typename F::A;
+    ForwardTurn turn{block.first, 0, 0, false};
+    for (; turn.tile < shape.tiles; turn.next(shape)) {
+        phase_wait(block.full + turn.stage, turn.phase);
+        for (int unit = warp; unit < F::consumers; unit += F::reducers) {
+            const LaneRows<T> mine = lane_rows(block, shape, turn, unit);
+            Vector<A, F::items> sum = sum_lane<F>(mine, shape.group_rows, block.columns);
+            A* const place = block.before + (turn.stage * F::parts + mine.part) * F::width + mine.column;
+            sum_groups<F>(sum, block.across(), block.across() * block.groups());
+            if (lane_index() < block.across()) store_vector(place, sum);
+        }
+        block_memory_fence();
+        warp_barrier();
+        bool last = false;
+        if (lane_index() == 0) last = last_to_arrive(block.arrived + turn.stage, F::reducers);
+        if (any(full_mask, last)) finish_sums(block, shape, turn);
+    }
+}
+
+// The words of one column from `next` on, every F::step-th before `stop`: asked for, several at once, then awaited.
+template <class F>
+struct ForwardWords {
+    using A = typename F::A;
+    char* place;
+    int next, stop;
+    A values[F::window];
+    bool there;
+
+    GPUBENCH_DEVICE void ask(uint32 launch) {
+        const char* const words = place + static_cast<long long>(next) * (F::width * Published<A>::bytes);
+        there = true;
+        GPUBENCH_UNROLL
+        for (int w = 0; w < F::window; ++w) {
+            values[w] = A{};
+            const char* const word = words + w * (F::linkers * Published<A>::bytes);
+            if (next + w * F::step < stop && !read_published(word, launch, values[w])) there = false;
+        }
+    }
+    // Add up what was asked for, once all of it is there.
+    GPUBENCH_DEVICE void take(uint32 launch, A& sum) {
+        while (!there) ask(launch);
+        GPUBENCH_UNROLL
+        for (int w = 0; w < F::window; ++w) sum = add(sum, values[w]);
+        next += F::window * F::step;
+    }
+    GPUBENCH_DEVICE void nothing() {
+        GPUBENCH_UNROLL
+        for (int w = 0; w < F::window; ++w) values[w] = A{};
+    }
+    GPUBENCH_DEVICE bool more() const { return next < stop; }
+};
+
+// All words of two lists, of which the first have been asked for; both lists' words are under way at once.
+template <class F>
+GPUBENCH_DEVICE void fold_words(ForwardWords<F>& one, ForwardWords<F>& other, uint32 launch, typename F::A& sum, typename F::A& other_sum) {
+    while (true) {
+        one.take(launch, sum);
+        other.take(launch, other_sum);
+        if (!one.more() && !other.more()) break;
+        one.ask(launch);
+        other.ask(launch);
+    }
+    warp_barrier();  // lanes that had to wait longer rejoin the others
+}
+
+// Join two sums of each column over all linkers; the first F::width of them get the result.
+template <class F, class T, class Out>
+GPUBENCH_DEVICE void join_linkers(const ForwardBlock<F, T, Out>& block, int thread, uint32& meeting, typename F::A& one,
+                                  typename F::A& other) {
+    using A = typename F::A;
+    GPUBENCH_UNROLL
+    for (int bits = F::width; bits < warp_size; bits *= 2) {
+        one = add(one, shuffle_xor(full_mask, one, bits));
+        other = add(other, shuffle_xor(full_mask, other, bits));
+    }
+    if constexpr (F::slices == 1) return;
+    A* const table = block.slices + meeting % 2 * (2 * F::linkers);
+    table[thread] = one;
+    table[F::linkers + thread] = other;
+    block_memory_fence();
+    warp_barrier();
+    if (lane_index() == 0) phase_arrive(block.met);
+    phase_wait(block.met, meeting++ % 2);
+    if (thread >= F::wide) return;
+    GPUBENCH_UNROLL
+    for (int slice = 1; slice < F::slices; ++slice) {
+        one = add(one, table[slice * F::wide + thread]);
+        other = add(other, table[F::linkers + slice * F::wide + thread]);
+    }
+}
+
+// The linkers: `thread` t reads words of column t % width. `running`: the sums of all joined tiles before `seen`.
+template <class F, class T, class Out>
+GPUBENCH_DEVICE void link(const ForwardBlock<F, T, Out>& block, const ForwardShape& shape, int thread) {
+    using A = typename F::A;
+    const int column = thread % F::width;
+    const bool mine = column < block.columns;
+    int seen = 0;
+    uint32 meeting = 0;
+    A running{};
+    if (shape.share == 1 && thread >= F::wide) return;
+    ForwardTurn turn{block.first, 0, 0, false};
+    for (; turn.tile < shape.tiles; turn.next(shape)) {
+        A* const carry = block.carries + turn.stage * F::width + column;  // the tile's sum, until the carry replaces it
+        if (shape.share == 1) {
+            phase_wait(block.summed + turn.stage, turn.phase);
+            if (thread < block.width()) {
+                const A sum = *carry;
+                *carry = running;
+                running = add(running, sum);
+            }
+        } else {
+            const int group = turn.tile / shape.joined, first = group * shape.joined, skip = thread / F::width;
+            ForwardWords<F> inside{block.word(block.tile_words, 0, column), first + skip, mine ? turn.tile : 0, {}, true};
+            ForwardWords<F> before{block.word(block.group_words, 0, column), seen + skip, mine ? group : 0, {}, true};
+            inside.ask(block.launch);
+            before.ask(block.launch);
+            phase_wait(block.summed + turn.stage, turn.phase);
+            A near{}, far{};
+            if (shape.joined > 1 && turn.tile == first + shape.joined - 1) {  // others wait for this: before any group
+                while (true) {
+                    inside.take(block.launch, near);
+                    if (!inside.more()) break;
+                    inside.ask(block.launch);
+                }
+                warp_barrier();
+                A all = near, none{};
+                join_linkers(block, thread, meeting, all, none);
+                if (thread < block.columns) publish(block.word(block.group_words, group, column), block.launch, add(all, *carry));
+                inside.nothing();
+            }
+            fold_words(inside, before, block.launch, near, far);
+            join_linkers(block, thread, meeting, near, far);
+            running = add(running, far);
+            seen = group;
+            if (thread < block.width()) *carry = add(running, near);
+        }
+        if (thread >= F::wide) continue;
+        block_memory_fence();
+        warp_barrier();
+        if (lane_index() == 0) phase_arrive(block.ready + turn.stage);
+    }
+}
+
+template <class F, class T, class Out>
+GPUBENCH_DEVICE void consume(const ForwardBlock<F, T, Out>& block, const ForwardShape& shape, int warp) {
+    using A = typename F::A;
+    ForwardTurn turn{block.first, 0, 0, false};
+    for (; turn.tile < shape.tiles; turn.next(shape)) {
+        const LaneRows<T> mine = lane_rows(block, shape, turn, warp);
+        phase_wait(block.full + turn.stage, turn.phase);
+        Vector<A, F::items> sum = sum_lane<F>(mine, shape.group_rows, block.columns);
+        sums_before_group<F>(sum, block.across(), block.across() * block.groups());
+        phase_wait(block.ready + turn.stage, turn.phase);
+        const A* const before = block.before + (turn.stage * F::parts + mine.part) * F::width + mine.column;
+        add_vector<F::items>(sum, load_vector<F::items>(before));
+        add_vector<F::items>(sum, load_vector<F::items>(block.carries + turn.stage * F::width + mine.column));
+        bool staged = false;
+        if constexpr (F::staged) {
+            staged = block.contiguous;
+            if (staged) {
+                add_rows<F>(sum, mine, shape.group_rows, block.columns, mine.source, static_cast<long long>(block.columns));
+                stage_written();
+                warp_barrier();
+                store_run(block, shape, turn, mine.part);
+            }
+        }
+        if (!staged) {
+            Out* const place = block.target + (turn.row(shape) + mine.first) * shape.inner + mine.column;
+            add_rows<F>(sum, mine, shape.group_rows, block.columns, place, shape.inner);
+        }
+        warp_barrier();
+        if (lane_index() == 0) phase_arrive(block.empty + turn.stage);
+    }
+}
+
+// launches, published: workspace, zero before the first launch; used when `share` is more than 1.
+template <class T, class Out, int Items, int Lanes, int Consumers, int Reducers, int Linkers, int Producers>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + Linkers + Producers) * warp_size, 1)
+    column_forward(const T* x, Out* y, ForwardShape shape, uint64* launches, void* published) {
+    using F = Forward<T, Out, Items, Lanes, Consumers, Reducers, Linkers, Producers>;
+    using A = typename F::A;
+    GPUBENCH_DYNAMIC_SHARED(char, stages);
+    GPUBENCH_SHARED(PhaseBarrier, barriers, 4 * most_stages + 1);
+    GPUBENCH_SHARED(uint32, arrived, most_stages);
+    GPUBENCH_SHARED(A, slices, 4 * F::linkers);
+    GPUBENCH_SHARED(uint32, number, 1);
+    const long long strip = block_index_x() / shape.share;
+    const long long outer = strip / shape.strips;
+    const long long column = (strip - outer * shape.strips) * F::width;
+    const int columns = shape.inner - column < F::width ? static_cast<int>(shape.inner - column) : F::width;
+    const bool contiguous = shape.x_row == columns;
+    if (thread_index_x() == 0) {
+        for (int stage = 0; stage < shape.stages; ++stage) {
+            phase_init(barriers + stage, contiguous ? 1 : Producers);
+            phase_init(barriers + most_stages + stage, 1);
+            phase_init(barriers + 2 * most_stages + stage, F::carriers);
+            phase_init(barriers + 3 * most_stages + stage, Consumers);
+            arrived[stage] = 0;
+        }
+        phase_init(barriers + 4 * most_stages, Linkers);
+        phase_init_done();
+        number[0] = shape.share == 1 ? 0 : static_cast<uint32>(fetch_add(launches, uint64{1}) / static_cast<uint64>(grid_size_x())) + 1;
+    }
+    block_barrier();
+    A* const before = reinterpret_cast<A*>(stages + shape.stages * shape.stage_bytes);
+    char* const words = static_cast<char*>(published);
+    constexpr int row_of_words = F::width * Published<A>::bytes;  // all words of tiles stand before those of joined tiles
+    const long long all_tiles = grid_size_x() / shape.share * static_cast<long long>(shape.tiles);
+    char* const tile_words = words + strip * shape.tiles * row_of_words;
+    char* const group_words = shape.joined == 1 ? tile_words : words + (all_tiles + strip * shape.groups) * row_of_words;
+    const ForwardBlock<F, T, Out> block{
+        x + outer * shape.x_outer + column, x + shape.elements, y + outer * shape.length * shape.inner + column, columns,
+        F::packed ? warp_size / columns : 0, contiguous, static_cast<int>(block_index_x() - strip * shape.share), stages,
+        barriers, barriers + most_stages, barriers + 2 * most_stages, barriers + 3 * most_stages, barriers + 4 * most_stages,
+        arrived, before, before + shape.stages * (F::parts * F::width), slices, number[0], tile_words, group_words};
+    const int warp = thread_index_x() / warp_size;
+    if (warp < Consumers) consume(block, shape, warp);
+    else if (warp < Consumers + Reducers) reduce(block, shape, warp - Consumers);
+    else if (warp < Consumers + Reducers + Linkers) link(block, shape, thread_index_x() - (Consumers + Reducers) * warp_size);
+    else produce(block, shape, warp - (Consumers + Reducers + Linkers));
+}
+
+}  // namespace gpubench::cumsum
