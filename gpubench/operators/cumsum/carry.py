@@ -14,6 +14,9 @@ from gpubench.operators.cumsum.geometry import Rows, items_of, published_bytes, 
 from gpubench.operators.cumsum.rows import NOT_ROWS, template, vectors_of
 from gpubench.operators.results import sum_dtype
 
+SHORTEST = 32
+"""Elements of the shortest rows that are worth a tile."""
+
 
 class CarryForward:
     """One row, or a few long ones, in one pass at the rate of a copy."""
@@ -28,6 +31,8 @@ class CarryForward:
         rows = rows_of(problem)
         if rows is None or rows.step != 1:
             return NOT_ROWS + ", their elements side by side"
+        if rows.length < SHORTEST:
+            return f"gives every row a tile of its own: rows of at least {SHORTEST} elements"
         x, y = problem.operand("x").dtype, problem.operand("y").dtype
         shape = ring_shape(x, y, device)
         if shape is None:
