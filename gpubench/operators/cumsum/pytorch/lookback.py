@@ -138,8 +138,8 @@ class Lookback1DDeterministic:
     name: str = "lookback_1d_deterministic"
     summary: str = "two passes over a 1-D array of floats: block sums, then scans; the same bits each run"
     origin: str = (
-        "PyTorch's inclusive_deterministic_scan; one dim, floats and complex, copies x first if strided, at most two SMs "
-        "for each thread of a block"
+        "PyTorch's inclusive_deterministic_scan; one dim, floats and complex, copies x first if strided, two SMs at "
+        "most for each thread of a block"
     )
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
