@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -211,3 +213,28 @@ def test_the_plans_of_the_worked_examples_are_those_of_the_texts(example: Worked
     text = page(result(record(example.case, example.contender, kernel=kernel)), "x.json")
     assert "| the same |" in text
     assert "**not the same**" not in text
+
+
+def script(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run scripts/seeds."""
+    command = [sys.executable, str(ROOT / "scripts" / "seeds"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_page_is_not_made_from_another_suites_result(tmp_path: Path) -> None:
+    """A result of another suite would replace the page by one without a measurement: refused, nothing written."""
+    other, target = next((ROOT / "results").glob("*/smoke-*.json")), tmp_path / "page.md"
+    told = script(other, "--output", target)
+    assert told.returncode == 2
+    assert "'smoke'" in told.stderr
+    assert "gpubench run seeds" in told.stderr
+    assert not target.exists()
+
+
+def test_a_place_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
+    """No traceback: the path, the system's reason, and what to do."""
+    newest = sorted((ROOT / "results").glob("*/seeds-*.json"), key=lambda path: path.name)[-1]
+    told = script(newest, "--output", tmp_path / "absent" / "page.md")
+    assert told.returncode == 2
+    assert "page.md: cannot be written: No such file or directory" in told.stderr
+    assert "Traceback" not in told.stderr
