@@ -186,6 +186,18 @@ WORKED = (
 SLIPS = (
     Worked(SECOND, "gpubench:reduce_config", {"block": [8, 2]}, "block width 10; the width is a power of two"),
     Worked(
+        "sum/268435456/dim=all/float32",
+        "gpubench:reduce_config",
+        {"block": [512, 1]},
+        "a block is filled up to the 1024 threads that the GPU allows; the rule stops at 512",
+    ),
+    Worked(
+        MANY_1D,
+        "gpubench:large_index",
+        {"grid": [8, 1], "block": [128, 1]},
+        "with many indices the destination's size sets the grid; it is the source's",
+    ),
+    Worked(
         FEW_3D,
         "gpubench:small_index",
         {"destination_sizes": [1, 1048576]},
