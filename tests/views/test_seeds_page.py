@@ -88,6 +88,14 @@ def test_configurations_are_compared_with_the_texts() -> None:
     assert "| **not the same**: block 64 x 2 |" in line(page(result(wrong), "x.json"), example.case, "num inputs")
 
 
+@pytest.mark.parametrize(("threads", "said"), [(512, True), (256, False)])
+def test_a_launch_that_was_assumed_is_marked(threads: int, said: bool) -> None:
+    """Times of OneFlow's design under another launch are not taken for the design's."""
+    kernel = {"launches": [{"grid": [8192, 1, 1], "block": [threads, 1, 1]}]}
+    text = page(result(record(FEW_3D, "gpubench:oneflow", kernel=kernel)), "x.json")
+    assert ("verdicts on OneFlow, need another run" in text) is said
+
+
 def test_slips_of_the_texts_stand_beside_what_their_code_gives() -> None:
     """What a text says against the code it quotes is told in words, with what the variant chose."""
     slip = SLIPS[0]

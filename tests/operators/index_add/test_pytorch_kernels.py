@@ -165,7 +165,13 @@ def test_oneflow_takes_flat_arrays_only() -> None:
     assert reason is not None
     assert "destination is not contiguous" in reason
     assert one.refuses(problem_of(shape=[9, 8], indices=3, source_layout={"offset": 3}), DEVICE) is None
-    assert launch_of("oneflow", shape=[1 << 20, 128], indices=1 << 20) == (8192, 512)
+
+
+def test_oneflow_starts_one_wave_of_blocks() -> None:
+    """256 threads a block; blocks for the source's elements, at most as many as 2048 threads an SM hold."""
+    assert launch_of("oneflow", shape=[33554432], indices=15) == (1, 256)
+    assert launch_of("oneflow", shape=[32768, 1024], indices=15) == (60, 256)
+    assert launch_of("oneflow", shape=[1 << 20, 128], indices=1 << 20) == (132 * 8, 256)
 
 
 @pytest.mark.parametrize("variant", ["large_index", "uncollapsed", "auto_pytorch"])
