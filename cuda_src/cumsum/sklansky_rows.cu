@@ -7,7 +7,7 @@
 // 1960), writes the values back and keeps the last as the running total. Rows beyond the grid come by stride.
 //
 // Origin: PyTorch's tensor_kernel_scan_innermost_dim (ScanUtils.cuh); the host works out X (thread_ratio.py).
-// Weak spots kept: the barriers are the block's although each row of threads works alone; 2 + log2 X of them a step,
+// Weak spots kept: the barriers are the block's although each row of threads works alone; 3 + log2 X of them a step,
 // with every value going through shared memory in each sweep (and bank conflicts in the early ones); the loads of a
 // step wait for the step before; a long row has only one block.
 // Differences: shared memory holds the accumulator's type, so that 16-bit floats are summed in float (the original adds

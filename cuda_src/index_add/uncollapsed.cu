@@ -5,6 +5,8 @@
 //
 // Source: the text on index_add, which gives the time with and without merging ("300+" and "180+" us on its GPU) but not
 // the code without; here it is the same code with the same choice of instance by the number of dims.
+// Known weak spots, kept: those of `small_index` and `large_index` (the one thread of a destination of one dim with few
+// indices among them), and the coordinates of dims that could be one; from four dims on the loop over them is not unrolled.
 #include "index_add/slices.cuh"
 
 namespace gpubench::index_add {

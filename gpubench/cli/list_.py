@@ -97,17 +97,19 @@ def _list_variants(suites: Sequence[str], filters: Filters, as_json: bool) -> No
 def _explain(case_id: str, suites: Sequence[str], filters: Filters, as_json: bool) -> None:
     import json
 
-    from gpubench.suite.explain import explain, find
+    from gpubench.suite.explain import ASSUMED, explain, find
     from gpubench.views.text import size
 
     if filters.expression is not None or filters.dtypes or filters.operators:
         raise UsageError("--explain takes one case id; only --contender goes with it.")
-    case, device = find(case_id, suites), _gpu()
+    case, here = find(case_id, suites), _gpu()
+    device = here or ASSUMED
     plans = explain(case, device, filters.contenders)
     if as_json:
         output.write_json({"case": case.id, "device": device.name, "plans": [plan.to_json() for plan in plans]})
         return
-    output.write(f"{case.id} on {device.name} ({device.sm_count} SMs)")
+    assumed = "" if here else "; assumed, for there is no GPU here"
+    output.write(f"{case.id} on {device.name} ({device.sm_count} SMs{assumed})")
     for plan in plans:
         output.write(f"{plan.contender}{' (gpubench:auto)' if plan.auto else ''}")
         if plan.refused is not None:
@@ -121,13 +123,12 @@ def _explain(case_id: str, suites: Sequence[str], filters: Filters, as_json: boo
             output.write(f"  {key}: {json.dumps(value)}")
 
 
-def _gpu() -> DeviceInfo:
-    """Return the first GPU here; where there is none, the one that plans are made for by default."""
+def _gpu() -> DeviceInfo | None:
+    """Return the first GPU here, None where there is none."""
     from gpubench.devices import list_devices
-    from gpubench.suite.explain import ASSUMED
 
     found, _ = list_devices()
-    return next((one.info for one in found if one.info.kind == "cuda" and one.problem is None), ASSUMED)
+    return next((one.info for one in found if one.info.kind == "cuda" and one.problem is None), None)
 
 
 def _print(heading: Row, rows: Sequence[Row], right: Sequence[int] = ()) -> None:

@@ -25,20 +25,6 @@ TABLE = (
 )
 """The text's table: case, PyTorch's and OneFlow's time in microseconds, on its A100."""
 
-Configuration = tuple[str, dict[str, Json]]
-WORKED: tuple[Configuration, ...] = (
-    (
-        "sum/16x128x64x128/dim=1/float32",
-        {"block": [32, 4], "grid": [1024, 1], "output_vec_size": 4, "ctas_per_output": 1},
-    ),
-    ("sum/2x3x4x5/dim=1/float32", {"block": [8, 2], "grid": [1, 1], "output_vec_size": 4, "num_outputs": 40}),
-    (
-        "sum/8x32x64x128/dim=1/float32",
-        {"block": [32, 4], "grid": [128, 1], "output_vec_size": 4, "num_outputs": 65536, "input_mult": [0, 0, 0]},
-    ),
-)
-"""The text's worked examples of the reduction's rule, and what it finds (for the second one: what its rule gives)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -50,6 +36,21 @@ class Claim:
     fast: str
     theirs: float | None = None
 
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """What a text's rule gives for a case: some of what the host chooses (`Figures.chosen`). `says`: the text's words,
+    where they are not these numbers.
+    """
+
+    case: str
+    contender: str
+    wanted: dict[str, Json]
+    says: str = ""
+
+
+MANY_ROWS = "cumsum/4194304x16/dim=1/float32"
+LONG_ADD = "elementwise/add/134217728/float32"
 
 CLAIMS = (
     Claim(
@@ -72,6 +73,12 @@ CLAIMS = (
         "gpubench:small_index",
     ),
     Claim(
+        "Few indices and a slice that is not large: the grid of the small-index kernel is too small to fill the GPU",
+        FEW_2D,
+        "gpubench:small_index",
+        "gpubench:large_index",
+    ),
+    Claim(
         "Few indices in one dim are a bad case of PyTorch: one block, one thread",
         FEW_1D,
         "gpubench:auto_pytorch",
@@ -85,30 +92,172 @@ CLAIMS = (
         "gpubench:auto_pytorch",
         247.10 / 186.88,
     ),
+    Claim(
+        "cumsum: more threads along a row can be detrimental (here 512 in place of 16, for rows of 16)",
+        MANY_ROWS,
+        "gpubench:sklansky_rows_unsigned",
+        "gpubench:sklansky_rows",
+    ),
+    Claim(
+        "elementwise: several elements read and written at once are faster than one",
+        LONG_ADD,
+        "gpubench:unrolled",
+        "gpubench:vectorized",
+    ),
 )
+"""The claims of the texts that two times of one case decide."""
 
+SUM = "sum/{}/dim=1/float32"
+FIRST, SECOND, THIRD = (SUM.format(shape) for shape in ("16x128x64x128", "2x3x4x5", "8x32x64x128"))
+ADD_1025, ADD_32768 = (f"elementwise/add/{n}/float32" for n in (1025, 32768))
+ADD_OFFSET = "elementwise/add/32768:offset2/float32"
+DOCUMENTED = "index_add/5x3/dim=0/n=3/uniform/float32"
+
+WORKED = (
+    Worked(
+        FIRST,
+        "gpubench:reduce_config",
+        {
+            "block": [32, 4],
+            "grid": [1024, 1],
+            "output_vec_size": 4,
+            "vectorize_input": False,
+            "ctas_per_output": 1,
+            "num_inputs": 128,
+            "num_outputs": 131072,
+            "step_input": 4,
+            "step_output": 32,
+            "input_mult": [0, 1, 0],
+            "output_mult": [1, 0],
+            "sizes": [128, 8192, 16],
+            "y_stride_bytes": [0, 4, 32768],
+            "x_stride_bytes": [32768, 4, 4194304],
+        },
+    ),
+    Worked(
+        SECOND,
+        "gpubench:reduce_config",
+        {
+            "grid": [1, 1],
+            "output_vec_size": 4,
+            "num_inputs": 3,
+            "num_outputs": 40,
+            "output_mult": [1, 8],
+            "sizes": [3, 20, 2],
+            "x_stride_bytes": [80, 4, 240],
+        },
+    ),
+    Worked(
+        THIRD,
+        "gpubench:reduce_config",
+        {
+            "block": [32, 4],
+            "grid": [128, 1],
+            "output_vec_size": 4,
+            "vectorize_input": False,
+            "ctas_per_output": 1,
+            "num_inputs": 32,
+            "num_outputs": 65536,
+            "step_input": 1,
+            "step_output": 128,
+            "input_mult": [0, 0, 0],
+            "output_mult": [1, 32],
+            "sizes": [32, 8192, 8],
+            "y_stride_bytes": [0, 4, 32768],
+            "x_stride_bytes": [32768, 4, 1048576],
+        },
+    ),
+    Worked(ADD_1025, "gpubench:vectorized_older", {"grid": [3, 1], "block": [128, 1]}),
+    Worked(ADD_32768, "gpubench:vectorized_older", {"grid": [64, 1], "block": [128, 1]}),
+    Worked(
+        ADD_OFFSET,
+        "gpubench:vectorized_older",
+        {
+            "grid": [64, 1],
+            "block": [128, 1],
+            "kernel": "gpubench::elementwise::vectorized<gpubench::functions::add, float, 2, 4, float, float, float>",
+        },
+    ),
+    Worked(FEW_1D, "gpubench:small_index", {"grid": [1, 1], "block": [1, 1], "known_bad_case": True}),
+    Worked(DOCUMENTED, "gpubench:small_index", {"destination_sizes": [1, 3], "grid": [1, 1], "block": [3, 1]}),
+)
+"""The texts' worked examples of the host's rules, with every number that they give."""
+
+SLIPS = (
+    Worked(SECOND, "gpubench:reduce_config", {"block": [8, 2]}, "block width 10; the width is a power of two"),
+    Worked(
+        "sum/268435456/dim=all/float32",
+        "gpubench:reduce_config",
+        {"block": [512, 1]},
+        "a block is filled up to the 1024 threads that the GPU allows; the rule stops at 512",
+    ),
+    Worked(
+        MANY_1D,
+        "gpubench:large_index",
+        {"grid": [8, 1], "block": [128, 1]},
+        "with many indices the destination's size sets the grid; it is the source's",
+    ),
+    Worked(
+        FEW_3D,
+        "gpubench:small_index",
+        {"destination_sizes": [1, 1048576]},
+        "the merged tensor is (32, 1024); both dims behind the indexed one merge",
+    ),
+    Worked(
+        "cumsum/8x32/dim=1/float32",
+        "gpubench:sklansky_rows",
+        {"threads_x": 32, "threads_y": 16, "grid": [1, 1]},
+        "block (2, 4), two blocks, to explain the loop; the rule has 512 threads",
+    ),
+    Worked(
+        "index_add/32x1024x1024/dim=0/n=16/uniform/float32",
+        "gpubench:auto_pytorch",
+        {"chosen": "small_index"},
+        "the small-index kernel is for fewer than 16 indices; the original takes it for 16 too",
+    ),
+)
+"""Numbers in the texts that the code which they quote does not give."""
+
+UNDECIDED = (
+    (
+        "cumsum: more threads along a row can be a significant speed-up",
+        "the two rules differ only where rows outnumber the values of a row, and no variant chooses freely",
+    ),
+    (
+        "index_add: a multiplication and a subtraction in place of the remainder would save instructions",
+        "the variants keep the original's remainder, and none changes only that",
+    ),
+    (
+        "sum: filling block y before block x is widened gives enough threads without harm to the accesses",
+        "no variant shapes its block in another order",
+    ),
+)
+"""Claims for which the suite has no pair of contenders, and why."""
 
 PRESUMED = (
     (
-        "index_add",
-        "float16",  # bfloat16 too
+        r"index_add/.*/b?float16",
         False,
         "here one reduction instruction on the pair padded with -0, without torch's tests of the neighbour's bounds",
     ),
     (
-        "sum",
-        "float16",
+        r"sum/.*/b?float16",
         True,
         "the texts' PyTorch 2.6 loads 4 elements at once, 8 bytes of a 16-bit dtype; later releases load more",
     ),
     (
-        "elementwise",
-        "/out=float16/float32",
+        r"cumsum/\d+/dim=0/(b?float16|complex\d+)",
+        False,
+        "a tile's status and sum stand apart for dtypes that CUB does not know; CUB follows each look at a status by a "
+        "fence of all memory, here it is a load with acquire (and 16-bit floats are not rounded after each addition)",
+    ),
+    (
+        r"elementwise/copy/.*/out=float16/float32",
         True,
         "later releases of PyTorch copy float32 to float16 by a functor of its own, without run-time casts",
     ),
 )
-"""Operator, end of the case id, whether ours is slower, and what is presumed to make the difference to torch."""
+"""Pattern of the case id, whether ours is slower, and what is presumed to make the difference to torch."""
 
 WIDTHS = ("unrolled", "vectorized_2", "vectorized_4", "vectorized_8")
 """Variants of elementwise with vectors of 1, 2, 4 and 8 elements."""

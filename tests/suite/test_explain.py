@@ -31,6 +31,14 @@ def test_every_variant_is_told_or_says_why_not(capsys: pytest.CaptureFixture[str
     assert "does not take it: 1024 indices" in text
 
 
+def test_without_a_gpu_the_plans_are_said_to_be_for_another(capsys: pytest.CaptureFixture[str]) -> None:
+    """The grid depends on the number of SMs, so a reader must know that they are assumed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gpubench.devices.list_devices", lambda: ([], []))
+        text = run(capsys, "list", "--explain", CASE, "--contender", "gpubench:reduce_config")
+    assert text.splitlines()[0] == f"{CASE} on NVIDIA H200 (132 SMs; assumed, for there is no GPU here)"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

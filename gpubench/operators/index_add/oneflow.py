@@ -12,8 +12,8 @@ from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.packing import float64, int64
 
 SOURCE = "index_add/oneflow.cu"
-THREADS = 512
-MAX_BLOCKS = 8192
+THREADS = 256
+"""Threads of a block; there are as many blocks as the GPU holds at the same time by its threads, no more."""
 
 
 class OneFlow:
@@ -22,7 +22,7 @@ class OneFlow:
     name: str = "oneflow"
     summary: str = "one kernel whatever the number of indices: threads stride over the flat source"
     origin: str = (
-        "OneFlow index_add_kernel.cu; contiguous tensors, 64-bit divisions, atomics in the dtype; launch assumed"
+        "OneFlow index_add_kernel.cu; contiguous tensors, 64-bit divisions, atomics in the dtype, in any order"
     )
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
@@ -35,14 +35,13 @@ class OneFlow:
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
         """One launch; none when there is nothing to add."""
-        del device
         destination, index, source = problem.operands
         shape, dim = destination.view.shape or (1,), problem.params.dim
         accuracy = atomic_accuracy(problem)
         total = source.view.size
         if total == 0:
             return Plan(self.name, (), accuracy)
-        blocks = min(-(-total // THREADS), MAX_BLOCKS)
+        blocks = min(-(-total // THREADS), device.sm_count * (device.max_threads_per_sm // THREADS))
         launch = Launch(
             SOURCE,
             kernel(destination.dtype, index.dtype),

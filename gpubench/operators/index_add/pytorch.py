@@ -11,6 +11,7 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Json, Launch, Plan, Pointer, Problem, Value
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.slices import (
+    MAX_TENSOR_DIMS,
     SMALL_INDICES,
     Slices,
     launch_shape,
@@ -30,7 +31,7 @@ class SmallIndex:
 
     name: str = "small_index"
     summary: str = "every thread walks the indices and strides over one slice; grid covers one slice"
-    origin: str = f"PyTorch indexFuncSmallIndex, up to {SMALL_INDICES} indices; {LIMITS}"
+    origin: str = f"PyTorch indexFuncSmallIndex; up to {SMALL_INDICES} indices, tensors under 2^31 elements; {LIMITS}"
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
         """Refuse what the original sends to the other kernel."""
@@ -51,7 +52,7 @@ class LargeIndex:
 
     name: str = "large_index"
     summary: str = "threads stride over the whole source, index-major or not by stride"
-    origin: str = f"PyTorch indexFuncLargeIndex; {LIMITS}"
+    origin: str = f"PyTorch indexFuncLargeIndex; at most {MAX_TENSOR_DIMS} dims after merging; {LIMITS}"
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
         """Refuse more dims than the kernel's description holds."""
@@ -72,7 +73,10 @@ class Uncollapsed:
 
     name: str = "uncollapsed"
     summary: str = "small_index and large_index with every dim kept, to measure what merging dims is worth"
-    origin: str = "the text on index_add, whose code without merging is not given: the same kernels, dims as they are"
+    origin: str = (
+        "PyTorch's two kernels with dims as they are (the text gives only the time without merging); at most "
+        f"{MAX_TENSOR_DIMS} dims; {LIMITS}"
+    )
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
         """Refuse more dims than the kernel's description holds."""
@@ -99,7 +103,7 @@ class AutoPytorch:
 
     name: str = "auto_pytorch"
     summary: str = f"PyTorch's dispatch: small_index up to {SMALL_INDICES} indices, else large_index"
-    origin: str = f"PyTorch index_add_cuda_ (not deterministic); {LIMITS}"
+    origin: str = f"PyTorch index_add_cuda_ (not deterministic); at most {MAX_TENSOR_DIMS} dims after merging; {LIMITS}"
 
     def __init__(self) -> None:
         """Hold what there is to choose from."""

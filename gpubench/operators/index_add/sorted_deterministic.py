@@ -34,7 +34,10 @@ class SortedDeterministic:
 
     name: str = "sorted_deterministic"
     summary: str = "stable radix sort of the indices, then one warp a run of equal ones; no atomics, bitwise repeatable"
-    origin: str = "PyTorch's deterministic path; own radix sort (Merrill, Grimshaw 2011); a long run is one warp's work"
+    origin: str = (
+        "PyTorch's deterministic path, own radix sort (Merrill, Grimshaw 2011); under 2^31 indices and places, 8 dims "
+        "after merging; a long run is one warp's work"
+    )
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
         """Refuse more indices or places than 32-bit keys count, and more dims than the kernel walks."""

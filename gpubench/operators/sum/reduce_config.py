@@ -24,7 +24,10 @@ class ReduceConfigured:
 
     name: str = "reduce_config"
     summary: str = "block shaped by the tensor: x on the fastest dim, vectors, terms split over lanes, warps and blocks"
-    origin: str = "PyTorch 2.6 Reduce.cuh; 32-bit offsets (several launches beyond), a memset before splits over blocks"
+    origin: str = (
+        "PyTorch 2.6 Reduce.cuh; at most 25 dims after merging, 32-bit offsets (several launches beyond), a memset "
+        "before splits over blocks"
+    )
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
         """Refuse what has more dims than the offset calculator holds."""

@@ -177,9 +177,14 @@ def _shape_block(config: ReduceConfig, across: int, down: int, item_bytes: int) 
     config.width = min(width, most // config.height)
 
 
+def target_grid(config: ReduceConfig, device: DeviceInfo) -> int:
+    """Return the blocks that the GPU holds at the same time, by threads alone: no more than these share outputs."""
+    return device.sm_count * (device.max_threads_per_sm // config.threads)
+
+
 def _split_over_blocks(config: ReduceConfig, device: DeviceInfo) -> None:
     """Let several blocks share outputs when a thread would have 256 values or more and the grid leaves room."""
-    target = device.sm_count * (device.max_threads_per_sm // config.threads)
+    target = target_grid(config, device)
     blocks, values = config.grid[0], config.values_per_thread
     if config.input_mult[1] == 0 or values < MAX_VALUES or blocks > target:
         return

@@ -116,6 +116,14 @@ def test_the_block_is_x_by_y_and_the_grid_strides_over_rows() -> None:
     assert (launch.block, launch.grid) == ((16, 32, 1), (256, 1, 1))
 
 
+def test_rows_are_not_limited_to_the_other_dims_of_a_grid() -> None:
+    """Many short rows: as many blocks along x as they need, far more than the 65,535 of y and z."""
+    (launch,) = plan_of("sklansky_rows_unsigned", problem_of(shape=[4194304, 16], dim=1)).steps
+    assert (launch.block, launch.grid) == ((512, 1, 1), (4194304, 1, 1))
+    (launch,) = plan_of("sklansky_rows", problem_of(shape=[4194304, 16], dim=1)).steps
+    assert (launch.block, launch.grid) == ((16, 32, 1), (131072, 1, 1))
+
+
 @pytest.mark.parametrize(("rows", "index", "size"), [(2**21 - 1, "unsigned int", 4), (2**21, "unsigned long long", 8)])
 def test_indices_are_64_bits_from_two_thousand_million_elements_on(rows: int, index: str, size: int) -> None:
     """Fewer than 2^31 elements are counted in 32 bits."""
@@ -171,6 +179,18 @@ def test_two_launches_make_it_deterministic() -> None:
     assert not sums.waits_for_blocks
     (small, _) = plan_of("lookback_1d_deterministic", problem_of("complex128", shape=[5000])).steps
     assert (small.grid, small.block) == ((3, 1, 1), (128, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "threads"),
+    [("float16", 512), ("bfloat16", 512), ("float32", 512), ("float64", 256), ("complex64", 256), ("complex128", 128)],
+)
+def test_deterministic_tiles_go_by_the_elements_size(dtype: str, threads: int) -> None:
+    """512 threads for elements of up to 4 bytes, 256 for 8, 128 for 16; 16 items each."""
+    for elements, tiles in ((16 * threads, 1), (16 * threads + 1, 2)):
+        for launch in plan_of("lookback_1d_deterministic", problem_of(dtype, shape=[elements])).steps:
+            assert (launch.grid, launch.block) == ((tiles, 1, 1), (threads, 1, 1))
+            assert launch.kernel.endswith(f", {threads}, 16>")
 
 
 # --- what comes before ---

@@ -9,6 +9,7 @@ import pytest
 from gpubench.model import Memset
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum.pytorch.lookback import THREADS, Lookback1D, items_per_thread
+from gpubench.operators.packing import int32
 from tests.operators.cases import make_case
 from tests.operators.on_host import host, output, variant, verdict
 
@@ -22,8 +23,8 @@ def problem_of(dtype: str = "float32", distribution: str = "normal", **params: A
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize(("dtype", "tiles"), [("float32", 70), ("int64", 40), ("float16", 35), ("complex128", 100)])
-def test_look_back_passes_several_windows(dtype: str, tiles: int, schedule: str) -> None:
-    """More than 32 tiles, in each form of the tile states, whatever order blocks run in."""
+def test_look_back_over_many_tiles(dtype: str, tiles: int, schedule: str) -> None:
+    """More tiles than a window has, in each form of the tile states, whatever order blocks run in."""
     problem = problem_of(dtype, shape=[tiles * THREADS * items_per_thread(dtype) - 7])
     plan = variant("cumsum", "lookback_1d").plan(problem, host().info)
     found = verdict(problem, plan, schedule)
@@ -101,3 +102,22 @@ def test_the_texts_small_examples() -> None:
         inputs = OPERATORS["cumsum"].inputs(problem)["x"].reshape(shape)
         plan = variant("cumsum", "auto_pytorch").plan(problem, host().info)
         assert (output(problem, plan) == np.cumsum(inputs, axis=dim)).all()
+
+
+@pytest.mark.parametrize(("shape", "across", "down"), [([1, 8], 2, 1), ([1, 8], 4, 1), ([8, 32], 2, 4)])
+def test_the_texts_illustrations_run_as_they_are_drawn(shape: list[int], across: int, down: int) -> None:
+    """Blocks far smaller than the rule's: two steps of four values, one step of eight, 8 rows by fours."""
+    problem = problem_of("int64", "integers", shape=shape, dim=1)
+    whole = variant("cumsum", "sklansky_rows").plan(problem, host().info)
+    (launch,) = whole.steps
+    *operands, _ = launch.arguments
+    drawn = dataclasses.replace(
+        launch,
+        grid=(-(-shape[0] // down), 1, 1),
+        block=(across, down, 1),
+        arguments=(*operands, int32(across.bit_length() - 1)),
+        shared_bytes=2 * 8 * across * down,
+    )
+    plan = dataclasses.replace(whole, steps=(drawn,))
+    inputs = OPERATORS["cumsum"].inputs(problem)["x"].reshape(shape)
+    assert (output(problem, plan, "random:3") == np.cumsum(inputs, axis=1)).all()

@@ -118,3 +118,17 @@ def test_a_cut_to_size_one_is_merged() -> None:
     """A dim that a cut makes 1 disappears."""
     parts = walks((2, 100), [(400, 4), (2**31, 4)])
     assert [part.sizes for part in parts] == [(100,), (100,)]
+
+
+@pytest.mark.parametrize(("distance", "fits"), [(2**31 - 2, True), (2**31 - 1, False)])
+def test_32_bits_reach_to_the_last_byte(distance: int, fits: bool) -> None:
+    """The last byte may be number 2^31 - 1, in every operand."""
+    assert Walk((2,), ((4,), (distance,)), (0, 0)).fits_32_bits is fits
+    assert Walk((2,), ((distance,), (4,)), (0, 0)).fits_32_bits is fits
+
+
+def test_of_dims_that_reach_as_far_the_slowest_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both dims reach 16 bytes: the cut goes through the outer one, whose first half is one row."""
+    monkeypatch.setattr(iterator, "LARGEST_32_BIT", 30)
+    first, *_ = walks((3, 5), [(8, 4)])
+    assert first == Walk((5,), ((4,),), (0,))

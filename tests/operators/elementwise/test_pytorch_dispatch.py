@@ -126,6 +126,18 @@ def test_the_worked_examples_of_the_newer_form(n: int, blocks: int) -> None:
     assert bytes_launch.grid == (-(-n // 2048), 1, 1)
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype", "a_block"),
+    [("casting", "float32", 512), ("casting", "float16", 512), ("strided", "float32", 256), ("strided", "int16", 512)],
+)
+@pytest.mark.parametrize("tiles", [1, 2])
+def test_a_block_takes_so_many_elements(name: str, dtype: str, a_block: int, tiles: int) -> None:
+    """128 threads with 4 elements where dtypes are cast; without a cast 2 elements of 4 bytes or more, 4 of fewer."""
+    for more in (0, 1):
+        (launch,) = plan_of(name, problem_of(dtype, shape=[tiles * a_block + more])).launches
+        assert (launch.grid, launch.block) == ((tiles + more, 1, 1), (128, 1, 1))
+
+
 @pytest.mark.parametrize("n", [1025, 32768])
 @pytest.mark.parametrize("offset", [0, 1, 2, 4])
 def test_the_worked_examples_are_right_at_every_width(n: int, offset: int) -> None:

@@ -14,7 +14,7 @@ from gpubench.layout import Layout, view
 from gpubench.model import Plan
 from gpubench.operators import OPERATORS
 from gpubench.operators.index_add import slices
-from gpubench.operators.index_add.slices import tensor_info
+from gpubench.operators.index_add.slices import TensorInfo, reaches_32_bits, slice_is_denser, tensor_info
 from tests.host.answers import answer, variant_of
 from tests.operators.cases import DEVICE, layouts, make_case
 
@@ -94,6 +94,43 @@ def test_neighbouring_threads_follow_the_denser_dim() -> None:
     assert plan_of("large_index", shape=[50, 8], dim=0, indices=40, layout=transposed).notes["index_major"] is False
 
 
+def test_up_to_three_dims_are_known_to_the_compiler() -> None:
+    """Instances exist for one, two and three dims; from four on the kernel loops over them."""
+    for shape, dims in (([4], 1), ([4, 5], 2), ([4, 5, 6], 3), ([4, 5, 6, 7], 0)):
+        plan = plan_of("uncollapsed", shape=shape, indices=40)
+        assert plan.notes["static_dims"] == dims
+        assert plan.launches[0].kernel.endswith(f" {dims}>")
+
+
+@pytest.mark.parametrize(("stride", "size", "denser"), [(2, 5, True), (3, 5, False), (4, 5, False), (2, 1, False)])
+def test_a_slice_is_denser_only_when_some_stride_is_smaller(stride: int, size: int, denser: bool) -> None:
+    """Equal strides do not count, nor does a dim of one element."""
+    assert slice_is_denser(TensorInfo((1, size), (3, stride), 0, 3)) is denser
+
+
+@pytest.mark.parametrize(
+    ("shape", "layout", "reached"),
+    [
+        ((2**31 - 2,), Layout(), True),
+        ((2**31 - 1,), Layout(), False),
+        ((2**30,), Layout(step=2), True),
+        ((2**30 + 1,), Layout(step=2), False),
+        ((2**16, 2**16), Layout(expand=(0,)), False),
+    ],
+)
+def test_32_bit_offsets_stay_below_the_largest_number(shape: tuple[int, ...], layout: Layout, reached: bool) -> None:
+    """Fewer than 2^31 - 1 elements, none of them further away than that; broadcast elements count each time."""
+    assert reaches_32_bits(view(shape, layout)) is reached
+
+
+def test_the_documented_example_is_described_as_in_the_text() -> None:
+    """(5, 3) with three indices: the indexed dim has size 1 in place, strides 3 and 1; a slice of 3, in one block."""
+    plan = plan_of("small_index", shape=[5, 3], indices=3)
+    info = tensor_info(view((5, 3), Layout()), 0, merge=True)
+    assert (info.sizes, info.strides, info.dim, info.step) == ((1, 3), (3, 1), 0, 3)
+    assert (plan.notes["grid"], plan.notes["block"]) == (1, 3)
+
+
 @settings(deadline=None)
 @given(st.data())
 def test_merging_keeps_every_offset(data: st.DataObject) -> None:
@@ -128,7 +165,13 @@ def test_oneflow_takes_flat_arrays_only() -> None:
     assert reason is not None
     assert "destination is not contiguous" in reason
     assert one.refuses(problem_of(shape=[9, 8], indices=3, source_layout={"offset": 3}), DEVICE) is None
-    assert launch_of("oneflow", shape=[1 << 20, 128], indices=1 << 20) == (8192, 512)
+
+
+def test_oneflow_starts_one_wave_of_blocks() -> None:
+    """256 threads a block; blocks for the source's elements, at most as many as 2048 threads an SM hold."""
+    assert launch_of("oneflow", shape=[33554432], indices=15) == (1, 256)
+    assert launch_of("oneflow", shape=[32768, 1024], indices=15) == (60, 256)
+    assert launch_of("oneflow", shape=[1 << 20, 128], indices=1 << 20) == (132 * 8, 256)
 
 
 @pytest.mark.parametrize("variant", ["large_index", "uncollapsed", "auto_pytorch"])

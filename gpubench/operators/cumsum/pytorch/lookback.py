@@ -137,7 +137,10 @@ class Lookback1DDeterministic:
 
     name: str = "lookback_1d_deterministic"
     summary: str = "two passes over a 1-D array of floats: block sums, then scans; the same bits each run"
-    origin: str = "PyTorch's inclusive_deterministic_scan; one dim, floats and complex, copies x first if strided"
+    origin: str = (
+        "PyTorch's inclusive_deterministic_scan; one dim, floats and complex, copies x first if strided, two SMs at "
+        "most for each thread of a block"
+    )
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
         """Refuse integers, more than one dim with elements, and GPUs with more SMs than two a thread."""

@@ -131,6 +131,6 @@ class SerialColumns:
 SKLANSKY_UNSIGNED = SklanskyRows(
     "sklansky_rows_unsigned",
     "sklansky_rows with the thread rule in unsigned arithmetic: it wraps where rows outnumber values 2^9 times",
-    "PyTorch's get_log_num_threads_x_inner_scan as written, kept to measure what the wrap costs",
+    "PyTorch's get_log_num_threads_x_inner_scan as written; limits of sklansky_rows; to measure what the wrap costs",
     log_threads_x_unsigned,
 )

@@ -1,0 +1,39 @@
+"""Indices outside the dim: refused before a launch, and should one come through, memory stays whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpubench.operators import OPERATORS
+from tests.operators.cases import make_case
+from tests.operators.on_host import host, output
+
+VARIANTS = [one.name for one in OPERATORS["index_add"].variants]
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("index_dtype", ["int64", "int32"])
+@pytest.mark.parametrize(("indices", "wrong"), [(12, 5), (40, 7), (40, 40)])
+def test_every_kernel_leaves_wrong_indices_out(name: str, index_dtype: str, indices: int, wrong: int) -> None:
+    """Below and above, few and many: the right ones are added, nothing else is touched (all accesses are seen)."""
+    params: dict[str, Any] = {"shape": (3, 16, 5), "dim": 1, "indices": indices, "index_dtype": index_dtype}
+    case = make_case("index_add", "float32", "integers", pattern={"out_of_range": wrong}, **params)
+    operator = OPERATORS["index_add"]
+    problem = operator.problem(case)
+    variant = next(one for one in operator.variants if one.name == name)
+    if variant.refuses(problem, host().info) is not None:
+        assert (name, indices) == ("small_index", 40)
+        return
+    inputs = operator.inputs(problem)
+    index = inputs["index"]
+    inside = (index >= 0) & (index < 16)
+    assert int((~inside).sum()) == wrong
+    wanted = inputs["destination"].reshape(3, 16, 5).copy()
+    source = inputs["source"].reshape(3, indices, 5)
+    for number in np.flatnonzero(inside):
+        wanted[:, index[number]] += source[:, number]
+    found = output(problem, variant.plan(problem, host().info), "random:1")
+    assert np.array_equal(found.reshape(3, 16, 5), wanted)
