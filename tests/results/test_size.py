@@ -29,7 +29,7 @@ def as_sampled_now(record: Record) -> Record:
 
 
 def test_every_suite_beside_every_library_stays_under_20_megabytes() -> None:
-    """The bytes a record takes, from a real run with 190 samples each, times all cases and contenders that there are."""
+    """The bytes a record takes, from a real run with 190 samples each, times all cases and contenders there are."""
     (path,) = sorted(RECORDED.glob("peers-20261121T044711Z.json"))
     result = read(path)
     each = len(dumps(replace(result, records=tuple(map(as_sampled_now, result.records))))) / len(result.records)
