@@ -11,9 +11,9 @@ AT_WORK = "device at work"
 def idle(seconds: Mapping[str, float]) -> dict[str, float] | None:
     """Return the share of the wall time in which the device was idle, from a run's seconds by stage; None without any.
 
-    `of_time`: of the whole timed phase, which has uploads, allocations, the compilers of other libraries and warm-up
-    runs in it, all counted as idle. `of_samples`: of the part in which samples were taken. Both are upper bounds, since
-    only work on samples counts: not the warm-up, nor the short kernels that take the clocks.
+    `of_time`: of the whole timed phase, which has allocations, copies of inputs, the compilers of other libraries and
+    warm-up runs in it, all counted as idle. `of_samples`: of the part in which samples were taken. Both are upper
+    bounds, since only work on samples counts: not the warm-up, nor the short kernels that take the clocks.
     """
     whole, samples = seconds.get("time", 0.0), seconds.get("time: samples", 0.0)
     at_work = seconds.get(f"time: {AT_WORK}", 0.0)

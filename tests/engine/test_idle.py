@@ -28,6 +28,7 @@ def test_the_device_s_work_on_samples_is_told_with_the_wall_time() -> None:
     assert found[0].timing is not None
     taken = sum(len(samples) for samples in found[0].timing.rounds)
     assert seconds["time: device at work"] == pytest.approx(taken * 50e-6)
+    assert {"upload", "time: prepare", "time: samples"} <= set(seconds)
     share = idle(seconds)
     assert share is not None
     assert 0.95 <= share["of_samples"] <= share["of_time"] <= 1.0
