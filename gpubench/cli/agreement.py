@@ -33,7 +33,7 @@ def command(
     """Show how the clocks agree: those of FILE, or measured now on a GPU.
 
     A copy, a sum and a scan of 2^10 to 2^28 elements, each by CUDA events, by events corrected for what they add to a
-    launch, by CUPTI (needed to measure) and, at some sizes, by NVBench.
+    launch, by CUPTI (needed to measure) and by NVBench.
     """
     if chart is not None and chart.suffix.removeprefix(".") not in FORMATS:
         raise UsageError(f"--chart {chart}: the name should end with .svg, .png or .pdf.")
