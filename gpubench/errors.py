@@ -78,11 +78,12 @@ class ParameterError(UsageError):
 
 
 class MissingExtraError(UsageError):
-    """An optional package is missing."""
+    """An optional package is missing, or there and broken."""
 
-    def __init__(self, package: str, extra: str) -> None:
-        """Name the package that is missing and the extra that brings it."""
-        super().__init__(f"{package} is not installed. Install it with: pip install 'gpubench[{extra}]'")
+    def __init__(self, package: str, extra: str, broken: str | None = None) -> None:
+        """Name the package and the extra that brings it. `broken`: why it cannot be loaded, though it is there."""
+        state = "is not installed. Install it" if broken is None else f"cannot be loaded ({broken}). Install it anew"
+        super().__init__(f"{package} {state} with: pip install 'gpubench[{extra}]'")
 
 
 class NoDeviceError(UsageError):

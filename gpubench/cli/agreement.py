@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from gpubench.cli import output
 from gpubench.cli.options import device_option
 from gpubench.errors import ResultFileError, UsageError
+
+if TYPE_CHECKING:
+    from gpubench.views.style import Format
+
+FORMATS = ("svg", "png", "pdf")
 
 
 @click.command()
@@ -20,19 +25,26 @@ from gpubench.errors import ResultFileError, UsageError
     "-o", "--output", "target", type=click.Path(path_type=Path), metavar="FILE", help="Write the figures here."
 )
 @click.option("--into", type=click.Path(path_type=Path), metavar="PAGE", help="Put the table into this Markdown page.")
+@click.option("--chart", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: FILE.svg, .png or .pdf.")
 @click.option("--nvbench/--no-nvbench", default=True, help="Compare with NVBench too (the package cuda-bench).")
-def command(recorded: Path | None, device: str, target: Path | None, into: Path | None, nvbench: bool) -> None:
+def command(
+    recorded: Path | None, device: str, target: Path | None, into: Path | None, chart: Path | None, nvbench: bool
+) -> None:
     """Show how the clocks agree: those of FILE, or measured now on a GPU.
 
     A copy, a sum and a scan of 2^10 to 2^28 elements, each by CUDA events, by events corrected for what they add to a
-    launch, by CUPTI (needed to measure) and, at some sizes, by NVBench.
+    launch, by CUPTI (needed to measure) and by NVBench.
     """
+    if chart is not None and chart.suffix.removeprefix(".") not in FORMATS:
+        raise UsageError(f"--chart {chart}: the name should end with .svg, .png or .pdf.")
     document = _measure(device, nvbench) if recorded is None else _read(recorded)
     if target is not None:
         from gpubench.results.write import replace_file
 
         replace_file(target, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode("ascii"))
     _show(document, into)
+    if chart is not None:
+        _draw(document, chart)
 
 
 def _measure(device: str, nvbench: bool) -> dict[str, Any]:
@@ -60,6 +72,19 @@ def _read(file: Path) -> dict[str, Any]:
     if not isinstance(document, dict) or not document.get("rows"):
         raise ResultFileError(f"{file}: this is no file of `gpubench agreement`.")
     return document
+
+
+def _draw(document: dict[str, Any], chart: Path) -> None:
+    """Write the chart."""
+    from gpubench.results.write import replace_file
+    from gpubench.views.charts import agreement as charts
+    from gpubench.views.charts.files import files
+
+    try:
+        ((_, data),) = files([charts.chart(document)], [cast("Format", chart.suffix.removeprefix("."))])
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ResultFileError(f"This is no file of `gpubench agreement`: {error!r}") from error
+    replace_file(chart, data)
 
 
 def _show(document: dict[str, Any], into: Path | None) -> None:

@@ -43,6 +43,11 @@ class Device(Protocol):
 
     info: DeviceInfo
 
+    @property
+    def worked_s(self) -> float:
+        """Seconds that the device was at work on samples so far: the timed runs, and what `sample` enqueues before."""
+        ...
+
     def allocate(self, nbytes: int) -> Buffer:
         """Return new memory (nbytes may be 0). It is given back when the last reference to the buffer goes.
 

@@ -116,6 +116,11 @@ class CudaDevice:
         """Time `batch` runs as `sample` does, by CUPTI's clock. MissingExtraError without CUPTI."""
         return self._ready().sample(method, restore, run, batch, "cupti")
 
+    @property
+    def worked_s(self) -> float:
+        """Seconds that the GPU was at work on samples so far, by its own events."""
+        return 0.0 if self._sampler is None else self._sampler.worked_s
+
     def _ready(self) -> Sampler:
         if self._sampler is None:
             self._sampler = Sampler(self._binding, self._loader, self.info, self.stream)

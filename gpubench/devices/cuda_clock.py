@@ -104,7 +104,7 @@ class Stamps:
 
 
 def frequency(begin: StampArray, end: StampArray) -> float | None:
-    """Return the median over the SMs of cycles per microsecond (MHz) between two stamps of shape (SMs, 2).
+    """Return the median over the SMs of cycles per microsecond (whole MHz) between two stamps of shape (SMs, 2).
 
     Only SMs that both stamps reached count: the clocks of different SMs have different origins. None without any.
     """
@@ -114,7 +114,7 @@ def frequency(begin: StampArray, end: StampArray) -> float | None:
     if not both.any():
         return None
     spans = (end[both] - begin[both]).astype(numpy.float64)
-    return round(float(numpy.median(spans[:, 1] / spans[:, 0])) * 1e3, 1)
+    return round(float(numpy.median(spans[:, 1] / spans[:, 0])) * 1e3)
 
 
 class EventPairs:

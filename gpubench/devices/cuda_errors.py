@@ -69,7 +69,7 @@ MEANINGS = {
 }
 
 _PHRASES = (
-    (r"OUT_OF_MEMORY|cudaErrorMemoryAllocation|CUDA out of memory|out of memory", 2),
+    (r"OUT_OF_MEMORY|cudaErrorMemoryAllocation|[Oo]ut of memory|RESOURCE_EXHAUSTED", 2),
     (r"NO_DEVICE|cudaErrorNoDevice|no CUDA-capable device", 100),
     (r"cudaErrorInsufficientDriver", 35),
     (r"ILLEGAL_ADDRESS|cudaErrorIllegalAddress|illegal memory access", 700),

@@ -28,6 +28,13 @@ BATCH = 16
 """Samples whose stamps and events are read together. Each has a gate of its own, and nothing is enqueued behind it
 before it is over: work that waits in the stream delays the second event by up to a microsecond."""
 
+BEFORE = BATCH
+"""The event pair around what comes before the first sample of a batch, which tells how long the GPU is busy with it."""
+
+DIGITS = 4
+"""Decimals of a sample in microseconds: a tenth of a nanosecond, far below any clock's step. More would only be digits
+of binary fractions, and most of a result file."""
+
 
 class Sampler:
     """Times work on one stream."""
@@ -37,7 +44,9 @@ class Sampler:
         self._stream = stream
         self._gate = Gate(binding, loader, stream)
         self._stamps = Stamps(binding, loader, info, stream, 2 * BATCH)
-        self._events = EventPairs(binding, stream, BATCH)
+        self._events = EventPairs(binding, stream, BATCH + 1)
+        self.worked_s = 0.0
+        """Seconds that the GPU was at work on samples so far: restore, flush and runs; not stamps and gates."""
         self._flushed = CudaBuffer(binding, 2 * info.l2_bytes)
 
     def sample(
@@ -117,11 +126,17 @@ class Sampler:
             for index in range(count):
                 self._one(before, timed, index)
             frequencies = self._stamps.frequencies(count)
-            return [Sample(self._events.microseconds(index) / repeats, mhz) for index, mhz in enumerate(frequencies)]
+            spans = [self._events.microseconds(index) for index in range(count)]
+            self.worked_s += (sum(spans) + count * self._events.microseconds(BEFORE)) / 1e6
+            return [Sample(round(us / repeats, DIGITS), mhz) for us, mhz in zip(spans, frequencies, strict=True)]
 
     def _one(self, before: Enqueue, timed: Enqueue, index: int) -> None:
         """Enqueue one sample, let it go, and wait for it. What comes `before` runs while the rest is enqueued."""
+        if index == 0:  # what comes before is alike for all samples of a batch: one look at it is enough
+            self._events.begin(BEFORE)
         before()
+        if index == 0:
+            self._events.end(BEFORE)
         self._gate.close()
         try:
             self._stamps.take(2 * index)

@@ -55,6 +55,7 @@ class FakeDevice:
         self.faults.meet("open")
         self.info = DeviceInfo(kind="fake", **self.script.info.model_dump())
         self.memory = FakeMemory(self.info.memory_bytes)
+        self.worked_s = 0.0
         self.launched: list[str] = []
         """The kernels of the runs since the last sample began."""
         self._random = random.Random(self.script.seed)
@@ -117,6 +118,7 @@ class FakeDevice:
             self.faults.meet("sample", self.launched)
             time.sleep(self.script.seconds_per_sample)
             samples.append(self._sample(self.script.times_of(self.launched[0] if self.launched else None)))
+            self.worked_s += samples[-1].us / 1e6
         return samples
 
     def _sample(self, times: Times) -> Sample:

@@ -116,6 +116,7 @@ class HostDevice:
         self.info: DeviceInfo = host_info(find_compiler(), str(self.options), self.options.largest)
         self._runtime: Runtime = runtime()
         self._sources = tuple(sources)
+        self.worked_s = 0.0
         self._libraries: dict[tuple[str, str], KernelLibrary] = {}
 
     # --- Memory ---
@@ -235,7 +236,9 @@ class HostDevice:
                 restore()
             began = time.perf_counter()
             run()
-            samples.append(Sample(us=(time.perf_counter() - began) * 1e6))
+            seconds = time.perf_counter() - began
+            self.worked_s += seconds
+            samples.append(Sample(us=round(seconds * 1e6, 3)))
         return samples
 
     def synchronize(self) -> None:

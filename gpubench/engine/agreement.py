@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 OPERATIONS = {"copy": "elementwise", "sum": "sum", "scan": "cumsum"}
 POWERS = tuple(range(10, 29, 2))
-NVBENCH_POWERS = (10, 16, 22, 28)
-"""Sizes, as powers of 2. NVBench takes up to 8 s for one."""
+"""Sizes, as powers of 2. NVBench takes up to 8 s for one, two minutes for all."""
 SAMPLES = 60
 LEAST_SECONDS = 0.01
 
@@ -85,7 +84,6 @@ def measure(
     device: CudaDevice,
     powers: Sequence[int] = POWERS,
     nvbench: Callable[[Sequence[int]], Mapping[str, Mapping[str, float]]] | None = None,
-    nvbench_powers: Sequence[int] = NVBENCH_POWERS,
 ) -> dict[str, Json]:
     """Return the whole document. `nvbench` gives NVBench's figures by the works' names; None leaves them out.
 
@@ -93,7 +91,7 @@ def measure(
     """
     ceiling = device.ceiling()
     overhead = ceiling.launch_overhead_us or 0.0
-    theirs = nvbench([power for power in nvbench_powers if power in powers]) if nvbench is not None else {}
+    theirs = nvbench(powers) if nvbench is not None else {}
     rows = [_row(device, work, overhead, theirs.get(work.name)) for work in works(device, powers)]
     return {
         "gpubench": gpubench.__version__,

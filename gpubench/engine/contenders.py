@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gpubench.engine.buffers import Operands
-from gpubench.errors import GpubenchError, UnsupportedError
+from gpubench.errors import GpubenchError, OutOfMemoryError, UnsupportedError
 from gpubench.kernels.sources import SECOND_PREFIX
 from gpubench.model import Accuracy, Json, KernelResources, Launch, Plan, Problem
 from gpubench.operators.base import Operator, Variant
@@ -223,7 +223,11 @@ class PeerLibrary:
 
         try:
             yield
-        except (GpubenchError, MemoryError):
+        except GpubenchError:
             raise
+        except MemoryError as error:
+            if type(error) is MemoryError:
+                raise
+            raise OutOfMemoryError(f"{doing} {self.name}: {error}") from error  # CuPy's own: it means the device's
         except Exception as error:  # every library has error types of its own
             raise translate(error, f"{doing} {self.name}") from error

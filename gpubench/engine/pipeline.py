@@ -188,9 +188,10 @@ class _Work:
         """Time the contenders together and check what they wrote."""
         if self._ahead is not None:
             self._ahead.begin(self._upcoming, reference)
-        with self._stage("time"):
+        with self._stage("upload"):
             self._begin("", "upload")
             pristine = Pristine(self._device, problem, inputs, keep_inputs)
+        with self._stage("time"):
             timed = [Timed(runner, self._device, problem, pristine, self._announce) for runner in runners]
             outcomes = time_contestants(timed, self._case.timing, seed, watch=self._watch)
         for one in timed:

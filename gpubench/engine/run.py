@@ -11,6 +11,7 @@ from pathlib import Path
 import gpubench
 from gpubench.engine.events import Event, Note, RunStarted
 from gpubench.engine.identity import device_key, kernels_sha256, plan_sha256
+from gpubench.engine.idle import idle
 from gpubench.engine.journal import Journal, Loaded, load, refuse_changes
 from gpubench.engine.lock import device_lock
 from gpubench.engine.supervisor import Outcome, Supervisor
@@ -129,6 +130,9 @@ def _run(
 
 def _extra(outcome: Outcome, resumed: int | None) -> dict[str, Json]:
     extra: dict[str, Json] = {"timings": outcome.seconds, "workers": outcome.workers}
+    share = idle(outcome.seconds)
+    if share is not None:
+        extra["idle"] = share
     if outcome.stopped is not None:
         extra["stopped"] = outcome.stopped
     if resumed is not None:

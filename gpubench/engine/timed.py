@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpubench.engine.buffers import Landing, Operands, Pristine
 from gpubench.engine.contenders import Runner
+from gpubench.engine.idle import AT_WORK
 from gpubench.errors import DeviceError, GpubenchError, UnsupportedError
 from gpubench.measure.timing import warm_up
 from gpubench.model import Clock, Json, Method, Problem, Sample, Traced
@@ -65,7 +66,7 @@ class Timed:
         return _Round(self, operands, run)
 
     def spend(self, what: str, seconds: float) -> None:
-        """Add to the wall time of a part: prepare (allocate, fill, bind, warm up), samples, the timed work in them."""
+        """Add to the time of a part: prepare (allocate, fill, bind, warm up), samples, the device's work on them."""
         self.seconds[what] = self.seconds.get(what, 0.0) + seconds
 
     def keep(self, operands: Operands, run: Callable[[], None]) -> None:
@@ -120,7 +121,7 @@ class _Round:
     def sample(self, batch: int) -> Sequence[Sample]:
         """Take samples by the clock that the case asks for. DeviceError for a time that cannot be."""
         timed = self._timed
-        began = time.perf_counter()
+        began, worked = time.perf_counter(), timed.device.worked_s
         if timed.clock == "both" and not self._is_traced:
             self._is_traced = True
             timed.traced += [sample.traced for sample in self._trace(TRACED) if sample.traced is not None]
@@ -133,7 +134,7 @@ class _Round:
             if not (math.isfinite(sample.us) and sample.us > 0):
                 raise DeviceError(f"the device reported a time of {sample.us} us")
         timed.spend("samples", time.perf_counter() - began)
-        timed.spend("timed work", sum(sample.us for sample in samples) / 1e6)
+        timed.spend(AT_WORK, timed.device.worked_s - worked)
         return samples
 
     def _trace(self, batch: int) -> Sequence[Sample]:

@@ -24,6 +24,9 @@ RESOLUTION_US = 0.032
 """The step of a GPU's event times. A median that is known to one step cannot become better known by more samples,
 so for short kernels this is the noise allowed, where `max_noise` of the median is less."""
 
+ROUNDING_US = 0.001
+"""What the difference of two event times may be off from whole steps, by the digits that they are given in."""
+
 BATCH_SECONDS = 0.05
 """A batch of samples is at most about this long, so that the stopping rule is asked often enough."""
 
@@ -221,7 +224,7 @@ def _may_stop(tally: _Tally, number: int, options: TimingOptions, watch: ClockWa
 def _is_quiet(times: Sequence[float], max_noise: float) -> bool:
     """Tell whether the 95 % interval of the median is narrow enough."""
     width = half_width(times)
-    return width is not None and width <= max(max_noise * statistics.median(times), RESOLUTION_US)
+    return width is not None and width <= max(max_noise * statistics.median(times), RESOLUTION_US + ROUNDING_US)
 
 
 def _next_batch(seconds_each: float, tally: _Tally, number: int, options: TimingOptions) -> int:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from gpubench.dtypes import dtype
 from gpubench.errors import MissingExtraError, UnsupportedError
 from gpubench.layout import View
 from gpubench.model import Problem, Role
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +79,20 @@ def library(module: str, package: str, extra: str) -> Any:
     """Import and return a library. MissingExtraError, in one line, when it is not there or cannot be loaded."""
     try:
         return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingExtraError(package, extra) from error
+    except (
+        ImportError,
+        OSError,
+        RuntimeError,
+    ) as error:  # the last two: a shared library that is not there, or too old
+        absent = isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}.")
+        raise MissingExtraError(package, extra, None if absent else first_line(error)) from error
 
 
-def attempt(name: str, run: Callable[[], None]) -> None:
-    """Run work for the first time. UnsupportedError when the library refuses it, with the library's first words."""
+def attempt(name: str, work: Callable[[], T]) -> T:
+    """Do work for the first time. UnsupportedError when the library refuses it, with the library's first words."""
     try:
-        run()
-    except (TypeError, ValueError, NotImplementedError, IndexError) as error:
+        return work()
+    except (TypeError, ValueError, NotImplementedError, IndexError, KeyError) as error:
         raise UnsupportedError(f"{name} refuses: {first_line(error)}") from error
 
 

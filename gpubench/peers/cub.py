@@ -22,7 +22,7 @@ OPERATIONS = {
 }
 """Elementwise functions that cuda.compute knows by name, so that no compiler of Python functions is needed."""
 
-DTYPES = ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+DTYPES = ("uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
 
 
 class CubPeer:
@@ -38,7 +38,7 @@ class CubPeer:
     def offers(self, problem: Problem[Any]) -> str | None:
         """Return why CUB has nothing for the problem."""
         if any(one.dtype not in DTYPES for one in problem.operands):
-            return "cuda.compute names no operation for bfloat16 and complex dtypes"
+            return "cuda.compute names no operation for complex dtypes"
         if any(not one.view.is_contiguous or one.view.size == 0 for one in problem.operands):
             return "CUB takes operands that lie row by row and have elements"
         params = problem.params
@@ -54,26 +54,30 @@ class CubPeer:
         return f"CUB has no {problem.case.operator}"
 
     def prepare(self, problem: Problem[Any], operands: Mapping[str, DeviceOperand], stream: int | None) -> Prepared:
-        """Build the algorithm and its temporary storage."""
+        """Build the algorithm (cuda.compute keeps it for the next round) and its temporary storage."""
+        run = attempt(self.name, lambda: self._run(problem, operands, _Stream(stream or 0)))
+        attempt(self.name, run)
+        return Prepared(run, close=self._cupy.get_default_memory_pool().free_all_blocks)
+
+    def _run(
+        self, problem: Problem[Any], operands: Mapping[str, DeviceOperand], on_stream: _Stream
+    ) -> Callable[[], None]:
+        """Return what enqueues the algorithm once."""
         import numpy
 
-        flat = {name: self._cupy.asarray(operand).reshape(-1) for name, operand in operands.items()}
-        on_stream = _Stream(stream or 0)
+        flat = {name: _Flat(operand) for name, operand in operands.items()}
         plus = self._compute.OpKind.PLUS
         zero = numpy.zeros(1, dtype(dtype(problem.operand("y").dtype).accumulator).numpy)
         x, y = flat.get("x"), flat["y"]
         match problem.case.operator:
             case "cumsum":
                 common = {"d_in": x, "d_out": y, "op": plus, "init_value": zero}
-                run = self._with_storage(
-                    self._compute.make_inclusive_scan(**common), {**common, "num_items": y.size}, on_stream
-                )
+                scan = self._compute.make_inclusive_scan(**common)
+                return self._with_storage(scan, {**common, "num_items": y.size}, on_stream)
             case "sum":
-                run = self._sum(x, y, plus, zero, on_stream)
+                return self._sum(x, y, plus, zero, on_stream)
             case _:
-                run = self._transform(problem, flat, on_stream)
-        attempt(self.name, run)
-        return Prepared(run, close=self._cupy.get_default_memory_pool().free_all_blocks)
+                return self._transform(problem, flat, on_stream)
 
     def _sum(self, x: Any, y: Any, plus: Any, zero: Any, stream: _Stream) -> Callable[[], None]:
         common = {"d_in": x, "d_out": y, "op": plus, "h_init": zero}
@@ -118,6 +122,21 @@ def _elementwise_refusal(problem: Problem[Any]) -> str | None:
     if len({one.dtype for one in problem.operands}) > 1:
         return "CUB's named operations take operands and a result of one dtype"
     return None
+
+
+class _Flat:
+    """An operand as cuda.compute takes it: one line, with the dtype that numpy and ml_dtypes have for it."""
+
+    def __init__(self, operand: DeviceOperand) -> None:
+        self.dtype = dtype(operand.dtype).numpy
+        self.size = operand.view.size
+        self.shape = (self.size,)
+        self._operand = operand  # whose memory it is
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        data = (self._operand.address, False)
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": data, "strides": None, "version": 3}
 
 
 class _Stream:

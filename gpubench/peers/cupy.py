@@ -74,7 +74,8 @@ class CupyPeer:
         match problem.case.operator:
             case "cumsum":
                 x, y = given["x"], given["y"]
-                return lambda: cupy.cumsum(x, axis=params.dim if params.shape else None, dtype=y.dtype, out=_flat(y))
+                axis = params.dim if len(params.shape) > 1 else None  # CUB scans only where no axis is named
+                return lambda: cupy.cumsum(x, axis=axis, dtype=y.dtype, out=_flat(y))
             case "sum":
                 x, y = given["x"], given["y"]
                 return lambda: cupy.sum(x, axis=tuple(params.dim), dtype=y.dtype, out=y, keepdims=params.keepdim)

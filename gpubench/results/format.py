@@ -19,8 +19,10 @@ Beyond what the keys say by themselves:
   `sum_us`, the spans of all samples, and each launch's name and median.
 - `records[].check` of another library may have `ok` false beside the status `ok`: its accuracy is reported, not judged.
 - `records[].kernel.notes`: what the variant says of its choices. `kernel.launches`: one object a launch.
-- Further keys at the top are free (`timings`: where the wall time went; `stopped`: why a run ended early) and come
-  back as `ResultSet.extra`.
+- Further keys at the top are free and come back as `ResultSet.extra`. `timings`: where the wall time went, in seconds;
+  `time: prepare`, `time: samples` and `time: device at work` are parts of `time`, the timed phase. `idle`: the share of
+  the timed phase (`of_time`), and of taking samples (`of_samples`), in which the device was not at work on samples
+  (restore, flush, timed runs). `stopped`: why a run ended early.
 - Numbers that JSON cannot hold (NaN, infinity) are written as null.
 """
 

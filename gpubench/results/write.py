@@ -24,7 +24,7 @@ def dumps(result: ResultSet) -> str:
 
 
 def _json(value: Json) -> str:
-    return json.dumps(value, allow_nan=False, ensure_ascii=True)
+    return json.dumps(value, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
 
 
 def write(result: ResultSet, path: Path) -> None:

@@ -32,7 +32,7 @@ MAX_ENTRIES = 10_000
 CONTENDER = one_of_names(
     lambda: ("numpy", *PEERS), r"gpubench:[A-Za-z0-9_.*?-]+", ("gpubench:auto", "gpubench:VARIANT", "gpubench:*")
 )
-PEER = one_of_names(lambda: tuple(PEERS))
+PEER = one_of_names(lambda: ("numpy", *PEERS))
 CONTENDERS = list_of(CONTENDER, at_least=1, at_most=100)
 PEER_LIST = list_of(PEER, at_most=100)
 TIMEOUT = number(1e-3, 7 * 86400.0)

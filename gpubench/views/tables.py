@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
 from gpubench.model import ResultSet
@@ -115,7 +115,7 @@ def totals(all_rows: Iterable[Row]) -> str:
 
 
 def _notes(result: ResultSet, all_rows: Sequence[Row]) -> list[str]:
-    notes = []
+    notes = [*_idle(result)]
     if any(row.launch_bound for row in all_rows):
         overhead = max(result.ceiling.launch_us or 0.0, result.ceiling.event_overhead_us or 0.0)
         notes.append(f"launch-bound: under {LAUNCH_BOUND_FACTOR:.0f} x an empty launch ({text.duration(overhead)})")
@@ -126,6 +126,21 @@ def _notes(result: ResultSet, all_rows: Sequence[Row]) -> list[str]:
     if over:
         notes.append(f"{over} results of other libraries beyond the error that ours are allowed (err/allowed: over)")
     return notes
+
+
+def _idle(result: ResultSet) -> list[str]:
+    """Return how idle the device was while it was timed; nothing where no result says so, or it was simulated."""
+    share, timings = result.extra.get("idle"), result.extra.get("timings")
+    if not isinstance(share, Mapping) or any(record.simulated for record in result.records):
+        return []
+    idle, sampling = share.get("of_time"), share.get("of_samples")
+    seconds = timings.get("time") if isinstance(timings, Mapping) else None
+    if not (isinstance(idle, float) and isinstance(sampling, float) and isinstance(seconds, float)):
+        return []  # a result of another's making
+    return [
+        f"device idle for {text.percent(idle)} of the timed phase of {text.duration(1e6 * seconds)}, "
+        f"for {text.percent(sampling)} while samples were taken"
+    ]
 
 
 def _messages(all_rows: Sequence[Row], look: Look) -> list[str]:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from gpubench.libraries import PEERS
+from gpubench.suite.locate import shipped_suites
+
 ROOT = Path(__file__).parents[2]
 STANDIN = """#!/bin/sh
 # Stands in for Python: makes "environments" out of itself and writes down its calls.
@@ -235,10 +238,21 @@ def test_a_recording_goes_on_where_it_broke_off(clone: Clone) -> None:
     assert done.returncode == 0, done.stderr
     runs = [line for line in clone.calls.read_text().splitlines() if "gpubench run" in line]
     old = f"{folder}/sum-20260131T100000Z"
-    assert runs[0].endswith(f"run sum --peer torch --rounds 3 -o {old}.json --resume {old}.journal.jsonl --rounds 2")
-    assert f"run peers --peer torch --rounds 3 -o {folder}/peers-2" in runs[1]
+    assert runs[0].endswith(
+        f"run sum --peer torch --rounds 3 --timeout 300 -o {old}.json --resume {old}.journal.jsonl --rounds 2"
+    )
+    assert f"run peers --peer torch --rounds 3 --timeout 300 -o {folder}/peers-2" in runs[1]
     assert "--resume" not in runs[1]
     assert not clone.venv.exists()
+
+
+def test_a_recording_holds_every_suite_beside_every_library(clone: Clone) -> None:
+    """Each suite that comes along, those of the smoke test too, with each peer that there is."""
+    done = record(clone, str(clone.root / "kept"))
+    assert done.returncode == 0, done.stderr
+    runs = [line.split("gpubench run ")[1].split() for line in clone.calls.read_text().splitlines() if " run " in line]
+    assert {run[0] for run in runs} == set(shipped_suites())
+    assert all(run[1] == "--peer" and set(run[2].split(",")) == set(PEERS) for run in runs)
 
 
 def test_a_recording_needs_a_folder(clone: Clone) -> None:

@@ -52,6 +52,7 @@ class CudaDouble:
         self.captured: list[tuple[str, Callable[[], object]]] | None = None
         self.names: dict[int, str] = {}
         self.kernel_us = 5.0
+        self.memset_us: dict[int, float] = {}
         self.now_us = 0.0
         self.mhz = 1980.0
         self.failing: dict[str, int] = {}
@@ -129,7 +130,15 @@ class CudaDouble:
     def memsetAsync(self, address: int, value: int, size: int, stream: int) -> None:
         del stream
         self._meet("memset")
-        self._enqueue(f"memset {size}", lambda: ctypes.memset(address, value, size))
+
+        def fill() -> None:
+            ctypes.memset(address, value, size)
+            self.pass_us(self.memset_us.get(size, 0.0))
+
+        self._enqueue(f"memset {size}", fill)
+
+    def pass_us(self, us: float) -> None:
+        self.now_us += us
 
     def memcpyAsync(self, target: int, source: int, size: int, kind: int, stream: int) -> None:
         del kind, stream

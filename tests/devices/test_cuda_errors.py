@@ -33,6 +33,7 @@ def test_harmless_codes(code: int) -> None:
     ("text", "kind"),
     [
         ("CUDA out of memory. Tried to allocate 20.00 GiB", OutOfMemoryError),
+        ("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934624 bytes", OutOfMemoryError),
         ("CUDA error: an illegal memory access was encountered", FatalDeviceError),
         ("CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure", FatalDeviceError),
         ("something else went wrong", DeviceError),

@@ -51,6 +51,7 @@ def test_cold_sample_restores_flushes_and_times_only_the_work(double: CudaDouble
     assert double.log[double.log.index("restore") : -1] == [
         "restore",
         f"memset {2 * INFO.l2_bytes}",
+        "event",  # with the one before the restore: how long the GPU is busy before the gate
         "gpubench::harness::blocker",
         "gpubench::harness::stamp",
         "event",
@@ -67,9 +68,10 @@ def test_nothing_waits_behind_a_sample(double: CudaDouble) -> None:
     bench = Bench(double)
     assert len(bench.sample("cold", 5)) == 5
     assert double.log.count("gpubench::harness::blocker") == 5
-    events = [index for index, name in enumerate(double.log) if name == "event"]
-    for first, last in zip(events[::2], events[1::2], strict=True):
-        assert double.log[first + 1 : last] == [WORK]
+    behind = [index for index, name in enumerate(double.log) if name == "gpubench::harness::blocker"]
+    for index in behind:
+        stamp = "gpubench::harness::stamp"
+        assert double.log[index + 1 : index + 6] == [stamp, "event", WORK, "event", stamp]
 
 
 def test_large_batches_are_read_in_parts(double: CudaDouble) -> None:
@@ -87,8 +89,30 @@ def test_hot_and_graph_samples_are_means_of_repeats_after_one_untimed_run(double
     assert [sample.us for sample in samples] == pytest.approx([double.kernel_us] * 2)
     assert f"memset {2 * INFO.l2_bytes}" not in double.log
     if method == "hot":
-        first, last = [index for index, name in enumerate(double.log) if name == "event"][:2]
+        first, last = [index for index, name in enumerate(double.log) if name == "event"][2:4]
         assert double.log[first + 1 : last] == [WORK] * REPEATS
+
+
+@pytest.mark.parametrize(("method", "runs_before"), [("cold", 0), ("hot", 1), ("graph", REPEATS)])
+def test_the_work_on_samples_is_added_up_by_the_gpu_s_own_clock(
+    double: CudaDouble, method: str, runs_before: int
+) -> None:
+    """Restore, flush, untimed and timed runs count, for every sample of every batch; the host's time does not."""
+    bench = Bench(double)
+    bench.restore = lambda: double._enqueue("restore", lambda: double.pass_us(7.0))  # type: ignore[method-assign]
+    flush_us = 28.0 if method == "cold" else 0.0
+    double.memset_us = {2 * INFO.l2_bytes: flush_us}
+    count, timed = BATCH + 3, 1 if method == "cold" else REPEATS
+    bench.sample(method, count)
+    each = 7.0 + flush_us + (runs_before + timed) * double.kernel_us
+    assert bench.sampler.worked_s == pytest.approx(count * each / 1e6)
+
+
+def test_samples_have_no_more_digits_than_a_clock_can_mean(double: CudaDouble) -> None:
+    """Events give binary fractions of milliseconds; seventeen digits of each would be most of a result file."""
+    double.kernel_us = 5.343999713659286
+    (sample,) = Bench(double).sample("cold")
+    assert sample.us == 5.344
 
 
 def test_work_that_fails_to_enqueue_still_releases_the_stream(double: CudaDouble) -> None:

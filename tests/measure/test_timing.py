@@ -162,6 +162,15 @@ def test_steps_of_the_clock_are_not_noise() -> None:
     assert not timing.noisy
 
 
+@pytest.mark.parametrize("tick", [3.968, 3.967999946, 5.344])
+def test_one_step_is_one_step_in_binary_fractions_too(tick: float) -> None:
+    """The difference of two ticks can be a little more than 0.032, which must not make a case noisy."""
+    clock = Clock()
+    times = (tick, tick + 0.032000002)
+    timing = timing_of(timed(clock, Scripted("a", clock, lambda n: Sample(times[n % 2], 1980.0)))["a"])
+    assert not timing.noisy, timing.message
+
+
 def test_rounds_that_disagree_are_noisy_though_each_is_steady() -> None:
     """What depends on the allocation shows only between rounds, and more samples within one must not hide it."""
     clock = Clock()

@@ -15,7 +15,7 @@ from gpubench.operators.index_add.indices import distinct_places, draw, most_dup
 from gpubench.operators.index_add.params import Below, Duplicates, Pattern
 from tests.operators.cases import make_case
 
-PATTERNS: tuple[Pattern, ...] = ("uniform", "zipf", "sorted", "same", Below(50), Duplicates(8))
+PATTERNS: tuple[Pattern, ...] = ("uniform", "zipf", "sorted", "same", "half_same", Below(50), Duplicates(8))
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=str)
@@ -35,6 +35,9 @@ def test_patterns_are_what_they_say() -> None:
     """Sorted is sorted, same is one place, below stays below, duplicates occur exactly so often, zipf is steep."""
     assert (np.diff(draw("sorted", 1000, 5000, 1, 1)) >= 0).all()
     assert set(draw("same", 1000, 50, 1, 1).tolist()) == {500}
+    half = Counter(draw("half_same", 1000, 5000, 1, 1).tolist())
+    assert half[500] == pytest.approx(2500, rel=0.05)
+    assert len(half) > 800
     assert draw(Below(7), 1000, 5000, 1, 1).max() == 6
     counts = Counter(draw(Duplicates(8), 1000, 803, 1, 1).tolist())
     assert sorted(counts.values()) == [3] + [8] * 100
@@ -45,7 +48,7 @@ def test_patterns_are_what_they_say() -> None:
 
 def test_the_number_of_threads_changes_nothing() -> None:
     """Indices over several chunks are the same from one thread and from five."""
-    for pattern in ("uniform", "zipf"):
+    for pattern in ("uniform", "zipf", "half_same"):
         one, five = (draw(pattern, 10**6, 2_100_000, 3, 1, threads).tobytes() for threads in (1, 5))
         assert one == five
 

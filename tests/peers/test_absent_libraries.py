@@ -43,7 +43,7 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every import of a library fail."""
 
     def refuse(name: str) -> Any:
-        raise ImportError(f"No module named {name!r}")
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     monkeypatch.setattr(importlib, "import_module", refuse)
 
@@ -58,10 +58,37 @@ def test_a_missing_library_is_one_line_that_names_an_extra_which_exists(
     with pytest.raises(MissingExtraError) as caught:
         peer.load()
     message = str(caught.value)
+    assert "is not installed" in message
     assert "\n" not in message
     extra = message.partition("gpubench[")[2].partition("]")[0]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert extra in project["optional-dependencies"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError("libcudart.so.13: cannot open shared object file: No such file or directory"),
+        ImportError("libcupti.so.13: cannot open shared object file"),
+        ModuleNotFoundError("No module named 'cuda.bindings'", name="cuda.bindings"),
+        RuntimeError("Failed to detect the CUDA version\n and many more lines"),
+    ],
+)
+def test_a_library_that_is_there_but_does_not_load_is_not_called_absent(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half an installation is skipped like none, and the line says what its own error was."""
+
+    def refuse(_: str) -> Any:
+        raise error
+
+    monkeypatch.setattr(importlib, "import_module", refuse)
+    with pytest.raises(MissingExtraError, match="cannot be loaded") as caught:
+        base.library("cuda.compute", "cuda-cccl", "cub")
+    message = str(caught.value)
+    assert str(error).splitlines()[0] in message
+    assert message.endswith("pip install 'gpubench[cub]'")
+    assert "\n" not in message
 
 
 def test_an_unknown_peer_is_answered_with_those_that_exist() -> None:
@@ -70,7 +97,7 @@ def test_an_unknown_peer_is_answered_with_those_that_exist() -> None:
         load("torhc")
 
 
-@pytest.mark.parametrize("error", [TypeError, ValueError, NotImplementedError, IndexError])
+@pytest.mark.parametrize("error", [TypeError, ValueError, NotImplementedError, IndexError, KeyError])
 def test_a_refusal_is_unsupported_in_the_library_s_first_words(error: type[Exception]) -> None:
     """A long message of a library becomes one short line."""
 

@@ -78,6 +78,21 @@ class Breaking(Copying):
             raise RuntimeError("an error of this library's own")
 
 
+class DeviceFullError(MemoryError):
+    """What CuPy raises when the device has no memory left: a kind of MemoryError."""
+
+
+class Greedy(Copying):
+    """The device has no memory left for what its library wants."""
+
+    name = "greedy"
+
+    def spoil(self, result: Any) -> None:
+        """Fail."""
+        del result
+        raise DeviceFullError("Out of memory allocating 8,589,934,592 bytes")
+
+
 class Absent(Copying):
     """Its library is not there."""
 
@@ -91,7 +106,7 @@ class Absent(Copying):
 @pytest.fixture(autouse=True)
 def fake_peers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enter the peers above, and forget what they did before."""
-    for peer in (Copying, Inexact, Breaking, Absent):
+    for peer in (Copying, Inexact, Breaking, Greedy, Absent):
         monkeypatch.setitem(PEERS, peer.name, f"{__name__}:{peer.__name__}")
     LOG.clear()
 
@@ -134,6 +149,14 @@ def test_an_exception_of_a_library_ends_that_peer_alone() -> None:
     assert "an error of this library's own" in (records["breaking"].message or "")
     assert records[NAIVE].status == "ok"
     assert records["copying"].status == "ok"
+
+
+def test_a_library_s_own_memory_error_is_about_the_device() -> None:
+    """CuPy's error for a full GPU is a MemoryError: nobody should add memory to the host for it."""
+    record = go("greedy")["greedy"]
+    assert record.status == "out_of_memory"
+    assert "host" not in (record.message or "")
+    assert "8,589,934,592" in (record.message or "")
 
 
 def test_a_missing_library_is_skipped_with_how_to_get_it() -> None:

@@ -41,6 +41,7 @@ TRANSPOSED = {"shape": [8, 9], "dim": 1, "layout": {"permute": [1, 0]}}
         ("torch", "sum", {"shape": [8, 9], "dim": []}, "float32", "empty list"),
         ("inductor", "cumsum", {"shape": [0], "dim": 0}, "float32", "without elements"),
         ("jax", "cumsum", TRANSPOSED, "float32", "contiguous"),
+        ("jax", "cumsum", {"shape": [9], "dim": 0, "layout": {"offset": 3}}, "float16", "multiples of 16 bytes"),
         ("jax", "elementwise", {"function": "lerp", "inputs": [{"shape": [8]}] * 2}, "float32", "lerp"),
         ("cub", "cumsum", {"shape": [8, 9], "dim": 1}, "float32", "one line"),
         ("cub", "sum", {"shape": [8, 9], "dim": [0]}, "float32", "last dims"),
@@ -57,6 +58,18 @@ def test_what_is_not_offered_has_a_reason(
     reason = answer(peer, name, params, dtype)
     assert reason is not None
     assert words in reason
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "int8"])
+def test_cub_takes_narrow_dtypes(dtype: str) -> None:
+    """cuda.compute knows bfloat16 by its ml_dtypes name, and sums narrow dtypes in wider ones."""
+    assert answer("cub", "cumsum", {"shape": [100], "dim": 0}, dtype) is None
+    assert answer("cub", "elementwise", ADD, dtype) is None
+
+
+def test_jax_takes_an_offset_that_keeps_the_alignment() -> None:
+    """Four floats are 16 bytes."""
+    assert answer("jax", "cumsum", {"shape": [9], "dim": 0, "layout": {"offset": 4}}) is None
 
 
 def test_operands_tell_their_strides_in_bytes_and_bfloat16_as_an_integer() -> None:

@@ -6,13 +6,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import pytest
 
 from gpubench.engine.agreement import interval_of_mean, verdict
 from gpubench.engine.nvbench import figures
 from gpubench.views import agreement
+from gpubench.views.charts import agreement as charts
+from gpubench.views.charts.files import files
+from gpubench.views.style import styled
 
 ROOT = Path(__file__).parents[2]
+HASHES = ROOT / "tests" / "data" / "chart-hashes.json"
 RECORDED = ROOT / "results" / "clocks" / "nvidia-h200.json"
 
 
@@ -64,6 +69,32 @@ def test_a_page_without_marks_is_left_alone() -> None:
     """Nothing is written into a page that does not ask for it."""
     with pytest.raises(ValueError, match="agreement: begin"):
         agreement.into("# Page\n", "table")
+
+
+def test_the_chart_is_what_was_recorded() -> None:
+    """The chart that docs/method.md shows is the one that the command draws of the recorded file."""
+    if json.loads(HASHES.read_text())["matplotlib"] != matplotlib.__version__:
+        pytest.skip("the chart is of another version of matplotlib")
+    ((name, data),) = files([charts.chart(json.loads(RECORDED.read_text(encoding="utf-8")))], ["svg"])
+    assert data == (ROOT / "docs" / "charts" / "clocks" / name).read_bytes()
+    assert f"charts/clocks/{name}" in (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("corrected", "span", "total"), [(1.14, 1.0, 1.0), (1.16, 1.0, 1.0), (8.0, 9.3, 7.5)])
+def test_the_band_of_the_chart_is_the_verdict_of_the_table(corrected: float, span: float, total: float) -> None:
+    """A mark lies in the band where, and only where, the row counts as agreeing."""
+    one = row(corrected, span, total)
+    low, high = charts.allowed(one)
+    assert (low <= corrected - span <= high) is verdict(one)
+
+
+def test_a_chart_of_a_clock_that_was_not_asked_is_drawn_without_it() -> None:
+    """NVBench is optional."""
+    document = {**json.loads(RECORDED.read_text(encoding="utf-8")), "rows": [row(2.0, 1.9), row(2.0, 1.9)]}
+    chart = charts.chart(document)
+    assert "at most 0.10 us off" in chart.alt
+    with styled():
+        assert len(chart.draw().axes) == 1
 
 
 def test_nvbench_s_document_gives_microseconds_and_the_interval_of_its_mean() -> None:

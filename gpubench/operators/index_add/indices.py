@@ -54,6 +54,8 @@ def distinct_places(pattern: Pattern, places: int, indices: int) -> int:
         parts = octaves(places)
         named = sum(part.size * _chance(1 / (len(parts) * part.size), indices) for part in parts)
         return max(1, round(named))
+    if pattern == "half_same":
+        return 1 + round((places - 1) * _chance(0.5 / places, indices))
     return _expected(places, indices, 1.0)
 
 
@@ -80,6 +82,8 @@ def most_duplicates(pattern: Pattern, places: int, indices: int) -> int:
         return min(pattern.duplicates, indices)
     if pattern == "zipf":
         mean = indices / len(octaves(places))
+    elif pattern == "half_same":
+        mean = indices * (0.5 + 0.5 / places)
     elif isinstance(pattern, Below):
         mean = indices / pattern.below
     else:
@@ -108,6 +112,8 @@ def draw(pattern: Pattern, places: int, indices: int, seed: int, stream: int, th
         else:
             limit = pattern.below if isinstance(pattern, Below) else places
             target[:] = random.integers(0, limit, target.size)
+            if pattern == "half_same":
+                target[random.integers(0, 2, target.size) == 0] = places // 2
 
     if pattern == "same":
         drawn[:] = places // 2

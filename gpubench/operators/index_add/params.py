@@ -29,7 +29,7 @@ class OutOfRange:
     out_of_range: int
 
 
-Pattern = Literal["uniform", "zipf", "sorted", "same"] | Below | Duplicates | OutOfRange
+Pattern = Literal["uniform", "zipf", "sorted", "same", "half_same"] | Below | Duplicates | OutOfRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,8 @@ class IndexAddParams:
     """destination[..., index[i], ...] += alpha * source[..., i, ...] for every i, in place; duplicates add up.
 
     shape: sizes of the destination. indices: number of indices, the size of the source's dim. pattern: how the indices
-    are drawn; "zipf" gives rank r a chance of about 1 / r, "same" names one place only. layout is the destination's.
+    are drawn; "zipf" gives rank r a chance of about 1 / r, "same" names one place only, "half_same" that place by half
+    of all draws, and any by the others. layout is the destination's.
     """
 
     shape: tuple[int, ...]

@@ -1,0 +1,139 @@
+"""What torch and JAX answer to the cases of the smoke suite, on the processor: the calls mean what our operators mean.
+
+Skipped where the libraries are not installed. Devices, streams and speed are another matter: this is about arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from gpubench.dtypes import dtype
+from gpubench.measure.check import check
+from gpubench.model import Case, Operand, Problem
+from gpubench.operators import operator
+from gpubench.peers import tensors
+from gpubench.peers.inductor import InductorPeer
+from gpubench.peers.jax import JaxPeer
+from gpubench.suite.expand import load_suite
+
+LARGEST = 1_100_000
+NARROW = ("float16", "bfloat16")
+"""Dtypes in which XLA on a processor adds without a wider accumulator: its error says nothing of the arguments."""
+
+
+def cases() -> list[Case]:
+    """Return the suite's cases that are small."""
+    found = load_suite("smoke").cases
+    return [one for one in found if max(o.view.storage for o in problem(one).operands) <= LARGEST]
+
+
+def problem(case: Case) -> Problem[Any]:
+    """Return the case's problem."""
+    return operator(case.operator).problem(case)
+
+
+def storages(made: Problem[Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return memory for every operand: inputs copied, outputs poisoned."""
+    import numpy
+
+    found = {}
+    for one in made.operands:
+        storage = numpy.empty(one.view.storage, dtype(one.dtype).numpy)
+        if one.role == "out":
+            storage.view(numpy.uint8)[:] = 0xA5
+        else:
+            storage[:] = inputs[one.name].reshape(-1)
+        found[one.name] = storage
+    return found
+
+
+def assert_right(made: Problem[Any], inputs: Mapping[str, Any], output: Any) -> None:
+    """Hold an output against the reference."""
+    found = operator(made.case.operator)
+    verdict = check(made, found.reference(made, inputs), found.accuracy(made), output)
+    assert verdict.ok, (made.case.id, verdict)
+
+
+def tensor(torch: Any, storage: Any, operand: Operand) -> Any:
+    """Return a tensor on the storage."""
+    import numpy
+
+    bits = storage.view(numpy.int16) if operand.dtype == "bfloat16" else storage
+    flat = torch.from_numpy(bits)
+    flat = flat.view(torch.bfloat16) if operand.dtype == "bfloat16" else flat
+    return flat.as_strided(operand.view.shape, operand.view.strides, operand.view.offset)
+
+
+def torch_answers(call: Callable[[Any, Problem[Any], dict[str, Any]], None]) -> None:
+    """Let torch do every case that it is offered."""
+    torch = pytest.importorskip("torch")
+    for case in cases():
+        made = problem(case)
+        if tensors.refusal(made) is not None:
+            continue
+        inputs = operator(case.operator).inputs(made)
+        memory = storages(made, inputs)
+        with torch.no_grad():
+            call(torch, made, {one.name: tensor(torch, memory[one.name], one) for one in made.operands})
+        out = next(one for one in made.operands if one.role != "in")
+        assert_right(made, inputs, out.view.of(memory[out.name]))
+
+
+def test_torch_s_out_forms_write_our_answers_into_our_memory() -> None:
+    """Every case of the smoke suite that the peer takes, in the memory that it was given."""
+    torch_answers(lambda torch, made, given: tensors.in_place(torch, made, given)())
+
+
+def test_compiled_functions_have_no_breaks_and_give_our_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The graph that Inductor gets is whole, and its second round compiles nothing."""
+    peer = InductorPeer()
+
+    def call(torch: Any, made: Problem[Any], given: dict[str, Any]) -> None:
+        if any(one.view.size == 0 for one in made.operands):
+            tensors.in_place(torch, made, given)()
+            return
+        whole = torch.compile
+        with monkeypatch.context() as patch:
+            patch.setattr(torch, "compile", lambda work, **settings: whole(work, backend="eager", **settings))
+            peer._torch = torch
+            compiled = peer._function(made)
+        assert peer._function(made) is compiled
+        clones = {name: one.clone() if one.is_contiguous() else one for name, one in given.items()}
+        result = compiled(clones if made.case.operator == "index_add" else given)
+        if made.case.operator == "index_add":
+            given["destination"].copy_(result)
+        else:
+            given["y"].copy_(result)
+            torch.compiler.set_stance("fail_on_recompile")
+            try:
+                compiled({name: one.detach() for name, one in given.items()})
+            finally:
+                torch.compiler.set_stance("default")
+
+    torch_answers(call)
+
+
+def test_jax_s_functions_give_our_answers() -> None:
+    """Every case that the peer takes, 64-bit dtypes kept."""
+    jax = pytest.importorskip("jax")
+    import numpy
+
+    jax.config.update("jax_enable_x64", True)
+    peer = JaxPeer()
+    peer._jax = jax
+    for case in cases():
+        made = problem(case)
+        if peer.offers(made) is not None:
+            continue
+        inputs = operator(case.operator).inputs(made)
+        memory = storages(made, inputs)
+        given = {one.name: one.view.of(memory[one.name]) for one in made.operands if one.role != "out"}
+        bits = [one.view(numpy.int16) if one.dtype.name == "bfloat16" else one for one in given.values()]
+        result = numpy.asarray(jax.jit(peer._function(made, list(given)))(*map(jax.numpy.asarray, bits)))
+        out = next(one for one in made.operands if one.role != "in")
+        assert result.dtype == dtype(out.dtype).numpy, case.id
+        if case.dtype not in NARROW:
+            assert_right(made, inputs, result.reshape(out.view.shape))
