@@ -24,17 +24,10 @@ GPUBENCH_DEVICE constexpr int at_least_one(int value) { return value > 0 ? value
 // The sum of everything before this tile in its row, for all threads. `first` and `block`: numbers of the row's first
 // tile and of this one.
 template <class A, int Warps>
-GPUBENCH_DEVICE A link(uint64* launches, void* sums, A total, int first, int block) {
-    GPUBENCH_SHARED(uint32, shared_launch, 1);
+GPUBENCH_DEVICE A link(uint32 launch, void* sums, A total, int first, int block) {
     GPUBENCH_SHARED(A, parts, Warps);
     const int thread = thread_index_x();
-    if (thread == 0) {
-        const uint32 launch = static_cast<uint32>(fetch_add(launches, uint64{1}) / static_cast<uint64>(grid_size_x())) + 1;
-        publish(published_at<A>(sums, block), launch, total);
-        shared_launch[0] = launch;
-    }
-    block_barrier();
-    const uint32 launch = shared_launch[0];
+    if (thread == 0) publish(published_at<A>(sums, block), launch, total);
     A before{};
     for (int other = first + thread; other < block; other += Warps * warp_size) {
         A sum;
@@ -60,6 +53,9 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block
     using A = accumulator_t<Out>;
     constexpr int V = vector_items<T, Out>;
     GPUBENCH_SHARED(A, warp_sums, Warps);
+    GPUBENCH_SHARED(uint32, launch, 1);
+    uint64 ticket = 0;
+    if (Linked && thread_index_x() == 0) ticket = take_ticket(launches);
     const int lane = lane_index(), warp = thread_index_x() / warp_size;
     const int block = block_index_x();
     const int row = Linked ? block / tiles : block;
@@ -73,6 +69,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block
     const Span span{start, warp_size * V, start < 0 ? shift : 0, end};
     Vector<T, V> raw[Vectors];
     load_span<V, Vectors>(raw, source, span, whole, x_step);
+    if (Linked && thread_index_x() == 0) launch[0] = launch_number(ticket);
     Vector<A, V> items[Vectors];
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) items[k] = convert_items<V, A>(raw[k]);
@@ -96,7 +93,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block
         if (other == warp) carry = total;
         total = add(total, warp_sums[other]);
     }
-    if constexpr (Linked) carry = add(link<A, Warps>(launches, sums, total, block - tile, block), carry);
+    if constexpr (Linked) carry = add(link<A, Warps>(launch[0], sums, total, block - tile, block), carry);
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
         add_to_items<V>(items[k], add_late ? add(carry, before[add_late ? k : 0]) : carry);

@@ -82,8 +82,8 @@ struct Shared {
     PhaseBarrier *full, *summed, *ready, *empty;  // one a stage: copied; summed; carries known; read
     uint32* arrived;  // reducers that are done with the stage
     A *sums, *carries;  // one a stage and consumer
-    uint32 launch;      // number of this launch, from 1
     int first;          // this block's first tile
+    uint32 launch;      // number of this launch, from 1; the producer does without
 };
 
 template <class R, int Stages, class T, class Out>
@@ -256,11 +256,11 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + 2) * warp_si
     using R = Ring<T, Out, Consumers, Vectors, Stages>;
     using A = typename R::A;
     GPUBENCH_DYNAMIC_SHARED(char, stages);
-    GPUBENCH_SHARED(PhaseBarrier, barriers, 4 * Stages);
+    GPUBENCH_SHARED(PhaseBarrier, barriers, 4 * Stages + 1);
     GPUBENCH_SHARED(uint32, arrived, Stages);
     GPUBENCH_SHARED(A, sums, Stages * Consumers);
     GPUBENCH_SHARED(A, carries, Stages * Consumers);
-    GPUBENCH_SHARED(uint64, start, 1);
+    GPUBENCH_SHARED(uint32, number, 1);
     if (thread_index_x() == 0) {
         for (int stage = 0; stage < Stages; ++stage) {
             phase_init(barriers + stage, 1);
@@ -269,14 +269,21 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + 2) * warp_si
             phase_init(barriers + 3 * Stages + stage, Consumers);
             arrived[stage] = 0;
         }
+        phase_init(barriers + 4 * Stages, 1);
         phase_init_done();
-        start[0] = fetch_add(launches, uint64{1});
     }
     block_barrier();
-    const uint64 blocks = static_cast<uint64>(grid_size_x());
-    const Shared<A> shared{stages, barriers, barriers + Stages, barriers + 2 * Stages, barriers + 3 * Stages, arrived, sums, carries,
-                           static_cast<uint32>(start[0] / blocks) + 1, static_cast<int>(start[0] % blocks)};
+    Shared<A> shared{stages, barriers, barriers + Stages, barriers + 2 * Stages, barriers + 3 * Stages, arrived, sums, carries,
+                     static_cast<int>(block_index_x()), 0};
     const int warp = thread_index_x() / warp_size;
+    if (warp != Consumers + Reducers) {  // the producer starts at once
+        if (thread_index_x() == 0) {
+            number[0] = launch_number(take_ticket(launches));
+            phase_arrive(barriers + 4 * Stages);
+        }
+        phase_wait(barriers + 4 * Stages, 0);
+        shared.launch = number[0];
+    }
     if (warp < Consumers) consume<R, Consumers, Vectors, Stages>(x, y, rows, shared, warp);
     else if (warp < Consumers + Reducers) reduce<R, Consumers, Reducers, Vectors, Stages>(x, y, rows, shared, warp - Consumers, published);
     else if (warp == Consumers + Reducers) produce<R, Stages>(x, y, rows, shared);

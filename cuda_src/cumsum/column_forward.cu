@@ -253,7 +253,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + Linkers + Pr
     using F = Forward<T, Out, Items, Lanes, Consumers, Reducers, Linkers, Producers>;
     using A = typename F::A;
     GPUBENCH_DYNAMIC_SHARED(char, stages);
-    GPUBENCH_SHARED(PhaseBarrier, barriers, 4 * most_stages + 1);
+    GPUBENCH_SHARED(PhaseBarrier, barriers, 4 * most_stages + 2);
     GPUBENCH_SHARED(uint32, arrived, most_stages);
     GPUBENCH_SHARED(A, slices, 4 * F::linkers);
     GPUBENCH_SHARED(uint32, number, 1);
@@ -271,8 +271,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + Linkers + Pr
             arrived[stage] = 0;
         }
         phase_init(barriers + 4 * most_stages, Linkers);
+        phase_init(barriers + 4 * most_stages + 1, 1);
         phase_init_done();
-        number[0] = shape.share == 1 ? 0 : static_cast<uint32>(fetch_add(launches, uint64{1}) / static_cast<uint64>(grid_size_x())) + 1;
     }
     block_barrier();
     A* const before = reinterpret_cast<A*>(stages + shape.stages * shape.stage_bytes);
@@ -281,12 +281,20 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + Linkers + Pr
     const long long all_tiles = grid_size_x() / shape.share * static_cast<long long>(shape.tiles);
     char* const tile_words = words + strip * shape.tiles * row_of_words;
     char* const group_words = shape.joined == 1 ? tile_words : words + (all_tiles + strip * shape.groups) * row_of_words;
-    const ForwardBlock<F, T, Out> block{
+    ForwardBlock<F, T, Out> block{
         x + outer * shape.x_outer + column, x + shape.elements, y + outer * shape.length * shape.inner + column, columns,
         F::packed ? warp_size / columns : 0, contiguous, static_cast<int>(block_index_x() - strip * shape.share), stages,
         barriers, barriers + most_stages, barriers + 2 * most_stages, barriers + 3 * most_stages, barriers + 4 * most_stages,
-        arrived, before, before + shape.stages * (F::parts * F::width), slices, number[0], tile_words, group_words};
+        arrived, before, before + shape.stages * (F::parts * F::width), slices, 0, tile_words, group_words};
     const int warp = thread_index_x() / warp_size;
+    if (shape.share > 1 && warp < Consumers + Reducers + Linkers) {  // the producers start at once
+        if (thread_index_x() == 0) {
+            number[0] = launch_number(take_ticket(launches));
+            phase_arrive(barriers + 4 * most_stages + 1);
+        }
+        phase_wait(barriers + 4 * most_stages + 1, 0);
+        block.launch = number[0];
+    }
     if (warp < Consumers) consume(block, shape, warp);
     else if (warp < Consumers + Reducers) reduce(block, shape, warp - Consumers);
     else if (warp < Consumers + Reducers + Linkers) link(block, shape, thread_index_x() - (Consumers + Reducers) * warp_size);

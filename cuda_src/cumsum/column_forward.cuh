@@ -64,7 +64,7 @@ struct ForwardBlock {
     uint32* arrived;                              // reducers that are done with the stage
     A *before, *carries;  // a stage's: sums of the parts before each part; sums, then carries of the columns
     A* slices;            // the linkers' exchange
-    uint32 launch;        // number of this launch, from 1
+    uint32 launch;        // number of this launch, from 1; the producers do without
     char *tile_words, *group_words;  // of the strip: sums of tiles, of joined tiles
 
     // Columns that have sums, whether they exist or not.

@@ -106,11 +106,10 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
     if (thread_index_x() == 0) {
         for (int stage = 0; stage < Stages; ++stage) phase_init(full + stage, Warps);
         phase_init_done();
-        if constexpr (Linked) shared_launch[0] = static_cast<uint32>(fetch_add(launches, uint64{1}) / static_cast<uint64>(grid_size_x())) + 1;
     }
     block_barrier();
-    uint32 launch = 0;
-    if constexpr (Linked) launch = shared_launch[0];
+    uint64 ticket = 0;
+    if (Linked && thread_index_x() == 0) ticket = take_ticket(launches);
     for (int stage = 0; stage < Stages; ++stage) {
         const int tile = member + stage * shape.share;
         if (tile < shape.tiles) fill<S>(ring, stage, first_row(tile));
@@ -122,8 +121,9 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
         Vector<A, Items> upto{};
         if (mine) upto = sum_rows<S>(ring.tile(stage, first_row(tile)) + column, group_row, ring.rows_at(first_row(tile), S::tile), columns);
         scan_groups<S>(upto, next_before, next_total, totals + turn % 2 * (Warps * S::columns));
-        if constexpr (Linked) publish_columns<S>(published, launch, strip * shape.tiles + tile, next_total);
+        if constexpr (Linked) publish_columns<S>(published, shared_launch[0], strip * shape.tiles + tile, next_total);
     };
+    if (Linked && thread_index_x() == 0) shared_launch[0] = launch_number(ticket);  // seen behind a barrier of the first look
     if (member < shape.tiles) look_at(member, 0);
     int turn = 0;
     for (int tile = member; tile < shape.tiles; tile += shape.share, ++turn) {
@@ -132,7 +132,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
         if (tile + shape.share < shape.tiles) look_at(tile + shape.share, turn + 1);
         if constexpr (Linked) {
             const int after = tile == member ? -1 : tile - shape.share;
-            add_vector<Items>(running, fold_columns<S>(published, launch, strip * shape.tiles, after, tile, parts));
+            add_vector<Items>(running, fold_columns<S>(published, shared_launch[0], strip * shape.tiles, after, tile, parts));
         }
         add_vector<Items>(before, running);
         const T* const source = ring.tile(turn % Stages, first_row(tile)) + column;

@@ -38,15 +38,12 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
     const long long length = column < shape.inner ? shape.length : 0;  // no rows for lanes beside the last column
     const T* const source = x + outer * shape.x_outer + column;
     Out* const target = y + outer * shape.length * shape.inner + column;
-    uint32 launch = 0;
-    if constexpr (Linked) {
-        if (thread_index_x() == 0) shared_launch[0] = static_cast<uint32>(fetch_add(launches, uint64{1}) / static_cast<uint64>(grid_size_x())) + 1;
-        block_barrier();
-        launch = shared_launch[0];
-    }
+    uint64 ticket = 0;
+    if (Linked && thread_index_x() == 0) ticket = take_ticket(launches);
     Vector<T, Items> raw[Rows];
     long long row = (member * static_cast<long long>(S::groups) + group) * Rows;
     load_rows<S>(raw, source + row * shape.x_row, row, length, shape.x_row);
+    if (Linked && thread_index_x() == 0) shared_launch[0] = launch_number(ticket);  // seen behind the first scan's barrier
     Vector<A, Items> running{};
     int turn = 0;
     for (int tile = member; tile < shape.tiles; tile += shape.share, ++turn) {
@@ -67,9 +64,9 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
         Vector<A, Items> upto = sums[Rows - 1];
         scan_groups<S>(upto, before, total, totals + turn % 2 * (Warps * S::columns));
         if constexpr (Linked) {
-            publish_columns<S>(published, launch, strip * shape.tiles + tile, total);
+            publish_columns<S>(published, shared_launch[0], strip * shape.tiles + tile, total);
             const int after = tile == member ? -1 : tile - shape.share;
-            add_vector<Items>(running, fold_columns<S>(published, launch, strip * shape.tiles, after, tile, parts));
+            add_vector<Items>(running, fold_columns<S>(published, shared_launch[0], strip * shape.tiles, after, tile, parts));
         }
         add_vector<Items>(before, running);
         GPUBENCH_UNROLL

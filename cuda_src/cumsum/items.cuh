@@ -234,6 +234,13 @@ GPUBENCH_DEVICE bool read_published(const void* place, uint32 launch, A& sum) {
     }
 }
 
+// The number of a launch, from 1, from the ticket that a block took: each block of each launch takes one of `launches`.
+// Taking it is a trip through the L2 cache, so it begins before the first loads, and is waited for behind them.
+GPUBENCH_DEVICE uint64 take_ticket(uint64* launches) { return fetch_add(launches, uint64{1}); }
+GPUBENCH_DEVICE uint32 launch_number(uint64 ticket) {
+    return static_cast<uint32>(ticket / static_cast<uint64>(grid_size_x())) + 1;
+}
+
 template <class A>
 GPUBENCH_DEVICE void* published_at(void* base, long long index) {
     return static_cast<char*>(base) + index * Published<A>::bytes;
