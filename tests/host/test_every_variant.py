@@ -78,6 +78,22 @@ def test_every_variant_is_right_in_every_dtype_and_hard_shape(operator: str, nam
     assert not failures, "\n".join([f"{len(failures)} failures:", *failures[:10]])
 
 
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("operator", "name"), PAIRS, ids=str)
+def test_fast_builds_are_right_too(operator: str, name: str) -> None:
+    """What `run` uses on the host, with the compiler's optimiser at work: two cases of each dtype, drawn by a seed."""
+    variant = next(one for one in OPERATORS[operator].variants if one.name == name)
+    device = HostDevice(parse_options("build=fast,workers=1"))
+    choose = random.Random(f"fast {operator} {name}")
+    by_dtype: dict[str, list[Work]] = {}
+    for work in _plans(operator, variant, device):
+        by_dtype.setdefault(work[0].dtype, []).append(work)
+    works = [work for found in by_dtype.values() for work in choose.sample(found, min(2, len(found)))]
+    device.compile([launch for _, _, plan in works for launch in plan.launches])
+    failures = [line for work in works for line in _failures(device, work, ("forward",))]
+    assert not failures, "\n".join([f"{len(failures)} failures:", *failures[:10]])
+
+
 def test_every_operator_has_hard_cases() -> None:
     """A new operator cannot be forgotten here, and no operator's cases are empty for one of its dtypes."""
     assert set(HARD) == set(OPERATORS)

@@ -169,3 +169,20 @@ def test_both_sides_of_every_edge_are_right() -> None:
         problem = CUMSUM.problem(case)
         picked = CUMSUM.choose(problem, host.info).name
         outputs(picked, case.dtype, runs=1, **dict(case.params))
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32"])
+@pytest.mark.parametrize("rows", [3, 9, 40])
+def test_an_optimised_build_adds_up_every_row(dtype: str, rows: int) -> None:
+    """Vectors made of a thread's loop by the compiler once lost the sums of rows: 64 columns, two a lane."""
+    host = HostDevice(parse_options("build=fast,workers=1"))
+    layout = {"offset": 2} if dtype == "int32" else {}
+    problem = CUMSUM.problem(make_case("cumsum", dtype, "integers", shape=[rows, 64], dim=0, layout=layout))
+    variant = next(one for one in CUMSUM.variants if one.name == "column_forward")
+    plan, inputs = variant.plan(problem, host.info), CUMSUM.inputs(problem)
+    pristine = Pristine(host, problem, inputs, keep_inputs=True)
+    operands = Operands(host, problem, pristine, plan.workspace_bytes, plan.workspace_zeroed)
+    operands.poison()
+    host.bind(plan, operands.addresses, operands.workspace).run()
+    verdict = check(problem, CUMSUM.reference(problem, inputs), plan.accuracy, operands.output())
+    assert verdict.ok, verdict.first_mismatch
