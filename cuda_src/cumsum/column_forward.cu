@@ -7,8 +7,8 @@
 // each part and publishes one word a column. Linkers carry the sums forward over the tiles in between. Consumers take a
 // part each: lanes side by side a row, groups of lanes consecutive rows, joined by shuffles; they add the carry and store
 // by vectors. Narrow rows are summed in place in the stage and leave as one run of whole vectors.
-// Where many blocks share a strip the words travel in two steps: the block that takes the last of `joined` tiles in a row
-// publishes the sum of them all, so a block reads about 2 * sqrt(share) words a column and tile in place of `share`.
+// Where many blocks share a strip the words travel in two steps: joiners of the block that takes the last of `joined` tiles
+// publish the sum of them all, so a block reads about 2 * sqrt(share) words a column and tile in place of `share`.
 // One block a strip (`share` 1): nothing is exchanged, the carry is the linkers' running sum.
 // What it changes against column_ring.cu: there the same warps wait, sum, publish, fold, add and store, one after the other
 // and between block barriers; here each step is hidden behind the others. Predicted, not yet measured, on one H200, float32:
@@ -89,42 +89,41 @@ GPUBENCH_DEVICE void reduce(const ForwardBlock<F, T, Out>& block, const ForwardS
     }
 }
 
-// The words of one column from `next` on, every F::step-th before `stop`: asked for, several at once, then awaited.
-template <class F>
+// The words of one column from `next` on, every Step-th before `stop`: asked for, several at once, then awaited.
+template <class F, int Step, int Window>
 struct ForwardWords {
     using A = typename F::A;
     char* place;
     int next, stop;
-    A values[F::window];
+    A values[Window];
     bool there;
 
     GPUBENCH_DEVICE void ask(uint32 launch) {
         const char* const words = place + static_cast<long long>(next) * (F::width * Published<A>::bytes);
         there = true;
         GPUBENCH_UNROLL
-        for (int w = 0; w < F::window; ++w) {
+        for (int w = 0; w < Window; ++w) {
             values[w] = A{};
-            const char* const word = words + w * (F::linkers * Published<A>::bytes);
-            if (next + w * F::step < stop && !read_published(word, launch, values[w])) there = false;
+            const char* const word = words + w * (Step * F::width * Published<A>::bytes);
+            if (next + w * Step < stop && !read_published(word, launch, values[w])) there = false;
         }
     }
     // Add up what was asked for, once all of it is there.
     GPUBENCH_DEVICE void take(uint32 launch, A& sum) {
         while (!there) ask(launch);
         GPUBENCH_UNROLL
-        for (int w = 0; w < F::window; ++w) sum = add(sum, values[w]);
-        next += F::window * F::step;
-    }
-    GPUBENCH_DEVICE void nothing() {
-        GPUBENCH_UNROLL
-        for (int w = 0; w < F::window; ++w) values[w] = A{};
+        for (int w = 0; w < Window; ++w) sum = add(sum, values[w]);
+        next += Window * Step;
     }
     GPUBENCH_DEVICE bool more() const { return next < stop; }
 };
 
+template <class F>
+using LinkerWords = ForwardWords<F, F::step, F::window>;
+
 // All words of two lists, of which the first have been asked for; both lists' words are under way at once.
 template <class F>
-GPUBENCH_DEVICE void fold_words(ForwardWords<F>& one, ForwardWords<F>& other, uint32 launch, typename F::A& sum, typename F::A& other_sum) {
+GPUBENCH_DEVICE void fold_words(LinkerWords<F>& one, LinkerWords<F>& other, uint32 launch, typename F::A& sum, typename F::A& other_sum) {
     while (true) {
         one.take(launch, sum);
         other.take(launch, other_sum);
@@ -183,24 +182,12 @@ GPUBENCH_DEVICE void link(const ForwardBlock<F, T, Out>& block, const ForwardSha
             }
         } else {
             const int group = turn.tile / shape.joined, first = group * shape.joined, skip = thread / F::width;
-            ForwardWords<F> inside{block.word(block.tile_words, 0, column), first + skip, mine ? turn.tile : 0, {}, true};
-            ForwardWords<F> before{block.word(block.group_words, 0, column), seen + skip, mine ? group : 0, {}, true};
+            LinkerWords<F> inside{block.word(block.tile_words, 0, column), first + skip, mine ? turn.tile : 0, {}, true};
+            LinkerWords<F> before{block.word(block.group_words, 0, column), seen + skip, mine ? group : 0, {}, true};
             inside.ask(block.launch);
             before.ask(block.launch);
             phase_wait(block.summed + turn.stage, turn.phase);
             A near{}, far{};
-            if (shape.joined > 1 && turn.tile == first + shape.joined - 1) {  // others wait for this: before any group
-                while (true) {
-                    inside.take(block.launch, near);
-                    if (!inside.more()) break;
-                    inside.ask(block.launch);
-                }
-                warp_barrier();
-                A all = near, none{};
-                join_linkers(block, thread, meeting, all, none);
-                if (thread < block.columns) publish(block.word(block.group_words, group, column), block.launch, add(all, *carry));
-                inside.nothing();
-            }
             fold_words(inside, before, block.launch, near, far);
             join_linkers(block, thread, meeting, near, far);
             running = add(running, far);
@@ -211,6 +198,28 @@ GPUBENCH_DEVICE void link(const ForwardBlock<F, T, Out>& block, const ForwardSha
         block_memory_fence();
         warp_barrier();
         if (lane_index() == 0) phase_arrive(block.ready + turn.stage);
+    }
+}
+
+// The joiners of a block that takes the last of `joined` tiles: the sum of them all, for everyone. They know nothing of
+// the ring, so that a sum is told as soon as the tiles have landed, however far the linkers are behind.
+template <class F, class T, class Out>
+GPUBENCH_DEVICE void join(const ForwardBlock<F, T, Out>& block, const ForwardShape& shape, int thread) {
+    using A = typename F::A;
+    if (shape.joined == 1) return;
+    for (int tile = block.first; tile < shape.tiles; tile += shape.share) {
+        const int group = tile / shape.joined, first = group * shape.joined;
+        if (tile != first + shape.joined - 1) continue;
+        for (int column = thread; column < block.columns; column += F::joiners) {
+            ForwardWords<F, 1, F::join_window> words{block.word(block.tile_words, 0, column), first, tile + 1, {}, true};
+            A sum{};
+            while (words.more()) {
+                words.ask(block.launch);
+                words.take(block.launch, sum);
+            }
+            publish(block.word(block.group_words, group, column), block.launch, sum);
+        }
+        warp_barrier();
     }
 }
 
@@ -247,10 +256,10 @@ GPUBENCH_DEVICE void consume(const ForwardBlock<F, T, Out>& block, const Forward
 }
 
 // launches, published: workspace, zero before the first launch; used when `share` is more than 1.
-template <class T, class Out, int Items, int Lanes, int Consumers, int Reducers, int Linkers, int Producers>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + Linkers + Producers) * warp_size, 1)
+template <class T, class Out, int Items, int Lanes, int Consumers, int Reducers, int Linkers, int Joiners, int Producers>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + Linkers + Joiners + Producers) * warp_size, 1)
     column_forward(const T* x, Out* y, ForwardShape shape, uint64* launches, void* published) {
-    using F = Forward<T, Out, Items, Lanes, Consumers, Reducers, Linkers, Producers>;
+    using F = Forward<T, Out, Items, Lanes, Consumers, Reducers, Linkers, Joiners, Producers>;
     using A = typename F::A;
     GPUBENCH_DYNAMIC_SHARED(char, stages);
     GPUBENCH_SHARED(PhaseBarrier, barriers, 4 * most_stages + 2);
@@ -287,7 +296,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + Linkers + Pr
         barriers, barriers + most_stages, barriers + 2 * most_stages, barriers + 3 * most_stages, barriers + 4 * most_stages,
         arrived, before, before + shape.stages * (F::parts * F::width), slices, 0, tile_words, group_words};
     const int warp = thread_index_x() / warp_size;
-    if (shape.share > 1 && warp < Consumers + Reducers + Linkers) {  // the producers start at once
+    constexpr int linker = Consumers + Reducers, joiner = linker + Linkers, producer = joiner + Joiners;  // their first warps
+    if (shape.share > 1 && warp < producer) {  // the producers start at once
         if (thread_index_x() == 0) {
             number[0] = launch_number(take_ticket(launches));
             phase_arrive(barriers + 4 * most_stages + 1);
@@ -296,9 +306,10 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + Linkers + Pr
         block.launch = number[0];
     }
     if (warp < Consumers) consume(block, shape, warp);
-    else if (warp < Consumers + Reducers) reduce(block, shape, warp - Consumers);
-    else if (warp < Consumers + Reducers + Linkers) link(block, shape, thread_index_x() - (Consumers + Reducers) * warp_size);
-    else produce(block, shape, warp - (Consumers + Reducers + Linkers));
+    else if (warp < linker) reduce(block, shape, warp - Consumers);
+    else if (warp < joiner) link(block, shape, thread_index_x() - linker * warp_size);
+    else if (warp < producer) join(block, shape, thread_index_x() - joiner * warp_size);
+    else produce(block, shape, warp - producer);
 }
 
 }  // namespace gpubench::cumsum

@@ -23,7 +23,7 @@ constexpr int most_stages = 8;
 
 // The numbers of one instance. A part of a tile is what one warp takes, or a team of warps side by side where a row has
 // more lanes than a warp.
-template <class T, class Out, int Items, int Lanes, int Consumers, int Reducers, int Linkers, int Producers>
+template <class T, class Out, int Items, int Lanes, int Consumers, int Reducers, int Linkers, int Joiners, int Producers>
 struct Forward {
     using A = accumulator_t<Out>;
     static constexpr int items = Items;
@@ -34,7 +34,7 @@ struct Forward {
     static constexpr bool packed = Items == 1 && Lanes < warp_size;  // lanes and groups are as many as the columns allow
     static constexpr int parts = Consumers / team;
     static constexpr int consumers = Consumers, reducers = Reducers, producers = Producers;
-    static constexpr int linkers = Linkers * warp_size;  // threads
+    static constexpr int linkers = Linkers * warp_size, joiners = Joiners * warp_size;  // threads
     static constexpr int wide = width > warp_size ? width : warp_size;
     static constexpr int slices = linkers / wide;             // linker warps that share the words of a column
     static constexpr int step = linkers / width;              // words of a column that are read side by side
@@ -42,6 +42,7 @@ struct Forward {
     static constexpr int words = (12 + step - 1) / step;  // of a list that one thread reads, where 132 blocks share a strip
     static constexpr int most_words = sizeof(A) <= 4 ? 4 : sizeof(A) <= 8 ? 2 : 1;
     static constexpr int window = words < most_words ? words : most_words;  // under way at once; more would spill
+    static constexpr int join_window = 3 * most_words;  // one list, and nothing else in registers
     // narrow rows that lie side by side are put together in the stage and leave as whole vectors
     static constexpr bool staged = is_same<T, Out> && Lanes <= warp_size && width * static_cast<int>(sizeof(T)) < 128;
     static constexpr int at_once = staged && Items == 8 ? 2 : 4;  // rows of a lane under way; more would spill

@@ -62,7 +62,7 @@ class ForwardCut:
 
 def kernel(dtype: str, items: int, lanes: int) -> str:
     """Return the name expression."""
-    roles = (SHAPE.consumers, SHAPE.reducers, SHAPE.linkers, SHAPE.producers)
+    roles = (SHAPE.consumers, SHAPE.reducers, SHAPE.linkers, SHAPE.joiners, SHAPE.producers)
     return "gpubench::cumsum::column_forward" + template(dtype, sum_dtype(dtype), items, lanes, *roles)
 
 

@@ -219,15 +219,16 @@ class ForwardShape:
     consumers: int
     reducers: int
     linkers: int
+    joiners: int
     producers: int
 
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return 32 * (self.consumers + self.reducers + self.linkers + self.producers)
+        return 32 * (self.consumers + self.reducers + self.linkers + self.joiners + self.producers)
 
 
-FORWARD = ForwardShape(16, 8, 4, 4)
+FORWARD = ForwardShape(16, 8, 4, 2, 2)
 """Not yet measured. Consumers and reducers as in RINGS; four producers, as one warp issues a copy in about 80 cycles
 (16384 x 16384 float32 by pieces of 512 bytes: 771 us by one warp, 534 by eight)."""
 
