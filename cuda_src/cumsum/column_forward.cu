@@ -76,7 +76,7 @@ GPUBENCH_DEVICE void reduce(const ForwardBlock<F, T, Out>& block, const ForwardS
         phase_wait(block.full + turn.stage, turn.phase);
         for (int unit = warp; unit < F::consumers; unit += F::reducers) {
             const LaneRows<T> mine = lane_rows(block, shape, turn, unit);
-            Vector<A, F::items> sum = sum_lane<F>(mine, shape.group_rows, block.columns);
+            Vector<A, F::items> sum = sum_lane<F>(mine, block.columns);
             A* const place = block.before + (turn.stage * F::parts + mine.part) * F::width + mine.column;
             sum_groups<F>(sum, block.across(), block.across() * block.groups());
             if (lane_index() < block.across()) store_vector(place, sum);
@@ -89,30 +89,33 @@ GPUBENCH_DEVICE void reduce(const ForwardBlock<F, T, Out>& block, const ForwardS
     }
 }
 
-// The words of one column from `next` on, every Step-th before `stop`: asked for, several at once, then awaited.
+// The words of one column from `next` on, every Step-th before `stop`: asked for, several at once, and later awaited.
 template <class F, int Step, int Window>
 struct ForwardWords {
     using A = typename F::A;
-    char* place;
+    const char* place;
     int next, stop;
-    A values[Window];
-    bool there;
+    PublishedWords<A> words[Window];
 
     GPUBENCH_DEVICE void ask(uint32 launch) {
-        const char* const words = place + static_cast<long long>(next) * (F::width * Published<A>::bytes);
-        there = true;
+        const char* const from = place + static_cast<long long>(next) * (F::width * Published<A>::bytes);
         GPUBENCH_UNROLL
         for (int w = 0; w < Window; ++w) {
-            values[w] = A{};
-            const char* const word = words + w * (Step * F::width * Published<A>::bytes);
-            if (next + w * Step < stop && !read_published(word, launch, values[w])) there = false;
+            words[w].clear(launch);
+            if (next + w * Step < stop) words[w].read(from + w * (Step * F::width * Published<A>::bytes));
         }
     }
     // Add up what was asked for, once all of it is there.
     GPUBENCH_DEVICE void take(uint32 launch, A& sum) {
-        while (!there) ask(launch);
+        while (true) {
+            bool there = true;
+            GPUBENCH_UNROLL
+            for (int w = 0; w < Window; ++w) there = there && words[w].written_by(launch);
+            if (there) break;
+            ask(launch);
+        }
         GPUBENCH_UNROLL
-        for (int w = 0; w < Window; ++w) sum = add(sum, values[w]);
+        for (int w = 0; w < Window; ++w) sum = add(sum, words[w].sum());
         next += Window * Step;
     }
     GPUBENCH_DEVICE bool more() const { return next < stop; }
@@ -160,40 +163,60 @@ GPUBENCH_DEVICE void join_linkers(const ForwardBlock<F, T, Out>& block, int thre
     }
 }
 
-// The linkers: `thread` t reads words of column t % width. `running`: the sums of all joined tiles before `seen`.
+// One block a strip: the carry is the sum of the tiles so far.
+template <class F, class T, class Out>
+GPUBENCH_DEVICE void carry_on(const ForwardBlock<F, T, Out>& block, const ForwardShape& shape, int thread) {
+    using A = typename F::A;
+    if (thread >= F::wide) return;
+    A running{};
+    ForwardTurn turn{block.first, 0, 0, false};
+    for (; turn.tile < shape.tiles; turn.next(shape)) {
+        phase_wait(block.summed + turn.stage, turn.phase);
+        if (thread < block.width()) {
+            A* const carry = block.carries + turn.stage * F::width + thread;  // the tile's sum, until the carry replaces it
+            const A sum = *carry;
+            *carry = running;
+            running = add(running, sum);
+        }
+        block_memory_fence();
+        warp_barrier();
+        if (lane_index() == 0) phase_arrive(block.ready + turn.stage);
+    }
+}
+
+// The linkers: `thread` t reads words of column t % width. `running`: the sums of all joined tiles before `seen`. The words of
+// the next tile are on their way while this one's carry is told.
 template <class F, class T, class Out>
 GPUBENCH_DEVICE void link(const ForwardBlock<F, T, Out>& block, const ForwardShape& shape, int thread) {
     using A = typename F::A;
-    const int column = thread % F::width;
+    const int column = thread % F::width, skip = thread / F::width;
     const bool mine = column < block.columns;
     int seen = 0;
     uint32 meeting = 0;
     A running{};
-    if (shape.share == 1 && thread >= F::wide) return;
+    LinkerWords<F> inside, before;
+    inside.place = block.word(block.tile_words, 0, column);
+    before.place = block.word(block.group_words, 0, column);
+    const auto look = [&](int tile) {
+        const int group = tile / shape.joined;
+        inside.next = group * shape.joined + skip;
+        inside.stop = mine ? tile : 0;
+        before.next = seen + skip;
+        before.stop = mine ? group : 0;
+        inside.ask(block.launch);
+        before.ask(block.launch);
+        seen = group;
+    };
     ForwardTurn turn{block.first, 0, 0, false};
+    if (turn.tile < shape.tiles) look(turn.tile);
     for (; turn.tile < shape.tiles; turn.next(shape)) {
-        A* const carry = block.carries + turn.stage * F::width + column;  // the tile's sum, until the carry replaces it
-        if (shape.share == 1) {
-            phase_wait(block.summed + turn.stage, turn.phase);
-            if (thread < block.width()) {
-                const A sum = *carry;
-                *carry = running;
-                running = add(running, sum);
-            }
-        } else {
-            const int group = turn.tile / shape.joined, first = group * shape.joined, skip = thread / F::width;
-            LinkerWords<F> inside{block.word(block.tile_words, 0, column), first + skip, mine ? turn.tile : 0, {}, true};
-            LinkerWords<F> before{block.word(block.group_words, 0, column), seen + skip, mine ? group : 0, {}, true};
-            inside.ask(block.launch);
-            before.ask(block.launch);
-            phase_wait(block.summed + turn.stage, turn.phase);
-            A near{}, far{};
-            fold_words(inside, before, block.launch, near, far);
-            join_linkers(block, thread, meeting, near, far);
-            running = add(running, far);
-            seen = group;
-            if (thread < block.width()) *carry = add(running, near);
-        }
+        A near{}, far{};
+        fold_words(inside, before, block.launch, near, far);
+        if (turn.tile + shape.share < shape.tiles) look(turn.tile + shape.share);
+        join_linkers(block, thread, meeting, near, far);
+        running = add(running, far);
+        phase_wait(block.summed + turn.stage, turn.phase);  // the reducers write where the carry goes
+        if (thread < block.width()) block.carries[turn.stage * F::width + column] = add(running, near);
         if (thread >= F::wide) continue;
         block_memory_fence();
         warp_barrier();
@@ -211,7 +234,7 @@ GPUBENCH_DEVICE void join(const ForwardBlock<F, T, Out>& block, const ForwardSha
         const int group = tile / shape.joined, first = group * shape.joined;
         if (tile != first + shape.joined - 1) continue;
         for (int column = thread; column < block.columns; column += F::joiners) {
-            ForwardWords<F, 1, F::join_window> words{block.word(block.tile_words, 0, column), first, tile + 1, {}, true};
+            ForwardWords<F, 1, F::join_window> words{block.word(block.tile_words, 0, column), first, tile + 1, {}};
             A sum{};
             while (words.more()) {
                 words.ask(block.launch);
@@ -230,17 +253,17 @@ GPUBENCH_DEVICE void consume(const ForwardBlock<F, T, Out>& block, const Forward
     for (; turn.tile < shape.tiles; turn.next(shape)) {
         const LaneRows<T> mine = lane_rows(block, shape, turn, warp);
         phase_wait(block.full + turn.stage, turn.phase);
-        Vector<A, F::items> sum = sum_lane<F>(mine, shape.group_rows, block.columns);
+        Vector<A, F::items> sum = sum_lane<F>(mine, block.columns);
         sums_before_group<F>(sum, block.across(), block.across() * block.groups());
         phase_wait(block.ready + turn.stage, turn.phase);
         const A* const before = block.before + (turn.stage * F::parts + mine.part) * F::width + mine.column;
-        add_vector<F::items>(sum, load_vector<F::items>(before));
-        add_vector<F::items>(sum, load_vector<F::items>(block.carries + turn.stage * F::width + mine.column));
+        add_vector(sum, load_vector<F::items>(before));
+        add_vector(sum, load_vector<F::items>(block.carries + turn.stage * F::width + mine.column));
         bool staged = false;
         if constexpr (F::staged) {
             staged = block.contiguous;
             if (staged) {
-                add_rows<F>(sum, mine, shape.group_rows, block.columns, mine.source, static_cast<long long>(block.columns));
+                add_rows<F>(sum, mine, block.columns, mine.source, static_cast<long long>(block.columns));
                 stage_written();
                 warp_barrier();
                 store_run(block, shape, turn, mine.part);
@@ -248,7 +271,7 @@ GPUBENCH_DEVICE void consume(const ForwardBlock<F, T, Out>& block, const Forward
         }
         if (!staged) {
             Out* const place = block.target + (turn.row(shape) + mine.first) * shape.inner + mine.column;
-            add_rows<F>(sum, mine, shape.group_rows, block.columns, place, shape.inner);
+            add_rows<F>(sum, mine, block.columns, place, shape.inner);
         }
         warp_barrier();
         if (lane_index() == 0) phase_arrive(block.empty + turn.stage);
@@ -307,6 +330,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + Linkers + Jo
     }
     if (warp < Consumers) consume(block, shape, warp);
     else if (warp < linker) reduce(block, shape, warp - Consumers);
+    else if (warp < joiner && shape.share == 1) carry_on(block, shape, thread_index_x() - linker * warp_size);
     else if (warp < joiner) link(block, shape, thread_index_x() - linker * warp_size);
     else if (warp < producer) join(block, shape, thread_index_x() - joiner * warp_size);
     else produce(block, shape, warp - producer);

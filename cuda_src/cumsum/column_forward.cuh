@@ -42,7 +42,7 @@ struct Forward {
     static constexpr int words = (12 + step - 1) / step;  // of a list that one thread reads, where 132 blocks share a strip
     static constexpr int most_words = sizeof(A) <= 4 ? 4 : sizeof(A) <= 8 ? 2 : 1;
     static constexpr int window = words < most_words ? words : most_words;  // under way at once; more would spill
-    static constexpr int join_window = 3 * most_words;  // one list, and nothing else in registers
+    static constexpr int join_window = 2 * most_words;  // one list, and nothing else in registers
     // narrow rows that lie side by side are put together in the stage and leave as whole vectors
     static constexpr bool staged = is_same<T, Out> && Lanes <= warp_size && width * static_cast<int>(sizeof(T)) < 128;
     static constexpr int at_once = staged && Items == 8 ? 2 : 4;  // rows of a lane under way; more would spill
@@ -127,25 +127,41 @@ GPUBENCH_DEVICE LaneRows<T> lane_rows(const ForwardBlock<F, T, Out>& block, cons
     return mine;
 }
 
-template <class F, class T>
-GPUBENCH_DEVICE void load_some(Vector<T, F::items> (&raw)[F::at_once], const LaneRows<T>& mine, int row, int pitch) {
+// F::at_once of the lane's rows from `source` on, of which `count` exist; those beyond are zero.
+template <bool Whole, class F, class T>
+GPUBENCH_DEVICE void load_some(Packed<T, F::items> (&raw)[F::at_once], const T* source, int count, int pitch) {
     GPUBENCH_UNROLL
     for (int k = 0; k < F::at_once; ++k) {
-        raw[k] = Vector<T, F::items>{};
-        if (row + k < mine.count) raw[k] = load_vector<F::items>(mine.source + (row + k) * pitch);
+        if constexpr (!Whole) raw[k] = Packed<T, F::items>{};
+        if (Whole || k < count) raw[k] = load_packed<F::items>(source + k * pitch);
     }
 }
 
-// The sums of the lane's rows. All lanes make the same turns.
-template <class F, class T>
-GPUBENCH_DEVICE Vector<typename F::A, F::items> sum_lane(const LaneRows<T>& mine, int most, int pitch) {
-    Vector<typename F::A, F::items> sum{};
-    for (int row = 0; row < most; row += F::at_once) {
-        Vector<T, F::items> raw[F::at_once];
-        load_some<F>(raw, mine, row, pitch);
-        GPUBENCH_UNROLL
-        for (int k = 0; k < F::at_once; ++k) add_vector<F::items>(sum, convert_items<F::items, typename F::A>(raw[k]));
+// Call `take.template operator()<Whole>(source, row, count)` for the lane's rows, F::at_once at a time: without a question to
+// each row while all of them exist.
+template <class F, class T, class Take>
+GPUBENCH_DEVICE void for_rows(const LaneRows<T>& mine, int pitch, const Take& take) {
+    const T* source = mine.source;
+    int row = 0;
+    GPUBENCH_NO_UNROLL
+    for (; row + F::at_once <= mine.count; row += F::at_once) {
+        take.template operator()<true>(source, row, F::at_once);
+        source += F::at_once * pitch;
     }
+    if (row < mine.count) take.template operator()<false>(source, row, mine.count - row);
+    warp_barrier();  // lanes with fewer rows wait for the others
+}
+
+// The sums of the lane's rows.
+template <class F, class T>
+GPUBENCH_DEVICE Vector<typename F::A, F::items> sum_lane(const LaneRows<T>& mine, int pitch) {
+    Vector<typename F::A, F::items> sum{};
+    for_rows<F>(mine, pitch, [&]<bool Whole>(const T* source, int, int count) {
+        Packed<T, F::items> raw[F::at_once];
+        load_some<Whole, F>(raw, source, count, pitch);
+        GPUBENCH_UNROLL
+        for (int k = 0; k < F::at_once; ++k) add_vector(sum, unpack_items<F::items, typename F::A>(raw[k]));
+    });
     return sum;
 }
 
@@ -215,16 +231,17 @@ GPUBENCH_DEVICE void store_run(const ForwardBlock<F, T, Out>& block, const Forwa
 
 // Add up the lane's rows from `sum` on, each into a row of `place`.
 template <class F, class T, class Out>
-GPUBENCH_DEVICE void add_rows(Vector<typename F::A, F::items> sum, const LaneRows<T>& mine, int most, int columns, Out* place, long long pitch) {
-    for (int row = 0; row < most; row += F::at_once) {
-        Vector<T, F::items> raw[F::at_once];
-        load_some<F>(raw, mine, row, columns);
+GPUBENCH_DEVICE void add_rows(Vector<typename F::A, F::items> sum, const LaneRows<T>& mine, int columns, Out* place, long long pitch) {
+    for_rows<F>(mine, columns, [&]<bool Whole>(const T* source, int row, int count) {
+        Packed<T, F::items> raw[F::at_once];
+        load_some<Whole, F>(raw, source, count, columns);
+        Out* const target = place + row * pitch;
         GPUBENCH_UNROLL
         for (int k = 0; k < F::at_once; ++k) {
-            add_vector<F::items>(sum, convert_items<F::items, typename F::A>(raw[k]));
-            if (row + k < mine.count) store_vector(place + (row + k) * pitch, convert_items<F::items, Out>(sum));
+            add_vector(sum, unpack_items<F::items, typename F::A>(raw[k]));
+            if (Whole || k < count) store_packed(target + k * pitch, pack_items<F::items, Out>(sum));
         }
-    }
+    });
 }
 
 // Rows side by side, at any alignment: whole 16 bytes by one copy; the last few elements of x, which none holds, one by one.

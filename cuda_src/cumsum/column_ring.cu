@@ -75,7 +75,7 @@ GPUBENCH_DEVICE Vector<typename S::A, S::items> sum_rows(const T* tile, int row,
     Vector<A, S::items> sum{};
     GPUBENCH_UNROLL
     for (int r = 0; r < S::rows; ++r) {
-        if (row + r < rows) add_vector<S::items>(sum, convert_items<S::items, A>(load_vector<S::items>(tile + (row + r) * pitch)));
+        if (row + r < rows) add_vector(sum, unpack_items<S::items, A>(load_packed<S::items>(tile + (row + r) * pitch)));
     }
     return sum;
 }
@@ -132,19 +132,19 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
         if (tile + shape.share < shape.tiles) look_at(tile + shape.share, turn + 1);
         if constexpr (Linked) {
             const int after = tile == member ? -1 : tile - shape.share;
-            add_vector<Items>(running, fold_columns<S>(published, shared_launch[0], strip * shape.tiles, after, tile, parts));
+            add_vector(running, fold_columns<S>(published, shared_launch[0], strip * shape.tiles, after, tile, parts));
         }
-        add_vector<Items>(before, running);
+        add_vector(before, running);
         const T* const source = ring.tile(turn % Stages, first_row(tile)) + column;
         const int rows = mine ? ring.rows_at(first_row(tile), S::tile) : 0;
         GPUBENCH_UNROLL
         for (int r = 0; r < Rows; ++r) {
             if (group_row + r < rows) {
-                add_vector<Items>(before, convert_items<Items, A>(load_vector<Items>(source + (group_row + r) * columns)));
-                store_vector(target + (first_row(tile) + group_row + r) * shape.inner, convert_items<Items, Out>(before));
+                add_vector(before, unpack_items<Items, A>(load_packed<Items>(source + (group_row + r) * columns)));
+                store_packed(target + (first_row(tile) + group_row + r) * shape.inner, pack_items<Items, Out>(before));
             }
         }
-        add_vector<Items>(running, total);
+        add_vector(running, total);
         block_barrier();  // the stage has been read
         const int later = tile + Stages * shape.share;
         if (later < shape.tiles) fill<S>(ring, turn % Stages, first_row(later));

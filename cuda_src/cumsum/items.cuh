@@ -116,6 +116,41 @@ GPUBENCH_DEVICE Vector<A, V> convert_items(const Vector<T, V>& raw) {
     return items;
 }
 
+// 16-bit floats that are converted two at a time, from and to the words that hold them.
+template <class T, class A, int V>
+constexpr bool in_pairs = V % 2 == 0 && is_half<T> && is_same<A, float>;
+
+template <int V, class A, class T>
+GPUBENCH_DEVICE Vector<A, V> unpack_items(const Packed<T, V>& packed) {
+    if constexpr (in_pairs<T, A, V>) {
+        Vector<A, V> items;
+        GPUBENCH_UNROLL
+        for (int j = 0; j < V / 2; ++j) {
+            const FloatPair pair = is_same<T, half> ? halves_to_floats(packed.word(j)) : bfloat16s_to_floats(packed.word(j));
+            items[2 * j] = pair.low;
+            items[2 * j + 1] = pair.high;
+        }
+        return items;
+    } else {
+        return convert_items<V, A>(bit_cast<Vector<T, V>>(packed));
+    }
+}
+
+template <int V, class Out, class A>
+GPUBENCH_DEVICE Packed<Out, V> pack_items(const Vector<A, V>& items) {
+    if constexpr (in_pairs<Out, A, V>) {
+        uint32 words[V / 2];
+        GPUBENCH_UNROLL
+        for (int j = 0; j < V / 2; ++j) {
+            const FloatPair pair{items[2 * j], items[2 * j + 1]};
+            words[j] = is_same<Out, half> ? floats_to_halves(pair) : floats_to_bfloat16s(pair);
+        }
+        return Packed<Out, V>::from(words);
+    } else {
+        return bit_cast<Packed<Out, V>>(convert_items<V, Out>(items));
+    }
+}
+
 // The counterpart: vector k of the span; only what exists is written.
 template <int V, class Out, class A>
 GPUBENCH_DEVICE void store_items(Out* target, const Span& span, int k, const Vector<A, V>& items) {
@@ -210,28 +245,56 @@ GPUBENCH_DEVICE void publish(void* place, uint32 launch, A sum) {
     }
 }
 
+// The words of a sum as they were read: whoever reads several asks for all of them before looking at any.
+template <class A>
+struct PublishedWords {
+    using W = Word<Published<A>::narrow ? 8 : 16>;
+    W words[Published<A>::count];
+
+    GPUBENCH_DEVICE void read(const void* place) {
+        GPUBENCH_UNROLL
+        for (int i = 0; i < Published<A>::count; ++i) words[i] = load_relaxed(static_cast<const W*>(place) + i);
+    }
+    // A sum of nothing, as if the launch had written it.
+    GPUBENCH_DEVICE void clear(uint32 launch) {
+        GPUBENCH_UNROLL
+        for (int i = 0; i < Published<A>::count; ++i) {
+            if constexpr (Published<A>::narrow) words[i] = uint64{launch} << 32;
+            else words[i] = Word128{0, launch};
+        }
+    }
+    GPUBENCH_DEVICE bool written_by(uint32 launch) const {
+        if constexpr (Published<A>::narrow) {
+            return static_cast<uint32>(words[0] >> 32) == launch;
+        } else {
+            bool all = true;
+            GPUBENCH_UNROLL
+            for (int i = 0; i < Published<A>::count; ++i) all = all && words[i].high == launch;
+            return all;
+        }
+    }
+    GPUBENCH_DEVICE A sum() const {
+        if constexpr (Published<A>::narrow) {
+            return bit_cast<A>(static_cast<uint32>(words[0]));
+        } else {
+            struct Parts {
+                uint64 parts[Published<A>::count];
+            };
+            Parts parts;
+            GPUBENCH_UNROLL
+            for (int i = 0; i < Published<A>::count; ++i) parts.parts[i] = words[i].low;
+            return bit_cast<A>(parts);
+        }
+    }
+};
+
 // Read the sum at `place`; false when this launch has not written it yet.
 template <class A>
 GPUBENCH_DEVICE bool read_published(const void* place, uint32 launch, A& sum) {
-    if constexpr (Published<A>::narrow) {
-        const uint64 word = load_relaxed(static_cast<const uint64*>(place));
-        sum = bit_cast<A>(static_cast<uint32>(word));
-        return static_cast<uint32>(word >> 32) == launch;
-    } else {
-        struct Parts {
-            uint64 parts[Published<A>::count];
-        };
-        Parts parts;
-        bool there = true;
-        GPUBENCH_UNROLL
-        for (int i = 0; i < Published<A>::count; ++i) {
-            const Word128 word = load_relaxed(static_cast<const Word128*>(place) + i);
-            parts.parts[i] = word.low;
-            there = there && word.high == launch;
-        }
-        sum = bit_cast<A>(parts);
-        return there;
-    }
+    PublishedWords<A> words;
+    words.read(place);
+    sum = words.sum();
+    return words.written_by(launch);
 }
 
 // The number of a launch, from 1, from the ticket that a block took: each block of each launch takes one of `launches`.

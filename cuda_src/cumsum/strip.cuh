@@ -63,14 +63,18 @@ GPUBENCH_DEVICE Vector<typename S::A, S::items> fold_columns(void* published, ui
     return result;
 }
 
-// Each thread brings the sums of its rows in `upto`. `before` gets the sums of the groups before this one, `total` those of
-// the whole tile. totals: shared memory for the warps' sums, not the same in two calls in a row.
+template <int N, class A>
+GPUBENCH_DEVICE void add_vector(Vector<A, N>& sum, const Vector<A, N>& other) {
+    GPUBENCH_UNROLL
+    for (int j = 0; j < N; ++j) sum[j] = add(sum[j], other[j]);
+}
+
+// Each thread brings the sums of its rows in `upto`. In `before` it gets those of the warp's groups before its own; the
+// warp's last group writes the sums of the whole warp to `totals`, a row of columns.
 template <class S>
-GPUBENCH_DEVICE void scan_groups(Vector<typename S::A, S::items>& upto, Vector<typename S::A, S::items>& before,
-                                 Vector<typename S::A, S::items>& total, typename S::A* totals) {
+GPUBENCH_DEVICE void scan_warp(Vector<typename S::A, S::items>& upto, Vector<typename S::A, S::items>& before, typename S::A* totals) {
     using A = typename S::A;
-    const int lane = lane_index(), warp = thread_index_x() / warp_size;
-    const int column = lane % S::lanes * S::items;
+    const int lane = lane_index();
     GPUBENCH_UNROLL
     for (int j = 0; j < S::items; ++j) {
         const int place = opaque(lane);
@@ -82,8 +86,42 @@ GPUBENCH_DEVICE void scan_groups(Vector<typename S::A, S::items>& upto, Vector<t
         const A left = shuffle_up(full_mask, upto[j], S::lanes % warp_size);
         before[j] = A{};
         if (place >= S::lanes) before[j] = left;
-        if (place >= warp_size - S::lanes) totals[warp * S::columns + column + j] = upto[j];
     }
+    if (lane >= warp_size - S::lanes) store_vector(totals + lane % S::lanes * S::items, upto);
+}
+
+// `before` gets the sums of all rows of the strip before the thread's own. table: shared memory, two tables in turn (see
+// `turn`) of a row of columns for what came before the tile, and one for each warp. The last warp carries the sums on.
+template <class S>
+GPUBENCH_DEVICE void scan_strip(Vector<typename S::A, S::items>& upto, Vector<typename S::A, S::items>& before, int turn,
+                                typename S::A (&table)[2 * (S::warps + 1) * S::columns]) {
+    using A = typename S::A;
+    constexpr int size = (S::warps + 1) * S::columns;
+    const int warp = thread_index_x() / warp_size;
+    const int column = lane_index() % S::lanes * S::items;
+    A* const rows = table + turn % 2 * size;
+    if (turn == 0 && warp == 0 && lane_index() < S::lanes) store_vector(rows + column, Vector<A, S::items>{});
+    scan_warp<S>(upto, before, rows + (warp + 1) * S::columns);
+    block_barrier();
+    Vector<A, S::items> earlier = load_vector<S::items>(rows + column);
+    GPUBENCH_NO_UNROLL  // a warp adds up only the warps before it
+    for (int other = 1; other <= warp; ++other) add_vector(earlier, load_vector<S::items>(rows + other * S::columns + column));
+    if (warp == S::warps - 1 && lane_index() >= warp_size - S::lanes) {
+        add_vector(upto, earlier);
+        store_vector(table + (turn + 1) % 2 * size + column, upto);
+    }
+    add_vector(before, earlier);
+}
+
+// As `scan_warp`, over all groups of the block: `before` gets the sums of those before this one, `total` of the whole tile.
+// totals: shared memory for the warps' sums, not the same in two calls in a row.
+template <class S>
+GPUBENCH_DEVICE void scan_groups(Vector<typename S::A, S::items>& upto, Vector<typename S::A, S::items>& before,
+                                 Vector<typename S::A, S::items>& total, typename S::A* totals) {
+    using A = typename S::A;
+    const int warp = thread_index_x() / warp_size;
+    const int column = lane_index() % S::lanes * S::items;
+    scan_warp<S>(upto, before, totals + warp * S::columns);
     block_barrier();
     GPUBENCH_UNROLL
     for (int j = 0; j < S::items; ++j) {
@@ -107,12 +145,6 @@ GPUBENCH_DEVICE void publish_columns(void* published, uint32 launch, long long p
     for (int j = 0; j < S::items; ++j) {
         publish(published_at<typename S::A>(published, place * S::columns + thread_index_x() * S::items + j), launch, total[j]);
     }
-}
-
-template <int N, class A>
-GPUBENCH_DEVICE void add_vector(Vector<A, N>& sum, const Vector<A, N>& other) {
-    GPUBENCH_UNROLL
-    for (int j = 0; j < N; ++j) sum[j] = add(sum[j], other[j]);
 }
 
 }  // namespace gpubench::cumsum

@@ -33,6 +33,11 @@ GPUBENCH_DEVICE uint16 float_to_half(float value) {
 
 GPUBENCH_DEVICE float bfloat16_to_float(uint16 bits) { return bit_cast<float>(static_cast<uint32>(bits) << 16); }
 
+// Of two side by side, the first in the lower half of the word.
+GPUBENCH_DEVICE FloatPair bfloat16s_to_floats(uint32 word) {
+    return {bit_cast<float>(word << 16), bit_cast<float>(word & 0xffff0000u)};
+}
+
 GPUBENCH_DEVICE uint16 float_to_bfloat16(float value) {
     const uint32 bits = bit_cast<uint32>(value);
     if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16>(bits >> 16 | 0x40u);  // NaN

@@ -22,6 +22,11 @@ struct alignas(16) Word128 {
     uint64 high;
 };
 
+// Two floats, as the conversions of two 16-bit floats in a word give and take them.
+struct FloatPair {
+    float low, high;
+};
+
 // How an access treats the caches; platform.cuh says what each means.
 enum class Cache { normal, read_only, streaming, no_allocate };
 

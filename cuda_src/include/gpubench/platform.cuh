@@ -7,7 +7,7 @@
 // MACROS
 //   GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(threads[, blocks per SM]) name(...)     a kernel
 //   GPUBENCH_DEVICE                    before every function that kernels call (member functions too); it is inline
-//   GPUBENCH_SHARED(T, name, count)    `count` (a constant) elements of shared memory of a block, not initialised.
+//   GPUBENCH_SHARED(T, name, count)    `count` (a constant) elements of shared memory of a block, on 16 bytes, not initialised.
 //                                      Stands where a variable would, in a kernel or a device function; T has no comma
 //                                      in it and no constructor. `name` is an array or a pointer: never take its sizeof.
 //   GPUBENCH_DYNAMIC_SHARED(T, name)   T* name: the dynamic shared memory of the launch, 16-byte aligned. All such
@@ -63,6 +63,8 @@
 //   multiply_high(a, b)    upper half of the product, uint32 or uint64
 //   half_to_float(uint16)  float_to_half(float) -> uint16  double_to_half(double) -> uint16   and the same for bfloat16;
 //                          one rounding to nearest even
+//   halves_to_floats(uint32) -> FloatPair   floats_to_halves(FloatPair) -> uint32   two side by side, the first in the lower
+//                          half of the word; bfloat16s_to_floats, floats_to_bfloat16s
 //   reciprocal_sqrt(float/double)   the C functions of <math.h> in the global namespace (::expf, ::exp, ...): `math.cuh`
 //
 //   opaque(int) -> int     the same number, of which the compiler knows nothing: keeps it from splitting a warp on a
@@ -72,7 +74,7 @@
 //   back_off(nanoseconds)  let others go first, for about that long   global_timer() -> uint64 ns   sm_clock() -> int64 ticks
 //   trap()                 stop the kernel with an error
 //
-// Portable, from `core.cuh`: int8 .. uint64, Word128, Cache, bit_cast<To>(from), and the traits in `traits.cuh`.
+// Portable, from `core.cuh`: int8 .. uint64, Word128, FloatPair, Cache, bit_cast<To>(from), and the traits in `traits.cuh`.
 #pragma once
 
 #if defined(__CUDACC_RTC__) || defined(__CUDACC__)

@@ -145,8 +145,8 @@ class Strips:
         if short is not None:
             return strip_plan(self.name, problem, columns, cut(problem, columns, short, items), items)
         cuts = [cut(problem, columns, shape, items) for shape in shapes]
-        wanted = device.sm_count * tuning.STRIPS_PER_SM * tuning.FULL_SHARE
-        best = next((one for one in cuts if one.strips * columns.outer >= wanted), cuts[-1])
+        slots = device.sm_count * tuning.FULL_SHARE
+        best = next((one for one in cuts if one.strips * columns.outer >= slots * one.shape.blocks), cuts[-1])
         return strip_plan(self.name, problem, columns, best, items)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:

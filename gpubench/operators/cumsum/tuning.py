@@ -122,16 +122,17 @@ STRIPS: tuple[StripShape, ...] = (
     StripShape(16, 8, 8, 2),  # 16 x 4096 x 1024 float32: 139.9 us; 142.3 by strips twice as wide
     StripShape(8, 8, 8, 2),
 )
-STRIPS_8: tuple[StripShape, ...] = (StripShape(16, 4, 8, 2), StripShape(8, 4, 8, 2), StripShape(4, 4, 8, 2))
+STRIPS_8: tuple[StripShape, ...] = (
+    StripShape(16, 8, 16, 1),  # 16 x 4096 x 1024 float16: 77.1 us; 78.8 by (16, 8, 8, 2), 84.6 by (8, 4, 8, 2)
+    StripShape(8, 8, 16, 1),  # 64 x 4096 x 128 float16: 42.9 us; 45.3 by (8, 8, 8, 2), 54.6 by (16, 8, 16, 1)
+    StripShape(4, 8, 16, 1),
+)
 LINKED_STRIPS: tuple[StripShape, ...] = (StripShape(8, 8, 8, 2),)
 LINKED_STRIPS_8: tuple[StripShape, ...] = (StripShape(8, 4, 8, 2),)
 SINGLE_STRIPS: tuple[StripShape, ...] = (StripShape(32, 16, 8, 2), StripShape(16, 16, 8, 2), StripShape(8, 16, 8, 2))
 SINGLE_STRIPS_WIDE: tuple[StripShape, ...] = (StripShape(32, 8, 8, 2), StripShape(16, 8, 8, 2), StripShape(8, 8, 8, 2))
 """By the columns of a thread: a vector of up to 4, a vector of 8, shared strips, single columns (accumulators of 4
 bytes, wider ones). Widest first; more rows a thread spill."""
-
-STRIPS_PER_SM = 2
-"""Strips an SM that the width should leave: 16 x 4096 x 1024 float16: 84.5 us with 256 strips, 114.3 with 128."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,7 @@ NARROW_RINGS: tuple[RingStripShape, ...] = tuple(
 45.9 us with 32 rows a thread, 55.8 with 16, 79.9 with 8."""
 
 FULL_SHARE = 0.9
-"""Share of the strips wanted that is enough: 128 strips on 132 SMs walk 16384 x 16384 float32 in 534 us."""
+"""Share of the strips wanted, as many as blocks fit the device, that is enough: 128 strips on 132 SMs walk 16384 x 16384 float32 in 534 us."""
 
 SHORT_COLUMN = 32
 """Columns of up to so many rows are summed from registers, a few warps a strip."""
@@ -187,6 +188,7 @@ RING_ITEM_BYTES = 4
 """Narrower elements are summed down columns from registers: 16 x 4096 x 1024 float16 84.5 us, 95.2 by the ring."""
 
 STRIPS_8_WIDTH = 32
+
 """Columns an SM from which blocks need not share a strip: 64 x 4096 x 128 float16, 62 an SM: 51.9 us, 54.7 shared."""
 
 STRIP_ITEMS = 8

@@ -4,7 +4,7 @@
 #define GPUBENCH_KERNEL __global__
 #define GPUBENCH_LAUNCH_BOUNDS(...) __launch_bounds__(__VA_ARGS__)
 #define GPUBENCH_DEVICE __device__ __forceinline__
-#define GPUBENCH_SHARED(T, name, count) __shared__ T name[count]
+#define GPUBENCH_SHARED(T, name, count) __shared__ alignas(16) T name[count]
 #define GPUBENCH_DYNAMIC_SHARED(T, name) T* const name = reinterpret_cast<T*>(::gpubench::dynamic_shared())
 #define GPUBENCH_UNROLL _Pragma("unroll")
 #define GPUBENCH_NO_UNROLL _Pragma("unroll 1")

@@ -31,6 +31,23 @@ GPUBENCH_DEVICE uint16 double_to_half(double value) {
     return bits;
 }
 
+GPUBENCH_DEVICE FloatPair halves_to_floats(uint32 word) {
+    FloatPair pair;
+    asm("{ .reg .b16 low, high; mov.b32 {low, high}, %2; cvt.f32.f16 %0, low; cvt.f32.f16 %1, high; }"
+        : "=f"(pair.low), "=f"(pair.high)
+        : "r"(word));
+    return pair;
+}
+GPUBENCH_DEVICE uint32 floats_to_halves(FloatPair pair) {
+    if constexpr (architecture >= 800) {  // sm_75 converts one at a time
+        uint32 word;
+        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(pair.high), "f"(pair.low));
+        return word;
+    } else {
+        return float_to_half(pair.low) | static_cast<uint32>(float_to_half(pair.high)) << 16;
+    }
+}
+
 GPUBENCH_DEVICE float bfloat16_to_float(uint16 bits) { return bits16::bfloat16_to_float(bits); }
 GPUBENCH_DEVICE uint16 float_to_bfloat16(float value) {
     if constexpr (architecture >= 800) {  // sm_75 has no such conversion
@@ -39,6 +56,16 @@ GPUBENCH_DEVICE uint16 float_to_bfloat16(float value) {
         return bits;
     } else {
         return bits16::float_to_bfloat16(value);
+    }
+}
+GPUBENCH_DEVICE FloatPair bfloat16s_to_floats(uint32 word) { return bits16::bfloat16s_to_floats(word); }
+GPUBENCH_DEVICE uint32 floats_to_bfloat16s(FloatPair pair) {
+    if constexpr (architecture >= 800) {
+        uint32 word;
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(pair.high), "f"(pair.low));
+        return word;
+    } else {
+        return bits16::float_to_bfloat16(pair.low) | static_cast<uint32>(bits16::float_to_bfloat16(pair.high)) << 16;
     }
 }
 GPUBENCH_DEVICE uint16 double_to_bfloat16(double value) {

@@ -86,6 +86,17 @@ inline float bfloat16_to_float(uint16 bits) { return bits16::bfloat16_to_float(b
 inline uint16 float_to_bfloat16(float value) { return bits16::float_to_bfloat16(value); }
 inline uint16 double_to_bfloat16(double value) { return bits16::float_to_bfloat16(bits16::double_to_float_odd(value)); }
 
+inline FloatPair halves_to_floats(uint32 word) {
+    return {half_to_float(static_cast<uint16>(word)), half_to_float(static_cast<uint16>(word >> 16))};
+}
+inline uint32 floats_to_halves(FloatPair pair) {
+    return float_to_half(pair.low) | static_cast<uint32>(float_to_half(pair.high)) << 16;
+}
+inline FloatPair bfloat16s_to_floats(uint32 word) { return bits16::bfloat16s_to_floats(word); }
+inline uint32 floats_to_bfloat16s(FloatPair pair) {
+    return float_to_bfloat16(pair.low) | static_cast<uint32>(float_to_bfloat16(pair.high)) << 16;
+}
+
 inline void back_off(uint32, host::Where where = host::Where::here()) { host::yield(where); }
 inline uint64 global_timer() {
     timespec now;
