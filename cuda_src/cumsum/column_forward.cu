@@ -11,10 +11,11 @@
 // publish the sum of them all, so a block reads about 2 * sqrt(share) words a column and tile in place of `share`.
 // One block a strip (`share` 1): nothing is exchanged, the carry is the linkers' running sum.
 // What it changes against column_ring.cu: there the same warps wait, sum, publish, fold, add and store, one after the other
-// and between block barriers; here each step is hidden behind the others. Predicted, not yet measured, on one H200, float32:
-// 262144 x 64 40 us (56 by linked_ring), 1000000 x 32 72 us (100), 1000000 x 9 30 us (46).
+// and between block barriers; here each step is hidden behind the others. On one H200, float32: 262144 x 64
+// 49.2 us (55 by linked_ring), 1000000 x 32 82 (97), 1000000 x 9 34.6 (48); a copy of the same bytes 36, 65 and 21.
 // Fixed tiles and a fixed order of additions: bitwise the same from run to run. All blocks of a shared strip must be resident.
 #include "cumsum/column_forward.cuh"
+#include "cumsum/forward_words.cuh"
 
 namespace gpubench::cumsum {
 
@@ -45,7 +46,7 @@ GPUBENCH_DEVICE void produce(const ForwardBlock<F, T, Out>& block, const Forward
 template <class F, class T, class Out>
 GPUBENCH_DEVICE void finish_sums(const ForwardBlock<F, T, Out>& block, const ForwardShape& shape, const ForwardTurn& turn) {
     using A = typename F::A;
-    constexpr int parts_at_once = 4;
+    constexpr int parts_at_once = F::parts % 4 == 0 ? 4 : 3;
     static_assert(F::parts % parts_at_once == 0);
     for (int column = lane_index(); column < block.width(); column += warp_size) {
         A* const sums = block.before + turn.stage * (F::parts * F::width) + column;
@@ -87,54 +88,6 @@ GPUBENCH_DEVICE void reduce(const ForwardBlock<F, T, Out>& block, const ForwardS
         if (lane_index() == 0) last = last_to_arrive(block.arrived + turn.stage, F::reducers);
         if (any(full_mask, last)) finish_sums(block, shape, turn);
     }
-}
-
-// The words of one column from `next` on, every Step-th before `stop`: asked for, several at once, and later awaited.
-template <class F, int Step, int Window>
-struct ForwardWords {
-    using A = typename F::A;
-    const char* place;
-    int next, stop;
-    PublishedWords<A> words[Window];
-
-    GPUBENCH_DEVICE void ask(uint32 launch) {
-        const char* const from = place + static_cast<long long>(next) * (F::width * Published<A>::bytes);
-        GPUBENCH_UNROLL
-        for (int w = 0; w < Window; ++w) {
-            words[w].clear(launch);
-            if (next + w * Step < stop) words[w].read(from + w * (Step * F::width * Published<A>::bytes));
-        }
-    }
-    // Add up what was asked for, once all of it is there.
-    GPUBENCH_DEVICE void take(uint32 launch, A& sum) {
-        while (true) {
-            bool there = true;
-            GPUBENCH_UNROLL
-            for (int w = 0; w < Window; ++w) there = there && words[w].written_by(launch);
-            if (there) break;
-            ask(launch);
-        }
-        GPUBENCH_UNROLL
-        for (int w = 0; w < Window; ++w) sum = add(sum, words[w].sum());
-        next += Window * Step;
-    }
-    GPUBENCH_DEVICE bool more() const { return next < stop; }
-};
-
-template <class F>
-using LinkerWords = ForwardWords<F, F::step, F::window>;
-
-// All words of two lists, of which the first have been asked for; both lists' words are under way at once.
-template <class F>
-GPUBENCH_DEVICE void fold_words(LinkerWords<F>& one, LinkerWords<F>& other, uint32 launch, typename F::A& sum, typename F::A& other_sum) {
-    while (true) {
-        one.take(launch, sum);
-        other.take(launch, other_sum);
-        if (!one.more() && !other.more()) break;
-        one.ask(launch);
-        other.ask(launch);
-    }
-    warp_barrier();  // lanes that had to wait longer rejoin the others
 }
 
 // Join two sums of each column over all linkers; the first F::width of them get the result.

@@ -137,31 +137,27 @@ GPUBENCH_DEVICE void load_some(Packed<T, F::items> (&raw)[F::at_once], const T* 
     }
 }
 
-// Call `take.template operator()<Whole>(source, row, count)` for the lane's rows, F::at_once at a time: without a question to
-// each row while all of them exist.
-template <class F, class T, class Take>
-GPUBENCH_DEVICE void for_rows(const LaneRows<T>& mine, int pitch, const Take& take) {
+template <bool Whole, class F, class T>
+GPUBENCH_DEVICE void sum_some(Vector<typename F::A, F::items>& sum, const T* source, int count, int pitch) {
+    Packed<T, F::items> raw[F::at_once];
+    load_some<Whole, F>(raw, source, count, pitch);
+    GPUBENCH_UNROLL
+    for (int k = 0; k < F::at_once; ++k) add_vector(sum, unpack_items<F::items, typename F::A>(raw[k]));
+}
+
+// The sums of the lane's rows. No question is asked of each row while F::at_once of them exist.
+template <class F, class T>
+GPUBENCH_DEVICE Vector<typename F::A, F::items> sum_lane(const LaneRows<T>& mine, int pitch) {
+    Vector<typename F::A, F::items> sum{};
     const T* source = mine.source;
     int row = 0;
     GPUBENCH_NO_UNROLL
     for (; row + F::at_once <= mine.count; row += F::at_once) {
-        take.template operator()<true>(source, row, F::at_once);
+        sum_some<true, F>(sum, source, F::at_once, pitch);
         source += F::at_once * pitch;
     }
-    if (row < mine.count) take.template operator()<false>(source, row, mine.count - row);
+    if (row < mine.count) sum_some<false, F>(sum, source, mine.count - row, pitch);
     warp_barrier();  // lanes with fewer rows wait for the others
-}
-
-// The sums of the lane's rows.
-template <class F, class T>
-GPUBENCH_DEVICE Vector<typename F::A, F::items> sum_lane(const LaneRows<T>& mine, int pitch) {
-    Vector<typename F::A, F::items> sum{};
-    for_rows<F>(mine, pitch, [&]<bool Whole>(const T* source, int, int count) {
-        Packed<T, F::items> raw[F::at_once];
-        load_some<Whole, F>(raw, source, count, pitch);
-        GPUBENCH_UNROLL
-        for (int k = 0; k < F::at_once; ++k) add_vector(sum, unpack_items<F::items, typename F::A>(raw[k]));
-    });
     return sum;
 }
 
@@ -229,19 +225,30 @@ GPUBENCH_DEVICE void store_run(const ForwardBlock<F, T, Out>& block, const Forwa
     }
 }
 
+template <bool Whole, class F, class T, class Out>
+GPUBENCH_DEVICE void add_some(Vector<typename F::A, F::items>& sum, const T* source, int count, int columns, Out* place, long long pitch) {
+    Packed<T, F::items> raw[F::at_once];
+    load_some<Whole, F>(raw, source, count, columns);
+    GPUBENCH_UNROLL
+    for (int k = 0; k < F::at_once; ++k) {
+        add_vector(sum, unpack_items<F::items, typename F::A>(raw[k]));
+        if (Whole || k < count) store_packed(place + k * pitch, pack_items<F::items, Out>(sum));
+    }
+}
+
 // Add up the lane's rows from `sum` on, each into a row of `place`.
 template <class F, class T, class Out>
 GPUBENCH_DEVICE void add_rows(Vector<typename F::A, F::items> sum, const LaneRows<T>& mine, int columns, Out* place, long long pitch) {
-    for_rows<F>(mine, columns, [&]<bool Whole>(const T* source, int row, int count) {
-        Packed<T, F::items> raw[F::at_once];
-        load_some<Whole, F>(raw, source, count, columns);
-        Out* const target = place + row * pitch;
-        GPUBENCH_UNROLL
-        for (int k = 0; k < F::at_once; ++k) {
-            add_vector(sum, unpack_items<F::items, typename F::A>(raw[k]));
-            if (Whole || k < count) store_packed(target + k * pitch, pack_items<F::items, Out>(sum));
-        }
-    });
+    const T* source = mine.source;
+    int row = 0;
+    GPUBENCH_NO_UNROLL
+    for (; row + F::at_once <= mine.count; row += F::at_once) {
+        add_some<true, F>(sum, source, F::at_once, columns, place, pitch);
+        source += F::at_once * columns;
+        place += F::at_once * pitch;
+    }
+    if (row < mine.count) add_some<false, F>(sum, source, mine.count - row, columns, place, pitch);
+    warp_barrier();
 }
 
 // Rows side by side, at any alignment: whole 16 bytes by one copy; the last few elements of x, which none holds, one by one.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpubench import dtypes
 from gpubench.operators.cumsum import tuning
-from gpubench.operators.cumsum.column_ring import ring_cut
+from gpubench.operators.cumsum.columns import strip_cut
 from gpubench.operators.cumsum.geometry import Columns, Rows, columns_of, rows_of, vector_items
-from gpubench.operators.cumsum.rows import lanes_shape, segments_span, vectors_of
+from gpubench.operators.cumsum.rows import vectors_of
 from gpubench.operators.cumsum.turned import turned_of
 from gpubench.operators.cumsum.variants import VARIANTS
 
@@ -44,8 +43,8 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
 def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:
     vectors = vectors_of(rows, items)
     if vectors <= tuning.LANES_VECTORS:
-        packed = segments_span(rows.length, items) / 32
-        return ("segments_rows", "lanes_rows") if packed > rows.length / lanes_shape(vectors)[0] else ("lanes_rows",)
+        idle = rows.length % items != 0 or vectors & (vectors - 1) != 0  # lanes, or parts of vectors
+        return ("flat_rows", "segments_rows", "lanes_rows") if idle else ("lanes_rows",)
     if rows.rows >= tuning.BLOCK_ROWS_PER_SM * device.sm_count or vectors <= tuning.LINKED_VECTORS:
         return ("block_rows", "carry_forward")
     return ("linked_blocks", "carry_forward", "block_rows")
@@ -60,11 +59,7 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
 def _for_wider_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[str, ...]:
     if columns.length <= tuning.SHORT_COLUMN:
         return ("columns",) if columns.inner >= tuning.SHORT_COLUMN_WIDTH else ("naive",)
-    if dtypes.dtype(problem.operand("x").dtype).itemsize < tuning.RING_ITEM_BYTES:
-        wide = columns.outer * columns.inner >= tuning.STRIPS_8_WIDTH * device.sm_count
-        return ("columns",) if wide else ("linked_ring", "linked_columns", "columns")
-    found = ring_cut(problem, columns, device, linked=False)
-    strips = found[0].strips * columns.outer if found else 0
+    strips = strip_cut(problem, columns, device).strips * columns.outer
     if strips >= tuning.FULL_SHARE * device.sm_count:
-        return ("column_ring", "columns")
-    return ("linked_ring", "linked_columns", "column_ring", "columns")
+        return ("columns",)
+    return ("column_forward", "linked_ring", "linked_columns", "columns")

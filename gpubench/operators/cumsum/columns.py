@@ -108,7 +108,9 @@ def shapes_of(dtype: str, items: int, linked: bool) -> tuple[StripShape, ...]:
         return tuning.SINGLE_STRIPS if accumulator_bytes(dtype) <= 4 else tuning.SINGLE_STRIPS_WIDE
     if items == 8:
         return tuning.LINKED_STRIPS_8 if linked else tuning.STRIPS_8
-    return tuning.LINKED_STRIPS if linked else tuning.STRIPS
+    if linked:
+        return tuning.LINKED_STRIPS
+    return tuning.STRIPS_4 if accumulator_bytes(dtype) <= 4 else tuning.STRIPS
 
 
 def short_shape(columns: Columns, items: int) -> StripShape | None:
@@ -117,6 +119,22 @@ def short_shape(columns: Columns, items: int) -> StripShape | None:
     width = next((lanes for lanes in (4, 8, 16) if lanes >= needed), 32)
     fitting = (one for one in tuning.SHORT_STRIPS if one.lanes == width and tile_rows(one) >= columns.length)
     return next(fitting, None)
+
+
+def strip_cut(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> Cut:
+    """Return the cut of `columns`: the widest strips that are enough for the device and not half empty."""
+    items = strip_items(problem, columns)
+    short = short_shape(columns, items)
+    if short is not None:
+        return cut(problem, columns, short, items)
+    *wide, narrowest = (
+        cut(problem, columns, shape, items) for shape in shapes_of(problem.operand("y").dtype, items, False)
+    )
+    for one in wide:
+        enough = tuning.FULL_SHARE * device.sm_count * one.shape.blocks
+        if strip_columns(one.shape, items) < 2 * columns.inner and one.strips * columns.outer >= enough:
+            return one
+    return narrowest
 
 
 class Strips:
@@ -139,15 +157,8 @@ class Strips:
         """One launch, a block a strip; the widest strips that still give every SM its blocks."""
         columns = columns_of(problem)
         assert columns is not None
-        items = strip_items(problem, columns)
-        shapes = shapes_of(problem.operand("y").dtype, items, False)
-        short = short_shape(columns, items)
-        if short is not None:
-            return strip_plan(self.name, problem, columns, cut(problem, columns, short, items), items)
-        cuts = [cut(problem, columns, shape, items) for shape in shapes]
-        slots = device.sm_count * tuning.FULL_SHARE
-        best = next((one for one in cuts if one.strips * columns.outer >= slots * one.shape.blocks), cuts[-1])
-        return strip_plan(self.name, problem, columns, best, items)
+        one = strip_cut(problem, columns, device)
+        return strip_plan(self.name, problem, columns, one, strip_items(problem, columns))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a shape, for whole vectors and for single columns."""

@@ -152,22 +152,20 @@ class BlockRows:
         return None
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """One launch, a block a row."""
-        del device
+        """One launch, a block a row; more warps to a row where there are fewer rows than SMs."""
         rows = rows_of(problem)
         assert rows is not None
         vectors = vectors_of(rows, vector_items(problem))
-        shape = next(one for one in block_shapes(problem) if one.capacity >= vectors)
+        shapes = (*(tuning.LONE_SHAPES if rows.rows < device.sm_count else ()), *block_shapes(problem))
+        shape = next(one for one in shapes if one.capacity >= vectors)
         launch = block_launch(problem, rows, shape, tiles=1, linked=False)
         allowed = bound(problem, vector_items(problem) + 6 + shape.vectors + shape.warps)
         return Plan(self.name, (launch,), allowed, notes={"warps": shape.warps, "vectors": shape.vectors})
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a shape."""
-        return [
-            (self.source, block_kernel(dtype, shape, False))
-            for shape in tuning.BLOCK_SHAPES[words_per_vector(dtype, sum_dtype(dtype))]
-        ]
+        shapes = dict.fromkeys((*tuning.LONE_SHAPES, *tuning.BLOCK_SHAPES[words_per_vector(dtype, sum_dtype(dtype))]))
+        return [(self.source, block_kernel(dtype, shape, False)) for shape in shapes]
 
 
 def words_per_vector(x: str, y: str) -> int:

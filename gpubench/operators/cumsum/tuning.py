@@ -26,7 +26,7 @@ LANES_VECTORS = 64
 vectors: 252.3 us, 1.01 of a copy, 257.9 with four a lane; 262144 x 256: 132.9 us, 162 by blocks of 64 threads."""
 
 FLAT_VECTORS = 4
-"""Vectors a lane of `flat_rows`: with more, less of a tile is read again. Not measured yet."""
+"""Vectors a lane of `flat_rows`: 262144 x 250 float16 80.8 us, 97.4 with eight; float32 130.9, 131.4."""
 
 BLOCK_SHAPES: dict[int, tuple[BlockShape, ...]] = {
     4: (
@@ -49,11 +49,20 @@ BLOCK_SHAPES: dict[int, tuple[BlockShape, ...]] = {
 }
 """By the registers of a vector (8 for the 16-bit floats), smallest first; a row goes to the first that holds it."""
 
+LONE_SHAPES: tuple[BlockShape, ...] = (
+    BlockShape(2, 2),
+    BlockShape(4, 2),  # 2^10 float32: 3.7 us
+    BlockShape(8, 2),
+    BlockShape(16, 2),  # 2^12 float32: 4.19 us; 4.35 by four linked blocks, 4.70 by (32, 1)
+)
+"""Where rows are fewer than SMs, before those above: one row is done the sooner, the more warps take part."""
+
 LINKED_SHAPES: dict[int, tuple[BlockShape, ...]] = {
     4: (
-        BlockShape(8, 2),  # 2^14 float32 5.1 us, 2^16 5.4 us, 2^18 6.4 us
+        BlockShape(8, 2),  # 2^14 float32 4.7 us, 2^16 5.3 us, 2^18 6.0 us
         BlockShape(8, 4),
-        BlockShape(8, 8),  # 2^20 float32: 8.2 us; 8.7 by (8, 4), 9.4 by (8, 2); 2^22: 16.0 us, the ring 18.7
+        BlockShape(16, 4),  # 2^20 float32: 8.0 us; 8.4 by (8, 8), 8.5 by (8, 4), 9.2 by (32, 4)
+        BlockShape(16, 8),  # 2^22: 14.5 us; 15.7 by (8, 8), the ring 18.7
     ),
     8: (BlockShape(8, 1), BlockShape(8, 2), BlockShape(8, 4)),
 }
@@ -103,7 +112,7 @@ Full tiles of 32 KB make 15.5 turns of 132 blocks of 2^24 float32, 3.9 of 2^22. 
 BLOCK_ROWS_PER_SM = 1
 """From so many rows an SM on, rows that fit a block get one each; fewer are spread over linked blocks."""
 
-LINKED_VECTORS = 512
+LINKED_VECTORS = 1024
 """Rows of up to so many vectors are not worth linking blocks, however few."""
 
 
@@ -118,21 +127,26 @@ class StripShape:
 
 
 STRIPS: tuple[StripShape, ...] = (
-    StripShape(32, 8, 8, 2),  # 16384 x 16384 float32: 541 us, 0.93 of a copy; 683 with half the rows a thread
-    StripShape(16, 8, 8, 2),  # 16 x 4096 x 1024 float32: 139.9 us; 142.3 by strips twice as wide
-    StripShape(8, 8, 8, 2),
+    StripShape(32, 8, 16, 1),  # 16384 x 16384 float64: 1079 us, 0.935 of a copy; 1087 by (32, 8, 8, 2); int8: 696, 709
+    StripShape(16, 8, 16, 1),  # 16 x 4096 x 1024 float64: 266.0 us; 270.7 by strips twice as wide
+    StripShape(8, 8, 16, 1),
+)
+STRIPS_4: tuple[StripShape, ...] = (
+    StripShape(32, 4, 16, 1),  # 16384 x 16384 float32: 530.5 us, 0.95 of a copy; 542.5 with 8 rows, 534.6 by the ring
+    StripShape(16, 8, 16, 1),  # 16 x 4096 x 1024 float32: 137.9 us; 140.6 with 4 rows, 151.8 by the ring
+    StripShape(8, 8, 16, 1),  # 2048 x 1024 x 32: 135.8 us; 137.6 by (8, 8, 8, 2), 169 by column_forward
 )
 STRIPS_8: tuple[StripShape, ...] = (
     StripShape(16, 8, 16, 1),  # 16 x 4096 x 1024 float16: 77.1 us; 78.8 by (16, 8, 8, 2), 84.6 by (8, 4, 8, 2)
     StripShape(8, 8, 16, 1),  # 64 x 4096 x 128 float16: 42.9 us; 45.3 by (8, 8, 8, 2), 54.6 by (16, 8, 16, 1)
-    StripShape(4, 8, 16, 1),
+    StripShape(4, 8, 8, 2),  # 2048 x 1024 x 32 float16: 74.4 us; 85.5 by (4, 8, 16, 1)
 )
 LINKED_STRIPS: tuple[StripShape, ...] = (StripShape(8, 8, 8, 2),)
 LINKED_STRIPS_8: tuple[StripShape, ...] = (StripShape(8, 4, 8, 2),)
 SINGLE_STRIPS: tuple[StripShape, ...] = (StripShape(32, 16, 8, 2), StripShape(16, 16, 8, 2), StripShape(8, 16, 8, 2))
 SINGLE_STRIPS_WIDE: tuple[StripShape, ...] = (StripShape(32, 8, 8, 2), StripShape(16, 8, 8, 2), StripShape(8, 8, 8, 2))
-"""By the columns of a thread: a vector of up to 4, a vector of 8, shared strips, single columns (accumulators of 4
-bytes, wider ones). Widest first; more rows a thread spill."""
+"""By the columns of a thread: a vector of sums of 8 bytes or more, of four sums of 4 bytes, of 8; shared strips; single
+columns (sums of 4 bytes, wider ones). Widest first; more rows a thread spill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +174,8 @@ NARROW_RINGS: tuple[RingStripShape, ...] = tuple(
 45.9 us with 32 rows a thread, 55.8 with 16, 79.9 with 8."""
 
 FULL_SHARE = 0.9
-"""Share of the strips wanted, as many as blocks fit the device, that is enough: 128 strips on 132 SMs walk 16384 x 16384 float32 in 534 us."""
+"""Share of the strips wanted, as many as blocks fit the device, that is enough: 128 strips on 132 SMs walk 16384 x
+16384 float32 in 531 us."""
 
 SHORT_COLUMN = 32
 """Columns of up to so many rows are summed from registers, a few warps a strip."""
@@ -183,13 +198,6 @@ SHORT_STRIPS: tuple[StripShape, ...] = (
     StripShape(32, 8, 4, 4),
 )
 """The first that is as wide as the columns (or the widest) and whose tile holds all rows."""
-
-RING_ITEM_BYTES = 4
-"""Narrower elements are summed down columns from registers: 16 x 4096 x 1024 float16 84.5 us, 95.2 by the ring."""
-
-STRIPS_8_WIDTH = 32
-
-"""Columns an SM from which blocks need not share a strip: 64 x 4096 x 128 float16, 62 an SM: 51.9 us, 54.7 shared."""
 
 STRIP_ITEMS = 8
 """Columns of a thread of columns.cu, at most."""
@@ -230,12 +238,11 @@ class ForwardShape:
         return 32 * (self.consumers + self.reducers + self.linkers + self.joiners + self.producers)
 
 
-FORWARD = ForwardShape(16, 8, 4, 2, 2)
-"""Not yet measured. Consumers and reducers as in RINGS; four producers, as one warp issues a copy in about 80 cycles
-(16384 x 16384 float32 by pieces of 512 bytes: 771 us by one warp, 534 by eight)."""
+FORWARD = ForwardShape(12, 8, 8, 2, 2)
+"""262144 x 64 float32: 55.8 us by four linkers, 49.4 by eight; 50.0 by 16 consumers and 4 reducers."""
 
 FORWARD_STAGES: tuple[tuple[int, int], ...] = (
-    (32 << 10, 6),
+    (48 << 10, 4),  # 1000000 x 9 float32: 34.6 us, 37.6 by (32 KB, 6), 38.6 by (64 KB, 3); x 32 float16: 54.4, 63.8
     (32 << 10, 5),
     (32 << 10, 4),
     (16 << 10, 4),
@@ -243,7 +250,7 @@ FORWARD_STAGES: tuple[tuple[int, int], ...] = (
     (8 << 10, 3),
     (8 << 10, 2),
 )
-"""Bytes of a stage and stages: the first that fits the shared memory. 32 KB by six as in RINGS; not yet measured."""
+"""Bytes of a stage and stages: the first that fits the shared memory."""
 
 FORWARD_COLUMNS = 128
 """Columns of a strip, at most: a linker's threads."""
@@ -256,5 +263,5 @@ FORWARD_LEAST_BYTES = 4096
 """Tiles are no smaller than that, however few rows there are."""
 
 FORWARD_JOINED = 16
-"""From so many blocks a strip on, sums travel in two steps, joined by the square root of the blocks. Not yet
-measured."""
+"""From so many blocks a strip on, sums travel in two steps, joined by the square root of the blocks. 262144 x 64
+float32, 132 blocks a strip: 193 us in one step."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from gpubench.model import Case, DeviceInfo
 from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.flat_rows import longest
 from tests.operators.cases import make_case
 
 Edge = tuple[tuple[int, ...], int, str, dict[str, Any]]
@@ -22,17 +23,18 @@ def _around(sms: int, near: int) -> list[Edge]:
     return [
         ((sms + 5, 4 * tuning.LANES_VECTORS + near), 1, "float32", {}),
         ((sms + 5, 4 * block + near), 1, "float32", {}),
-        ((tuning.BLOCK_ROWS_PER_SM * sms + near, 4096), 1, "float32", {}),
+        ((tuning.BLOCK_ROWS_PER_SM * sms + near, 8192), 1, "float32", {}),
         ((4 * (tuning.LINKED_VECTORS + near),), 0, "float32", {}),
-        (((4 * sms + near) * 4 * linked,), 0, "float32", {}),
+        (((2 * sms + near) * 4 * linked,), 0, "float32", {}),
         ((tuning.SHORT_COLUMN + near, 2048), 0, "float32", {}),
         ((100, 8, tuning.SHORT_COLUMN_WIDTH + near), 1, "float32", {}),
         ((round(tuning.FULL_SHARE * sms) + near, 2048, 32), 1, "float32", {}),
-        ((2048, tuning.STRIPS_8_WIDTH * sms + 8 * near), 0, "float16", {}),
+        ((round(tuning.FULL_SHARE * sms) + near, 2048, 64), 1, "float16", {}),
         ((4097, 2 + near), 0, "float32", {}),
         ((4096, tuning.TURNED_ACROSS + near), 0, "float32", TURNED),
-        ((tuning.TURNED_ACROSS + near, 4096), 1, "float32", TURNED),
-        ((5000, 9 + near), 1, "float32", {}),  # packed into a warp or not
+        ((tuning.TURNED_ACROSS + near, 8192), 1, "float32", TURNED),
+        ((5000, 16 + near), 1, "float32", {}),  # a power of two of whole vectors or not
+        ((5000, longest(4) + near), 1, "float32", {}),
     ]
 
 

@@ -29,7 +29,7 @@ def chosen(shape: tuple[int, ...], dim: int, dtype: str = "float32", **layout: A
 @pytest.mark.parametrize(
     ("length", "name"),
     [
-        (4 * tuning.LANES_VECTORS - 4, "lanes_rows"),
+        (4 * tuning.LANES_VECTORS - 4, "flat_rows"),
         (4 * tuning.LANES_VECTORS, "lanes_rows"),
         (4 * tuning.LANES_VECTORS + 4, "block_rows"),
         (4 * 8192 - 4, "block_rows"),
@@ -42,24 +42,24 @@ def test_many_rows_by_their_length(length: int, name: str) -> None:
     assert chosen((5000, length), 1) == name
 
 
-@pytest.mark.parametrize(("length", "name"), [(253, "lanes_rows"), (254, "block_rows"), (255, "block_rows")])
+@pytest.mark.parametrize(("length", "name"), [(253, "flat_rows"), (254, "block_rows"), (255, "block_rows")])
 def test_rows_that_start_anywhere_need_one_vector_more(length: int, name: str) -> None:
     """A row that may begin at any element touches one vector more than its length says."""
     assert chosen((5000, length), 1) == name
 
 
 @pytest.mark.parametrize(
-    ("length", "name"), [(1, "segments_rows"), (3, "segments_rows"), (9, "segments_rows"), (16, "lanes_rows")]
+    ("length", "name"), [(1, "flat_rows"), (3, "flat_rows"), (4, "lanes_rows"), (15, "flat_rows"), (16, "lanes_rows")]
 )
-def test_tiny_rows_are_packed_where_that_idles_fewer_lanes(length: int, name: str) -> None:
-    """Rows shorter than, or no multiple of, a vector share vectors; a whole row in a power of two of lanes does not."""
+def test_short_rows_are_flat_where_lanes_would_idle(length: int, name: str) -> None:
+    """Only rows of a power of two of whole vectors get lanes of their own."""
     assert chosen((5000, length), 1) == name
 
 
 @pytest.mark.parametrize(("rows", "name"), [(SMS - 1, "linked_blocks"), (SMS, "block_rows"), (SMS + 1, "block_rows")])
 def test_too_few_rows_are_spread_over_linked_blocks(rows: int, name: str) -> None:
     """Under one row an SM, blocks share rows."""
-    assert chosen((rows, 4096), 1) == name
+    assert chosen((rows, 8192), 1) == name
 
 
 @pytest.mark.parametrize(("vectors", "name"), [(-1, "block_rows"), (0, "block_rows"), (1, "linked_blocks")])
@@ -69,14 +69,14 @@ def test_a_short_row_is_not_worth_linking(vectors: int, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tiles", "name"), [(4 * SMS - 1, "linked_blocks"), (4 * SMS, "linked_blocks"), (4 * SMS + 1, "carry_forward")]
+    ("tiles", "name"), [(2 * SMS - 1, "linked_blocks"), (2 * SMS, "linked_blocks"), (2 * SMS + 1, "carry_forward")]
 )
 def test_what_the_device_cannot_hold_at_once_takes_the_ring(tiles: int, name: str) -> None:
-    """Linked blocks must all be resident: four of the largest tile an SM."""
+    """Linked blocks must all be resident: two of the largest tile an SM."""
     assert chosen((tiles * 4 * tuning.LINKED_SHAPES[4][-1].capacity,), 0) == name
 
 
-@pytest.mark.parametrize(("length", "name"), [(31, "columns"), (32, "columns"), (33, "column_ring")])
+@pytest.mark.parametrize(("length", "name"), [(31, "columns"), (32, "columns"), (33, "columns")])
 def test_columns_by_their_length(length: int, name: str) -> None:
     """Columns of few rows stay in registers."""
     assert chosen((length, 16384), 0) == name
@@ -88,23 +88,31 @@ def test_short_narrow_columns_are_left_to_single_threads(inner: int, name: str) 
     assert chosen((100, 8, inner), 1) == name
 
 
-@pytest.mark.parametrize(("outer", "name"), [(118, "linked_ring"), (119, "column_ring"), (120, "column_ring")])
+@pytest.mark.parametrize(("outer", "name"), [(118, "column_forward"), (119, "columns"), (120, "columns")])
 def test_strips_are_shared_when_they_are_fewer_than_blocks(outer: int, name: str) -> None:
     """From 0.9 strips an SM on every strip has one block."""
     assert chosen((outer, 4096, 32), 1) == name
 
 
+@pytest.mark.parametrize(("outer", "name"), [(118, "column_forward"), (119, "columns"), (120, "columns")])
+def test_half_columns_are_shared_by_the_same_rule(outer: int, name: str) -> None:
+    """Two-byte elements make narrower strips of the same columns, and no rule of their own."""
+    assert chosen((outer, 4096, 32), 1, "float16") == name
+
+
 @pytest.mark.parametrize(
-    ("inner", "name"), [(tuning.STRIPS_8_WIDTH * SMS - 8, "linked_ring"), (tuning.STRIPS_8_WIDTH * SMS, "columns")]
+    ("inner", "outer", "lanes"), [(16384, 1, 16), (128, 64, 8), (64, 1000, 8), (63 * 8, 40, 16), (32, 2048, 4)]
 )
-def test_wide_half_columns_come_from_registers(inner: int, name: str) -> None:
-    """Two-byte elements: registers hold more of them than a stage brings, unless blocks must share strips."""
-    assert chosen((4096, inner), 0, "float16") == name
+def test_strips_are_as_wide_as_leaves_work_for_the_device(inner: int, outer: int, lanes: int) -> None:
+    """The widest strips that are enough for all SMs and are not half empty; else the narrowest."""
+    problem = CUMSUM.problem(make_case("cumsum", "float16", shape=[outer, 4096, inner], dim=1))
+    columns = next(one for one in CUMSUM.variants if one.name == "columns")
+    assert columns.plan(problem, DEVICE).notes["lanes"] == lanes
 
 
 @pytest.mark.parametrize(
     ("inner", "offset", "name"),
-    [(2, 0, "paired_columns"), (2, 2, "paired_columns"), (2, 1, "linked_ring"), (3, 0, "linked_ring")],
+    [(2, 0, "paired_columns"), (2, 2, "paired_columns"), (2, 1, "column_forward"), (3, 0, "column_forward")],
 )
 def test_two_columns_are_complex_rows(inner: int, offset: int, name: str) -> None:
     """Two float columns that start on a pair become one row; others share strips."""
@@ -158,7 +166,7 @@ def test_transposed_columns_are_turned_from_a_sector_on(across: int, name: str) 
 @pytest.mark.parametrize(("across", "name"), [(-1, "linked_blocks"), (0, "turned_tiles"), (1, "turned_tiles")])
 def test_transposed_rows_are_turned_from_a_sector_on(across: int, name: str) -> None:
     """The input lies across the summed dim, the output along it."""
-    assert chosen((tuning.TURNED_ACROSS + across, 4096), 1, permute=(1, 0)) == name
+    assert chosen((tuning.TURNED_ACROSS + across, 8192), 1, permute=(1, 0)) == name
 
 
 @pytest.mark.parametrize(("dim", "name"), [(2, "turned_tiles"), (4, "naive")])
@@ -180,5 +188,5 @@ def test_plain_operands_are_never_turned() -> None:
 def test_the_edges_reach_every_variant_that_auto_picks() -> None:
     """The cases that a GPU is held to (tests/gpu) meet each fast variant, on the figures of a large GPU."""
     found = {CUMSUM.choose(CUMSUM.problem(case), DEVICE).name for case in edges(DEVICE)}
-    regimes = {"segments_rows", "lanes_rows", "block_rows", "linked_blocks", "carry_forward", "turned_tiles"}
-    assert regimes | {"columns", "column_ring", "linked_ring", "paired_columns", "naive"} <= found
+    regimes = {"flat_rows", "lanes_rows", "block_rows", "linked_blocks", "carry_forward", "turned_tiles"}
+    assert regimes | {"columns", "column_forward", "paired_columns", "naive"} <= found
