@@ -63,6 +63,8 @@
 //   multiply_high(a, b)    upper half of the product, uint32 or uint64
 //   half_to_float(uint16)  float_to_half(float) -> uint16  double_to_half(double) -> uint16   and the same for bfloat16;
 //                          one rounding to nearest even
+//   dot_items<T>(uint32 items, uint32 weights, int32 sum) -> int32   T: an 8- or 16-bit integer. The sum and the 4 or 2 items
+//                          of a word, each times its weight: byte i, up to 127, for item i. Sums wrap.
 //   reciprocal_sqrt(float/double)   the C functions of <math.h> in the global namespace (::expf, ::exp, ...): `math.cuh`
 //
 //   opaque(int) -> int     the same number, of which the compiler knows nothing: keeps it from splitting a warp on a
