@@ -60,8 +60,8 @@ struct PackedPart {
     // Whether all elements of a part exist.
     static GPUBENCH_DEVICE bool is_whole(int begin, int end) { return begin <= 0 && end >= warp_size * Items; }
 
-    // source: slot 0 of the part, `aligned` to a run's bytes or not; of its slots, begin to end - 1 exist. Apart for whole parts, so that their words never
-    // come apart into elements.
+    // source: slot 0 of the part, `aligned` to a run's bytes or not; of its slots, begin to end - 1 exist. Whole parts go a
+    // way of their own, on which words never come apart into elements.
     GPUBENCH_DEVICE void load(const T* source, bool aligned, int begin, int end) {
         using Moved = Word<sizeof(Words)>;
         const int start = lane_index() * run;
@@ -107,7 +107,8 @@ struct PackedPart {
                 GPUBENCH_UNROLL
                 for (int p = 0; p < pair; ++p) stored.values[p] = {add(first, before[w + p]), items[k].values[w + p]};
                 using Moved = Word<sizeof(Stored)>;
-                store_word(reinterpret_cast<Moved*>(exchange + k * run_entries + entry(static_cast<uint32>(lane_index()), static_cast<uint32>(w))), bit_cast<Moved>(stored));
+                PackedWord* const place = exchange + k * run_entries + entry(lane_index(), w);
+                store_word(reinterpret_cast<Moved*>(place), bit_cast<Moved>(stored));
             }
         }
     }
