@@ -5,75 +5,15 @@
 // a stage as soon as it lands and publish the tile's sum in one word. The linker carries forward the sum up to the
 // block's own previous tile and adds the sums of the G - 1 tiles in between, which the other blocks publish meanwhile: no
 // tile waits for the end of another, so no chain runs through the grid. Consumers scan their part of a stage with the
-// carry known and store it, coalesced. Every element is read once and written once.
+// carry known and store it, coalesced. Every element is read once and written once. 8- and 16-bit integers are summed and
+// scanned by words of several elements (packed_part.cuh).
 // After decoupled look-back (Merrill and Garland 2016), whose chain of inclusive prefixes bounds it; here only sums of
 // tiles travel. Fixed tiles and a fixed order of additions: bitwise the same from run to run, at no price.
 // On one H200, 2^28 float32: decoupled look-back 714 us (0.71 of a device copy), this 545 us (0.93).
 // All blocks must be resident at once (one an SM, by its shared memory; the host side launches no more).
-#include "gpubench/pipeline.cuh"
-#include "cumsum/items.cuh"
+#include "cumsum/ring_tiles.cuh"
 
 namespace gpubench::cumsum {
-
-// The type of sums over a warp's part of a tile: 32 bits hold those of 8- and 16-bit integers (parts are far below 65536
-// elements), which halves the shuffles.
-template <class T, class A, bool Small = is_integer<T> && sizeof(T) <= 2>
-struct PartSum {
-    using type = A;
-};
-template <class T, class A>
-struct PartSum<T, A, true> {
-    using type = int32;
-};
-template <class T, class A>
-using part_sum_t = typename PartSum<T, A>::type;
-
-// The numbers of one instance. A warp's part of a tile is Vectors x 32 vectors of V elements; `tile` is the most that a
-// tile holds. How long tiles are is told at run time, so that they fill whole turns of the blocks.
-template <class T, class Out, int Consumers, int Vectors, int Stages>
-struct Ring {
-    using A = accumulator_t<Out>;
-    static constexpr int V = vector_items<T, Out>;
-    static constexpr int part = warp_size * Vectors * V;
-    static constexpr int tile = Consumers * part;
-    static constexpr int stage_bytes = (tile * static_cast<int>(sizeof(T)) + 48 + 15) / 16 * 16;
-};
-
-struct RingRows {
-    long long length;   // of a row
-    long long x_pitch;  // from row to row of x
-    long long elements; // up to the last one of x that may be read
-    int tiles_per_row;
-    int tiles;
-    int tile; // elements of a tile: whole vectors, at most Ring::tile
-};
-
-// One tile: where it stands. Slot s of it is element first + s of the row; only slots begin to end - 1 hold one.
-struct Tile {
-    int row, number;
-    long long first;
-    int begin, end;
-};
-
-template <class R, class Out>
-GPUBENCH_DEVICE Tile tile_at(const RingRows& rows, const Out* y, int index) {
-    Tile tile;
-    tile.row = index / rows.tiles_per_row;
-    tile.number = index - tile.row * rows.tiles_per_row;
-    const int shift = empty_slots<R::V>(y, tile.row * rows.length);
-    tile.first = static_cast<long long>(tile.number) * rows.tile - shift;
-    tile.begin = tile.number == 0 ? shift : 0;
-    const long long end = rows.length - tile.first;
-    tile.end = end > rows.tile ? rows.tile : static_cast<int>(end);
-    if (tile.end < tile.begin) tile.end = tile.begin;
-    return tile;
-}
-
-// Where slot 0 of the tile stands in its stage: the copy keeps the address of x modulo 16.
-template <class T>
-GPUBENCH_DEVICE int stage_lead(const T* x, const RingRows& rows, const Tile& tile) {
-    return 16 + static_cast<int>(reinterpret_cast<uint64>(x + tile.row * rows.x_pitch + tile.first) & 15);
-}
 
 // What the roles of a block share.
 template <class A>
@@ -88,11 +28,10 @@ struct Shared {
 
 template <class R, int Stages, class T, class Out>
 GPUBENCH_DEVICE void produce(const T* x, const Out* y, const RingRows& rows, const Shared<typename R::A>& shared) {
-    int turn = 0;
-    for (int index = shared.first; index < rows.tiles; index += grid_size_x(), ++turn) {
-        const int stage = turn % Stages;
-        if (turn >= Stages) phase_wait(shared.empty + stage, (turn / Stages - 1) & 1);
-        const Tile tile = tile_at<R>(rows, y, index);
+    for (Walk<Stages> walk(rows, shared.first); walk.more(); walk.advance()) {
+        const int stage = walk.stage();
+        phase_wait(shared.empty + stage, walk.parity() ^ 1);  // at once in the first round
+        const Tile tile = tile_at<R>(rows, y, walk);
         const T* const slot_0 = x + tile.row * rows.x_pitch + tile.first;
         char* const target = shared.stages + stage * R::stage_bytes + stage_lead(x, rows, tile);
         const uint64 low = reinterpret_cast<uint64>(slot_0 + tile.begin) & ~uint64{15};
@@ -113,36 +52,43 @@ GPUBENCH_DEVICE void produce(const T* x, const Out* y, const RingRows& rows, con
     }
 }
 
+// The sum of the part of a tile that starts at slot `start`, for every lane.
+template <class R, int Vectors, class T>
+GPUBENCH_DEVICE typename R::A part_sum(const Source<T>& source, const Tile& tile, int start) {
+    using A = typename R::A;
+    if constexpr (R::packed) {
+        typename R::Packed part;
+        part.load(source.slots + start, source.aligned, tile.begin - start, tile.end - start);
+        return A{sum_lanes(part.sum())};
+    } else {
+        constexpr int V = R::V;
+        A sum{};
+        Vector<T, V> raw[Vectors];
+        load_span<V, Vectors>(raw, source.slots, part_span<R>(tile, start), source.aligned);
+        GPUBENCH_UNROLL
+        for (int k = 0; k < Vectors; ++k) {
+            const Vector<A, V> items = convert_items<V, A>(raw[k]);
+            A local = items[0];
+            GPUBENCH_UNROLL
+            for (int j = 1; j < V; ++j) local = add(local, items[j]);
+            sum = add(sum, local);
+        }
+        return sum_lanes(sum);
+    }
+}
+
 template <class R, int Consumers, int Reducers, int Vectors, int Stages, class T, class Out>
 GPUBENCH_DEVICE void reduce(const T* x, const Out* y, const RingRows& rows, const Shared<typename R::A>& shared, int warp,
                             void* published) {
     using A = typename R::A;
-    using Local = part_sum_t<T, A>;
-    constexpr int V = R::V;
-    int turn = 0;
-    for (int index = shared.first; index < rows.tiles; index += grid_size_x(), ++turn) {
-        const int stage = turn % Stages;
-        const Tile tile = tile_at<R>(rows, y, index);
-        const int lead = stage_lead(x, rows, tile);
-        const T* const source = reinterpret_cast<const T*>(shared.stages + stage * R::stage_bytes + lead);
-        const bool whole = lead % (V * static_cast<int>(sizeof(T))) == 0;
-        phase_wait(shared.full + stage, (turn / Stages) & 1);
+    for (Walk<Stages> walk(rows, shared.first); walk.more(); walk.advance()) {
+        const int stage = walk.stage();
+        const Tile tile = tile_at<R>(rows, y, walk);
+        const Source<T> source = stage_source<R>(x, rows, tile, shared.stages, stage);
+        phase_wait(shared.full + stage, walk.parity());
         for (int consumer = warp; consumer < Consumers; consumer += Reducers) {
-            Local sum{};
-            const int slot = consumer * R::part + lane_index() * V;
-            const Span span{slot, warp_size * V, tile.begin - slot, tile.end - slot};
-            Vector<T, V> raw[Vectors];
-            load_span<V, Vectors>(raw, source, span, whole);
-            GPUBENCH_UNROLL
-            for (int k = 0; k < Vectors; ++k) {
-                const Vector<Local, V> items = convert_items<V, Local>(raw[k]);
-                Local local = items[0];
-                GPUBENCH_UNROLL
-                for (int j = 1; j < V; ++j) local = add(local, items[j]);
-                sum = add(sum, local);
-            }
-            sum = sum_lanes(sum);
-            if (lane_index() == 0) shared.sums[stage * Consumers + consumer] = convert<A>(sum);
+            const A sum = part_sum<R, Vectors>(source, tile, consumer * R::part);
+            if (lane_index() == 0) shared.sums[stage * Consumers + consumer] = sum;
         }
         bool last = false;
         if (lane_index() == 0) last = last_to_arrive(shared.arrived + stage, Reducers);
@@ -150,7 +96,7 @@ GPUBENCH_DEVICE void reduce(const T* x, const Out* y, const RingRows& rows, cons
         const A mine = lane_index() < Consumers ? shared.sums[stage * Consumers + lane_index()] : A{};
         const A total = sum_lanes(mine);
         if (lane_index() == 0) {
-            publish(published_at<A>(published, index), shared.launch, total);
+            publish(published_at<A>(published, walk.index()), shared.launch, total);
             phase_arrive(shared.summed + stage);
         }
     }
@@ -184,17 +130,17 @@ GPUBENCH_DEVICE A fold_between(void* published, uint32 launch, int after, int in
 template <class R, int Consumers, int Stages>
 GPUBENCH_DEVICE void link(const RingRows& rows, const Shared<typename R::A>& shared, void* published) {
     using A = typename R::A;
-    int turn = 0, previous = -1;
+    int previous = -1;
     A running{};  // the sum of the row up to and with tile `previous`
-    for (int index = shared.first; index < rows.tiles; previous = index, index += grid_size_x(), ++turn) {
-        const int stage = turn % Stages;
-        const int row_start = index - index % rows.tiles_per_row;
+    for (Walk<Stages> walk(rows, shared.first); walk.more(); previous = walk.index(), walk.advance()) {
+        const int stage = walk.stage();
+        const int row_start = walk.index() - walk.number;
         if (previous < row_start) {
             previous = row_start - 1;
             running = A{};
         }
-        phase_wait(shared.summed + stage, (turn / Stages) & 1);
-        const A between = fold_between<A>(published, shared.launch, previous, index);
+        phase_wait(shared.summed + stage, walk.parity());
+        const A between = fold_between<A>(published, shared.launch, previous, walk.index());
         running = add(running, sum_lanes(between));
         const A mine = lane_index() < Consumers ? shared.sums[stage * Consumers + lane_index()] : A{};
         const A upto = scan_lanes(mine);
@@ -209,42 +155,48 @@ GPUBENCH_DEVICE void link(const RingRows& rows, const Shared<typename R::A>& sha
     }
 }
 
+// The carry of the consumer's part, once it is known; then the stage is free.
+template <class A, int Consumers, int Stages>
+GPUBENCH_DEVICE A take_carry(const Shared<A>& shared, const Walk<Stages>& walk, int warp) {
+    phase_wait(shared.ready + walk.stage(), walk.parity());
+    const A carry = shared.carries[walk.stage() * Consumers + warp];
+    warp_barrier();
+    if (lane_index() == 0) phase_arrive(shared.empty + walk.stage());
+    return carry;
+}
+
 template <class R, int Consumers, int Vectors, int Stages, class T, class Out>
 GPUBENCH_DEVICE void consume(const T* x, Out* y, const RingRows& rows, const Shared<typename R::A>& shared, int warp) {
     using A = typename R::A;
-    using Local = part_sum_t<T, A>;
-    constexpr int V = R::V;
-    int turn = 0;
-    for (int index = shared.first; index < rows.tiles; index += grid_size_x(), ++turn) {
-        const int stage = turn % Stages;
-        const Tile tile = tile_at<R>(rows, y, index);
-        const int lead = stage_lead(x, rows, tile);
-        const T* const source = reinterpret_cast<const T*>(shared.stages + stage * R::stage_bytes + lead);
-        const bool whole = lead % (V * static_cast<int>(sizeof(T))) == 0;
-        const int start = warp * R::part + lane_index() * V;
-        phase_wait(shared.full + stage, (turn / Stages) & 1);
-        const Span span{start, warp_size * V, tile.begin - start, tile.end - start};
-        Vector<T, V> raw[Vectors];
-        load_span<V, Vectors>(raw, source, span, whole);
-        Vector<Local, V> items[Vectors];
-        GPUBENCH_UNROLL
-        for (int k = 0; k < Vectors; ++k) {
-            items[k] = convert_items<V, Local>(raw[k]);
-            scan_items<V>(items[k]);
-        }
-        phase_wait(shared.ready + stage, (turn / Stages) & 1);
-        const A carry = shared.carries[stage * Consumers + warp];
-        Local run{};
-        if constexpr (is_same<A, Local>) run = carry;
-        warp_barrier();
-        if (lane_index() == 0) phase_arrive(shared.empty + stage);
-        Out* const target = y + tile.row * rows.length + tile.first;
-        GPUBENCH_UNROLL
-        for (int k = 0; k < Vectors; ++k) {
-            add_to_items<V>(items[k], before_lane(scan_lanes(items[k][V - 1]), run));
-            Vector<A, V> sums = convert_items<V, A>(items[k]);
-            if constexpr (!is_same<A, Local>) add_to_items<V>(sums, carry);
-            store_items<V>(target, span, k, sums);
+    const int start = warp * R::part;
+    for (Walk<Stages> walk(rows, shared.first); walk.more(); walk.advance()) {
+        const Tile tile = tile_at<R>(rows, y, walk);
+        const Source<T> source = stage_source<R>(x, rows, tile, shared.stages, walk.stage());
+        phase_wait(shared.full + walk.stage(), walk.parity());
+        if constexpr (R::packed) {
+            PackedWord* const exchange = reinterpret_cast<PackedWord*>(shared.stages + Stages * R::stage_bytes) + warp * R::Packed::entries;
+            typename R::Packed part;
+            part.load(source.slots + start, source.aligned, tile.begin - start, tile.end - start);
+            part.scan(exchange);
+            const A carry = take_carry<A, Consumers>(shared, walk, warp);
+            R::Packed::store(tile_target(y, rows, tile) + start, exchange, carry, tile.begin - start, tile.end - start);
+        } else {
+            constexpr int V = R::V;
+            const Span span = part_span<R>(tile, start);
+            Vector<T, V> raw[Vectors];
+            load_span<V, Vectors>(raw, source.slots, span, source.aligned);
+            Vector<A, V> items[Vectors];
+            GPUBENCH_UNROLL
+            for (int k = 0; k < Vectors; ++k) {
+                items[k] = convert_items<V, A>(raw[k]);
+                scan_items<V>(items[k]);
+            }
+            A run = take_carry<A, Consumers>(shared, walk, warp);
+            GPUBENCH_UNROLL
+            for (int k = 0; k < Vectors; ++k) {
+                add_to_items<V>(items[k], before_lane(scan_lanes(items[k][V - 1]), run));
+                store_items<V>(tile_target(y, rows, tile), span, k, items[k]);
+            }
         }
     }
 }

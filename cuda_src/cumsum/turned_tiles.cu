@@ -6,9 +6,11 @@
 // lies across the lines and y along them: the block loads the tile across the lines, coalesced, puts it into shared
 // memory, and each warp scans its lines from there and stores them by vectors. The next tile is on its way into
 // registers meanwhile; there are two tiles of shared memory, so a block waits once a tile.
-// Places in shared memory are turned by an exclusive or of the lane (or line) number, so that neither way through a tile
-// meets a bank twice. Against `naive`: every access of x and y is coalesced; a thread a line touches a line of 128 bytes
-// for each element of x or of y. Predicted for one H200, 4096 x 4096 float32: 45 us (0.8 of a copy; naive 624 us).
+// Across the lines a lane takes several of them at once where alignment allows it: 16 bytes of y, 4 of x.
+// Places in shared memory are turned by an exclusive or of the lane (or line) number and of an element's place in its
+// vector, so that neither way through a tile meets a bank twice. Against `naive`: every access of x and y is coalesced; a
+// thread a line touches a line of 128 bytes for each element of x or of y. On one H200, 4096 x 4096 float32: 56.2 us with
+// x along the lines and 42.5 us across them, by half the warps and 4-byte stores (naive 624 us).
 #include "gpubench/strided.cuh"
 #include "cumsum/items.cuh"
 
@@ -21,7 +23,11 @@ struct TurnedShape {
     long long strips;              // of Lines lines
 };
 
-// What stands in shared memory: sums, or elements of x in at least 32 bits, so that neighbours never share a bank.
+// What stands in shared memory: sums, or elements of x in at least 32 bits, so that neighbours never share a bank. Of 8- and
+// 16-bit integers, sums since the tile's first element: 32 bits hold them.
+template <class T, class A>
+constexpr bool is_narrow = is_integer<T> && sizeof(T) < 4 && is_same<A, int64>;
+
 template <class T, class A, bool XAlong>
 struct TileItem {
     using type = A;
@@ -34,34 +40,57 @@ template <Half T, class A>
 struct TileItem<T, A, false> {
     using type = float;
 };
-template <Integer T, class A>
-    requires(sizeof(T) < 4)
-struct TileItem<T, A, false> {
+template <Integer T, class A, bool XAlong>
+    requires(is_narrow<T, A>)
+struct TileItem<T, A, XAlong> {
     using type = int32;
 };
+
+// Lines of one access across them: 16 bytes of y, but 4 of x, of which more threads then hold a part.
+template <int X, int Y, bool XAlong>
+constexpr int lines_of_access = XAlong ? (Y < 16 ? 16 / Y : 1) : (X < 4 ? 4 / X : 1);
 
 // The numbers of one instance, and a block's place. x and y: the first element of the strip.
 template <class T, class Out, bool XAlong, int L, int W, int K>
 struct TurnedStrip {
     using A = accumulator_t<Out>;
     using Item = typename TileItem<T, A, XAlong>::type;
-    static constexpr int V = vector_items<T, Out>;
+    static constexpr bool narrow = is_narrow<T, A>;
+    using Local = typename TileItem<T, A, true>::type;  // of sums inside a tile
+    static constexpr int V = narrow && XAlong ? 4 : vector_items<T, Out>;  // of a lane, side by side
+    static constexpr int pack = lines_of_access<sizeof(T), sizeof(Out), XAlong>;
     static constexpr int vectors = warp_size * K;  // of a line in a tile
     static constexpr int tile = vectors * V;
     static constexpr int items = tile * L;
     static constexpr int width = L, mine = L / W;  // lines of the strip, of a warp
     static constexpr int threads = W * warp_size;
-    static constexpr int loads = items / threads;  // elements of a thread that loads across
+    static constexpr int rows = threads * pack / L;  // elements of each line in one access of the block across the lines
+    static constexpr int accesses = tile / rows;     // of a thread
+    static_assert(rows % V == 0 && L == warp_size);
 
     const T* x;
     Out* y;
     TurnedShape shape;
     int lines;  // that exist
 
-    // Where element i of a line stands in its tile.
-    static GPUBENCH_DEVICE int place(int i, int line) {
-        if constexpr (XAlong) return i * L + (line ^ (i / V % L));
-        else return line * tile + i % V * vectors + (i / V ^ line);
+    // Where item j of vector 32 k + lane of a line stands in its tile. Lanes side by side have neighbouring vectors on one
+    // way through the tile; on the other, `pack` neighbouring elements and each pack-th line.
+    static GPUBENCH_DEVICE int place(uint32 k, uint32 lane, uint32 j, uint32 line) {
+        if constexpr (XAlong) return static_cast<int>(((k * warp_size + lane) * V + j) * L + (line ^ ((lane ^ j % pack) % L)));
+        constexpr uint32 spread = pack > V ? pack / V : 1;
+        return static_cast<int>(line * tile + j * vectors + k * warp_size + (lane ^ ((line ^ j * spread) % warp_size)));
+    }
+    // The same for element `row` of it, after `skipped` ones, a multiple of V.
+    static GPUBENCH_DEVICE int place_of_row(uint32 skipped, uint32 row, uint32 line) {
+        const uint32 vector = skipped / V + row / V;
+        return place(vector / warp_size, vector % warp_size, row % V, line);
+    }
+    // The first line, and the first element, of a thread that goes across the lines.
+    static GPUBENCH_DEVICE int line_across() { return thread_index_x() % (L / pack) * pack; }
+    static GPUBENCH_DEVICE int row_across() { return thread_index_x() / (L / pack); }
+    template <class X>
+    GPUBENCH_DEVICE bool whole_across(const X* first, long long step) const {
+        return lines == L && is_aligned(first, pack * sizeof(X)) && step % pack == 0;
     }
     GPUBENCH_DEVICE int first_line() const { return thread_index_x() / warp_size * mine; }
     // The vectors of a lane, on a line from `start` on.
@@ -80,7 +109,7 @@ struct TurnedLoads {
 };
 template <class S, class T>
 struct TurnedLoads<S, T, false> {
-    T items[S::loads];
+    Vector<T, S::pack> items[S::accesses];
 };
 
 template <class S, class T>
@@ -95,72 +124,100 @@ GPUBENCH_DEVICE void load_tile(const S& strip, long long start, TurnedLoads<S, T
 }
 template <class S, class T>
 GPUBENCH_DEVICE void load_tile(const S& strip, long long start, TurnedLoads<S, T, false>& next) {
-    const int line = thread_index_x() % S::width;
+    const int line = S::line_across(), row = S::row_across();
+    const T* source = strip.x + (start + row) * strip.shape.x_along + line;
+    const long long step = S::rows * strip.shape.x_along;
+    const long long left = strip.shape.length - start;
+    if (left >= S::tile && strip.whole_across(strip.x, strip.shape.x_along)) {
+        GPUBENCH_UNROLL
+        for (int n = 0; n < S::accesses; ++n, source += step) next.items[n] = load_vector<S::pack>(source);
+        return;
+    }
     GPUBENCH_UNROLL
-    for (int n = 0; n < S::loads; ++n) {
-        const long long i = start + n * (S::threads / S::width) + thread_index_x() / S::width;
-        next.items[n] = T{};
-        if (line < strip.lines && i < strip.shape.length) next.items[n] = strip.x[i * strip.shape.x_along + line];
+    for (int n = 0; n < S::accesses; ++n, source += step) {
+        next.items[n] = {};
+        GPUBENCH_UNROLL
+        for (int p = 0; p < S::pack; ++p) {
+            if (line + p < strip.lines && row + n * S::rows < left) next.items[n][p] = source[p];
+        }
     }
 }
 
 // Running sums of one vector of a line, with and behind what comes before it.
 template <class S>
-GPUBENCH_DEVICE void scan_vector(Vector<typename S::A, S::V>& items, typename S::A& carry) {
+GPUBENCH_DEVICE void scan_vector(Vector<typename S::Local, S::V>& items, typename S::Local& carry) {
     scan_items<S::V>(items);
     add_to_items<S::V>(items, before_lane(scan_lanes(items[S::V - 1]), carry));
 }
 
-// XAlong: scan what was loaded into shared memory; then store the tile across the lines.
+// XAlong: scan what was loaded into shared memory; then store the tile across the lines. before: of each line, the sum
+// before the tile, where the sums in shared memory do without.
 template <class S, class T>
-GPUBENCH_DEVICE void fill_tile(const S& strip, const TurnedLoads<S, T, true>& next, typename S::A* carries, typename S::Item* stage) {
+GPUBENCH_DEVICE void fill_tile(const S& strip, const TurnedLoads<S, T, true>& next, typename S::A* carries, typename S::Item* stage,
+                               typename S::A* before) {
     GPUBENCH_UNROLL
     for (int l = 0; l < S::mine; ++l) {
         const int line = strip.first_line() + l;
-        if (line >= strip.lines) continue;
+        typename S::Local run{};
+        if constexpr (!S::narrow) run = carries[l];
         GPUBENCH_UNROLL
         for (int k = 0; k < S::vectors / warp_size; ++k) {
-            auto items = convert_items<S::V, typename S::A>(next.vectors[l][k]);
-            scan_vector<S>(items, carries[l]);
+            auto items = convert_items<S::V, typename S::Local>(next.vectors[l][k]);
+            scan_vector<S>(items, run);
             GPUBENCH_UNROLL
-            for (int j = 0; j < S::V; ++j) stage[S::place((k * warp_size + lane_index()) * S::V + j, line)] = items[j];
+            for (int j = 0; j < S::V; ++j) stage[S::place(k, lane_index(), j, line)] = items[j];
+        }
+        if constexpr (S::narrow) {
+            if (lane_index() == 0) before[line] = carries[l];
+            carries[l] = add(carries[l], typename S::A{run});
+        } else {
+            carries[l] = run;
         }
     }
 }
-template <class S, class Out>
-GPUBENCH_DEVICE void store_across(const S& strip, long long start, const typename S::Item* stage, Out* y) {
-    constexpr int pack = sizeof(Out) < 4 ? 4 / static_cast<int>(sizeof(Out)) : 1;  // lines of a thread, for whole words
-    constexpr int rows = S::threads * pack / S::width;
-    const int line = thread_index_x() % (S::width / pack) * pack;
-    const bool whole = line + pack <= strip.lines && is_aligned(y + line, pack * sizeof(Out)) && strip.shape.y_along % pack == 0;
+
+// Elements row, row + Rows ... of P lines from `line` on. y: their first; All of them exist, or those before `left`.
+template <class S, int P, int Rows, bool All, class Out>
+GPUBENCH_DEVICE void store_lines(const typename S::Item* stage, const typename S::A* before, int row, int line, long long left, Out* y,
+                                 long long step) {
+    Vector<typename S::A, P> carries{};
+    if constexpr (S::narrow) carries = load_vector<P>(before + line);
     GPUBENCH_UNROLL
-    for (int n = 0; n < S::tile / rows; ++n) {
-        const int i = n * rows + thread_index_x() / (S::width / pack);
-        if (start + i >= strip.shape.length) continue;
-        Out* const target = y + (start + i) * strip.shape.y_along + line;
-        Vector<Out, pack> sums;
+    for (int n = 0; n < S::tile / Rows; ++n, y += step) {
+        Vector<typename S::A, P> sums;
         GPUBENCH_UNROLL
-        for (int p = 0; p < pack; ++p) {
-            if (line + p < strip.lines) sums[p] = convert<Out>(stage[S::place(i, line + p)]);
+        for (int p = 0; p < P; ++p) {
+            sums[p] = convert<typename S::A>(stage[S::place_of_row(n * Rows, row, line + p)]);
+            if constexpr (S::narrow) sums[p] = add(carries[p], sums[p]);
         }
-        if (whole) {
-            store_vector(target, sums);
-        } else {
-            GPUBENCH_UNROLL
-            for (int p = 0; p < pack; ++p) {
-                if (line + p < strip.lines) target[p] = sums[p];
-            }
-        }
+        if (All || row + n * Rows < left) store_vector(y, convert_items<P, Out>(sums));
+    }
+}
+template <class S, class Out>
+GPUBENCH_DEVICE void store_across(const S& strip, long long start, const typename S::Item* stage, const typename S::A* before, Out* y) {
+    const long long left = strip.shape.length - start, apart = strip.shape.y_along;
+    if (strip.whole_across(y, apart)) {
+        const int line = S::line_across(), row = S::row_across();
+        Out* const target = y + (start + row) * apart + line;
+        if (left >= S::tile) store_lines<S, S::pack, S::rows, true>(stage, before, row, line, left, target, S::rows * apart);
+        else store_lines<S, S::pack, S::rows, false>(stage, before, row, line, left, target, S::rows * apart);
+    } else {  // a lane a line
+        constexpr int rows = S::threads / S::width;
+        const int line = thread_index_x() % S::width, row = thread_index_x() / S::width;
+        Out* const target = y + (start + row) * apart + line;
+        if (line < strip.lines) store_lines<S, 1, rows, false>(stage, before, row, line, left, target, rows * apart);
     }
 }
 
 // Otherwise: put what was loaded into shared memory; then scan the lines from there and store them.
 template <class S, class T>
-GPUBENCH_DEVICE void fill_tile(const S&, const TurnedLoads<S, T, false>& next, typename S::A*, typename S::Item* stage) {
+GPUBENCH_DEVICE void fill_tile(const S&, const TurnedLoads<S, T, false>& next, typename S::A*, typename S::Item* stage, typename S::A*) {
     GPUBENCH_UNROLL
-    for (int n = 0; n < S::loads; ++n) {
-        const int i = n * (S::threads / S::width) + thread_index_x() / S::width;
-        stage[S::place(i, thread_index_x() % S::width)] = convert<typename S::Item>(next.items[n]);
+    for (int n = 0; n < S::accesses; ++n) {
+        GPUBENCH_UNROLL
+        for (int p = 0; p < S::pack; ++p) {
+            stage[S::place_of_row(n * S::rows, S::row_across(), S::line_across() + p)] = convert<typename S::Item>(next.items[n][p]);
+        }
     }
 }
 template <class S, class Out>
@@ -172,32 +229,39 @@ GPUBENCH_DEVICE void store_along(const S& strip, long long start, const typename
         Out* const target = y + line * strip.shape.y_across;
         const Span span = strip.span(start, line);
         const bool whole = is_aligned(target + start, S::V * sizeof(Out));
+        typename S::Local run{};
+        if constexpr (!S::narrow) run = carries[l];
         GPUBENCH_UNROLL
         for (int k = 0; k < S::vectors / warp_size; ++k) {
-            Vector<typename S::A, S::V> items;
+            Vector<typename S::Local, S::V> items;
             GPUBENCH_UNROLL
             for (int j = 0; j < S::V; ++j) {
-                items[j] = convert<typename S::A>(stage[S::place((k * warp_size + lane_index()) * S::V + j, line)]);
+                items[j] = convert<typename S::Local>(stage[S::place(k, lane_index(), j, line)]);
             }
-            scan_vector<S>(items, carries[l]);
+            scan_vector<S>(items, run);
+            Vector<typename S::A, S::V> sums = convert_items<S::V, typename S::A>(items);
+            if constexpr (S::narrow) add_to_items<S::V>(sums, carries[l]);
             if (whole) {
-                store_items<S::V>(target, span, k, items);
+                store_items<S::V>(target, span, k, sums);
             } else {
                 GPUBENCH_UNROLL
                 for (int j = 0; j < S::V; ++j) {
-                    if (j < span.to(k)) target[span.first + k * span.apart + j] = convert<Out>(items[j]);
+                    if (j < span.to(k)) target[span.first + k * span.apart + j] = convert<Out>(sums[j]);
                 }
             }
         }
+        if constexpr (S::narrow) carries[l] = add(carries[l], typename S::A{run});
+        else carries[l] = run;
     }
 }
 
 // x_batch, y_batch: the dims that are neither summed nor across, both with the same sizes. The grid: a block a strip.
 template <class T, class Out, bool XAlong, int Lines, int Warps, int Vectors>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size)
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, 32 / Warps)
     turned_tiles(const T* x, Out* y, TurnedShape shape, Strided x_batch, Strided y_batch) {
     using S = TurnedStrip<T, Out, XAlong, Lines, Warps, Vectors>;
     GPUBENCH_DYNAMIC_SHARED(typename S::Item, stages);
+    GPUBENCH_SHARED(typename S::A, befores, 2 * Lines);
     const long long batch = block_index_x() / shape.strips;
     const long long first = (block_index_x() - batch * shape.strips) * Lines;
     const int lines = shape.across - first < Lines ? static_cast<int>(shape.across - first) : Lines;
@@ -207,10 +271,11 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size)
     load_tile(strip, 0, next);
     typename S::Item* stage = stages;
     for (long long start = 0; start < shape.length; start += S::tile) {
-        fill_tile(strip, next, carries, stage);
+        typename S::A* const before = befores + (stage == stages ? 0 : Lines);
+        fill_tile(strip, next, carries, stage, before);
         if (start + S::tile < shape.length) load_tile(strip, start + S::tile, next);
         block_barrier();
-        if constexpr (XAlong) store_across(strip, start, stage, strip.y);
+        if constexpr (XAlong) store_across(strip, start, stage, before, strip.y);
         else store_along(strip, start, stage, carries, strip.y);
         stage = stage == stages ? stages + S::items : stages;
     }

@@ -65,6 +65,8 @@
 //                          one rounding to nearest even
 //   halves_to_floats(uint32) -> FloatPair   floats_to_halves(FloatPair) -> uint32   two side by side, the first in the lower
 //                          half of the word; bfloat16s_to_floats, floats_to_bfloat16s
+//   dot_items<T>(uint32 items, uint32 weights, int32 sum) -> int32   T: an 8- or 16-bit integer. The sum and the 4 or 2 items
+//                          of a word, each times its weight: byte i, up to 127, for item i. Sums wrap.
 //   reciprocal_sqrt(float/double)   the C functions of <math.h> in the global namespace (::expf, ::exp, ...): `math.cuh`
 //
 //   opaque(int) -> int     the same number, of which the compiler knows nothing: keeps it from splitting a warp on a

@@ -53,6 +53,7 @@ class CarryForward:
         tiles = rows.rows * per_row
         blocks = min(device.sm_count, tiles)
         elements = (rows.rows - 1) * rows.pitch + rows.length
+        turn = divmod(blocks, per_row)
         launch = Launch(
             self.source,
             ring_kernel(x, shape),
@@ -61,7 +62,7 @@ class CarryForward:
             (
                 Pointer("x"),
                 Pointer("y"),
-                Value(struct.pack("<qqqiii4x", rows.length, rows.pitch, elements, per_row, tiles, tile)),
+                Value(struct.pack("<qqqiiiii4x", rows.length, rows.pitch, elements, rows.rows, per_row, tile, *turn)),
                 Workspace(0),
                 Workspace(16),
             ),
@@ -111,9 +112,21 @@ def tiles_per_row(rows: Rows, shape: tuning.RingShape, problem: Problem[Any], de
 
 
 def ring_bytes(shape: tuning.RingShape, x: str, y: str) -> int:
-    """Return the dynamic shared memory of a block (`Ring::stage_bytes` in C++)."""
-    stage = tile_items(shape, items_of(x, y)) * dtypes.dtype(x).itemsize + 48
-    return shape.stages * (-(-stage // 16) * 16)
+    """Return the dynamic shared memory of a block: its stages, and what its consumers exchange."""
+    items = items_of(x, y)
+    stage = tile_items(shape, items) * dtypes.dtype(x).itemsize + 48
+    return shape.stages * (-(-stage // 16) * 16) + shape.consumers * exchange_bytes(x, shape.vectors * items)
+
+
+def exchange_bytes(x: str, items: int) -> int:
+    """Return the bytes that a warp exchanges for `items` a lane (`PackedPart::entries` in C++); 0 for wide dtypes."""
+    if dtypes.dtype(x).kind != "integer" or dtypes.dtype(x).itemsize > 2:
+        return 0
+    per_word = 4 // dtypes.dtype(x).itemsize
+    run = min(items, 4 * per_word)
+    pairs = -(-run // per_word // 2)
+    plane = 32 * min(run // per_word, 2) + (8 if pairs > 1 else 0)
+    return 8 * items // run * pairs * plane
 
 
 def ring_shape(x: str, y: str, device: DeviceInfo) -> tuning.RingShape | None:

@@ -12,7 +12,7 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
 from gpubench.operators.coalesce import coalesce
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import accumulator_bytes, items_of, vector_items
+from gpubench.operators.cumsum.geometry import accumulator_bytes, items_of
 from gpubench.operators.cumsum.rows import template
 from gpubench.operators.cumsum.tuning import TurnedShape
 from gpubench.operators.packing import MAX_DIMS, strided
@@ -125,7 +125,7 @@ class TurnedTiles:
             ),
             shared_bytes=shared_bytes(x, y, turned.x_along_lines, shape),
         )
-        items = vector_items(problem)
+        items = lane_items(x, y, turned.x_along_lines)
         additions = items + 6 + shape.vectors * -(-turned.length // (32 * items * shape.vectors))
         return Plan(
             self.name,
@@ -138,7 +138,9 @@ class TurnedTiles:
         """One instance a shape and direction."""
         y = sum_dtype(dtype)
         return [
-            (self.source, kernel(dtype, y, along, shape)) for along in (True, False) for shape in tuning.TURNED_SHAPES
+            (self.source, kernel(dtype, y, along, shape))
+            for along in (True, False)
+            for shape in shapes_of(dtype, along)
         ]
 
 
@@ -150,8 +152,27 @@ def kernel(x: str, y: str, x_along_lines: bool, shape: TurnedShape) -> str:
 
 def shared_bytes(x: str, y: str, x_along_lines: bool, shape: TurnedShape) -> int:
     """Return the shared memory of a block: two tiles of sums, or of elements of x widened to 32 bits."""
-    item = accumulator_bytes(y) if x_along_lines else max(dtypes.dtype(x).itemsize, 4)
-    return 2 * shape.lines * 32 * shape.vectors * items_of(x, y) * item
+    item = accumulator_bytes(y) if x_along_lines and not is_narrow(x) else max(dtypes.dtype(x).itemsize, 4)
+    return 2 * shape.lines * 32 * shape.vectors * lane_items(x, y, x_along_lines) * item
+
+
+def shapes_of(x: str, x_along_lines: bool) -> tuple[TurnedShape, ...]:
+    """Return the shapes to choose from, largest first."""
+    row = dtypes.dtype(x)
+    half = row.kind == "float" and row.itemsize == 2
+    if not half:
+        return tuning.TURNED_SHAPES
+    return tuning.TURNED_HALF_SHAPES if x_along_lines else tuning.TURNED_HALF_SHAPES[-1:]
+
+
+def is_narrow(x: str) -> bool:
+    """Return whether sums inside a tile stay in 32 bits (`is_narrow` in C++)."""
+    return dtypes.dtype(x).kind == "integer" and dtypes.dtype(x).itemsize < 4
+
+
+def lane_items(x: str, y: str, x_along_lines: bool) -> int:
+    """Return the elements side by side of a lane (`TurnedStrip::V` in C++)."""
+    return 4 if x_along_lines and is_narrow(x) else items_of(x, y)
 
 
 def turned_shape(problem: Problem[Any], turned: Turned, device: DeviceInfo) -> TurnedShape | None:
@@ -159,8 +180,8 @@ def turned_shape(problem: Problem[Any], turned: Turned, device: DeviceInfo) -> T
     x, y = problem.operand("x").dtype, problem.operand("y").dtype
     fitting = [
         shape
-        for shape in tuning.TURNED_SHAPES
-        if shared_bytes(x, y, turned.x_along_lines, shape) <= device.max_shared_bytes
+        for shape in shapes_of(x, turned.x_along_lines)
+        if shared_bytes(x, y, turned.x_along_lines, shape) + 16 * shape.lines * is_narrow(x) <= device.max_shared_bytes
     ]
     if not fitting:
         return None

@@ -152,6 +152,22 @@ def test_turned_tiles(shape: list[int], dim: int, layout: dict[str, Any], dtype:
     outputs("turned_tiles", dtype, runs=1, shape=shape, dim=dim, layout=layout, distribution="with_nonfinite")
 
 
+@pytest.mark.parametrize("shared", [40, 227])
+@pytest.mark.parametrize("dtype", ["float32", "int8", "int16", "int32", "float64", "complex128"])
+@pytest.mark.parametrize(("shape", "dim"), [([530, 64], 0), ([64, 530], 1)])
+def test_turned_tiles_of_whole_strips(shape: list[int], dim: int, dtype: str, shared: int) -> None:
+    """Aligned strips of 32 lines, whole tiles and a cut one: accesses of several lines, in blocks of both sizes."""
+    figures = {"max_shared_bytes": shared << 10}
+    outputs("turned_tiles", dtype, "random:6", 1, figures, shape=shape, dim=dim, layout={"permute": [1, 0]})
+
+
+@pytest.mark.parametrize(("shape", "dim"), [([1040, 64], 0), ([64, 1040], 1)])
+def test_turned_tiles_of_16_bit_floats(shape: list[int], dim: int) -> None:
+    """The same, by words of two lines and stores of eight."""
+    for dtype in ("float16", "bfloat16"):
+        outputs("turned_tiles", dtype, "random:6", 1, shape=shape, dim=dim, layout={"permute": [1, 0]})
+
+
 @pytest.mark.parametrize("schedule", ["reverse", "random:3"])
 @pytest.mark.parametrize(("shape", "dim"), [([1301, 65], 0), ([33, 2777], 1)])
 def test_turned_tiles_one_after_the_other(shape: list[int], dim: int, schedule: str) -> None:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from gpubench import dtypes
 from gpubench.model import Value
 from gpubench.operators import OPERATORS
-from gpubench.operators.cumsum.carry import ring_shape, tile_items, tiles_per_row
+from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.carry import exchange_bytes, ring_shape, tile_items, tiles_per_row
 from gpubench.operators.cumsum.geometry import items_of, rows_of
 from gpubench.operators.results import sum_dtype
 from tests.operators.cases import DEVICE, make_case
@@ -74,9 +75,11 @@ def test_the_kernel_is_told_the_length() -> None:
     problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[1 << 24], dim=0))
     (launch,) = CARRY.plan(problem, DEVICE).launches
     (rows,) = [one for one in launch.arguments if isinstance(one, Value)]
-    *_, per_row, tiles, tile = struct.unpack("<qqqiii4x", rows.data)
+    *_, count, per_row, tile, turn_rows, turn_tiles = struct.unpack("<qqqiiiii4x", rows.data)
     assert (tile, per_row) == cut_of([1 << 24])
-    assert tiles == per_row == launch.grid[0] * 16 - 6
+    assert count == 1
+    assert per_row == launch.grid[0] * 16 - 6
+    assert (turn_rows, turn_tiles) == (0, launch.grid[0])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8", "float16"])
@@ -85,3 +88,28 @@ def test_tiles_shorter_than_a_stage(dtype: str) -> None:
     figures = {"sm_count": 3, "max_shared_bytes": 64 << 10}
     first, second = outputs("carry_forward", dtype, "random:4", 2, figures, shape=[3, 14001], dim=1)
     assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("shared", [64, 227])
+@pytest.mark.parametrize("offset", [0, 1, 6])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_narrow_integers_start_anywhere(dtype: str, offset: int, shared: int) -> None:
+    """Words of several elements, whole and cut, on both rings: nothing beside a row is read or written."""
+    figures = {"sm_count": 2, "max_shared_bytes": shared << 10}
+    layout = {"offset": offset}
+    outputs("carry_forward", dtype, "random:2", 1, figures, shape=[2, 24003], dim=1, layout=layout)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32"])
+@pytest.mark.parametrize("ring", [*dict.fromkeys(shapes[0] for shapes in tuning.RINGS.values()), tuning.SMALL_RING])
+def test_what_narrow_integers_exchange_fits(dtype: str, ring: tuning.RingShape) -> None:
+    """A word of 8 bytes for each word of x of a consumer's part, whole 16 bytes a plane; nothing for wide ones."""
+    items = ring.vectors * items_of(dtype, sum_dtype(dtype))
+    size = dtypes.dtype(dtype).itemsize
+    taken = exchange_bytes(dtype, items)
+    if size > 2:
+        assert taken == 0
+        return
+    words = 32 * items * size // 4
+    assert taken % 16 == 0
+    assert 8 * words <= taken <= 8 * words * 9 / 8

@@ -12,6 +12,15 @@ GPUBENCH_DEVICE int population_count(uint64 value) { return __popcll(value); }
 GPUBENCH_DEVICE uint32 multiply_high(uint32 a, uint32 b) { return __umulhi(a, b); }
 GPUBENCH_DEVICE uint64 multiply_high(uint64 a, uint64 b) { return __umul64hi(a, b); }
 
+template <class T>
+GPUBENCH_DEVICE int32 dot_items(uint32 items, uint32 weights, int32 sum) {
+    constexpr bool is_signed = static_cast<T>(-1) < static_cast<T>(0);
+    if constexpr (sizeof(T) == 1 && is_signed) return __dp4a(static_cast<int32>(items), static_cast<int32>(weights), sum);
+    else if constexpr (sizeof(T) == 1) return static_cast<int32>(__dp4a(items, weights, static_cast<uint32>(sum)));
+    else if constexpr (is_signed) return __dp2a_lo(static_cast<int32>(items), static_cast<int32>(weights), sum);
+    else return static_cast<int32>(__dp2a_lo(items, weights, static_cast<uint32>(sum)));
+}
+
 GPUBENCH_DEVICE float reciprocal_sqrt(float value) { return ::rsqrtf(value); }
 GPUBENCH_DEVICE double reciprocal_sqrt(double value) { return ::rsqrt(value); }
 

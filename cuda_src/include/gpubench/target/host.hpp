@@ -76,6 +76,17 @@ inline uint64 multiply_high(uint64 a, uint64 b) {
     return static_cast<uint64>(static_cast<unsigned __int128>(a) * b >> 64);
 }
 
+template <class T>
+int32 dot_items(uint32 items, uint32 weights, int32 sum) {
+    static_assert(sizeof(T) <= 2, "items of 8 or 16 bits");
+    uint32 result = static_cast<uint32>(sum);
+    for (unsigned i = 0; i < 4 / sizeof(T); ++i) {
+        const int32 item = static_cast<T>(items >> (8 * sizeof(T) * i));
+        result += static_cast<uint32>(item) * (weights >> (8 * i) & 0xffu);
+    }
+    return static_cast<int32>(result);
+}
+
 inline float reciprocal_sqrt(float value) { return 1.0f / ::sqrtf(value); }
 inline double reciprocal_sqrt(double value) { return 1.0 / ::sqrt(value); }
 
