@@ -68,7 +68,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block
     const int end = static_cast<int>(length - start > 0x40000000 ? 0x40000000 : length - start);  // may be negative
     const Span span{start, warp_size * V, start < 0 ? shift : 0, end};
     Vector<T, V> raw[Vectors];
-    load_warp_span<V, Vectors>(raw, source, span, empty_slots<V>(source, -shift), 0, x_step);
+    load_lanes_span<V, Vectors>(raw, source, span, empty_slots<V>(source, -shift), 0, x_step);
     if (Linked && thread_index_x() == 0) launch[0] = launch_number(ticket);
     Vector<A, V> items[Vectors];
     GPUBENCH_UNROLL

@@ -60,13 +60,14 @@ GPUBENCH_DEVICE void load_words(Pieces<sizeof(T) * V> (&words)[K], const T* sour
 
 // Two words side by side, from lower to higher pieces: move what begins `distance` elements behind the beginning to the
 // front. By each power of two in the distance, chosen and not branched upon: of ways that meet, ptxas copies every piece.
-template <int V, class T, class Piece, int N>
+template <int V, int Lanes, class T, class Piece, int N>
 GPUBENCH_DEVICE void shift_pieces(Piece (&pieces)[N], int distance) {
     constexpr int size = sizeof(Piece), in_piece = size / static_cast<int>(sizeof(T));  // 0: elements of several pieces
     GPUBENCH_UNROLL
     for (int power = V / 2; power >= (in_piece > 0 ? in_piece : 1); power /= 2) {
         const int moved = power * static_cast<int>(sizeof(T)) / size;
-        const bool move = V == 2 || (distance & power) != 0;  // of two elements the distance is one
+        const bool always = V == 2 && Lanes == warp_size;  // of two elements the distance is one, or none for all lanes
+        const bool move = always || (distance & power) != 0;
         GPUBENCH_UNROLL
         for (int i = 0; i + moved < N; ++i) pieces[i] = move ? pieces[i + moved] : pieces[i];
     }
@@ -80,20 +81,21 @@ GPUBENCH_DEVICE void shift_pieces(Piece (&pieces)[N], int distance) {
 }
 
 // In the place of each word but the last: the vector that begins `distance` elements behind its beginning.
-template <int V, class T, int K, class Word>
+template <int V, int Lanes, class T, int K, class Word>
 GPUBENCH_DEVICE void shift_words(Word (&words)[K], int distance) {
     constexpr int count = Word::count, needed = ((V - 1) * static_cast<int>(sizeof(T)) + Word::size - 1) / Word::size;
     GPUBENCH_UNROLL
     for (int k = 0; k + 1 < K; ++k) {
-        const int lane = opaque(lane_index());
+        const int lane = opaque(lane_index()) & (Lanes - 1);
         typename Word::Piece both[count + needed];
         GPUBENCH_UNROLL
         for (int i = 0; i < count; ++i) both[i] = words[k].pieces[i];
         GPUBENCH_UNROLL
         for (int i = 0; i < needed; ++i) {
-            both[count + i] = shuffle(full_mask, lane == 0 ? words[k + 1].pieces[i] : both[i], (lane + 1) & (warp_size - 1));
+            both[count + i] = lane == 0 ? words[k + 1].pieces[i] : both[i];
+            if constexpr (Lanes > 1) both[count + i] = shuffle(full_mask, both[count + i], (lane + 1) & (Lanes - 1), Lanes);
         }
-        shift_pieces<V, T>(both, distance);
+        shift_pieces<V, Lanes, T>(both, distance);
         GPUBENCH_UNROLL
         for (int i = 0; i < count; ++i) words[k].pieces[i] = both[i];
     }
@@ -101,28 +103,41 @@ GPUBENCH_DEVICE void shift_words(Word (&words)[K], int distance) {
 
 }  // namespace detail
 
-// load_span for a warp whose lane l holds the vectors at span.first, warp_size * V apart, V elements behind those of lane
-// l - 1; all lanes call. Of the source exist the elements from `begin` on, under V, and up to the span's end. `distance`:
-// elements from a vector boundary of the source to each vector, the same for all lanes.
-template <int V, int K, class T>
-GPUBENCH_DEVICE void load_warp_span(Vector<T, V> (&raw)[K], const T* source, const Span& span, int distance, long long begin = 0,
-                                    long long step = 1) {
+// load_span for `Lanes` neighbours, a power of two from 2, of which lane l holds the vectors at span.first, Lanes * V apart, V
+// elements behind those of lane l - 1; all lanes of the warp call. Of the source exist the elements from `begin` on, under
+// V, and up to the span's end. `distance`: elements from a vector boundary of the source to each vector, the same for the
+// Lanes neighbours.
+template <int V, int K, int Lanes = warp_size, class T>
+GPUBENCH_DEVICE void load_lanes_span(Vector<T, V> (&raw)[K], const T* source, const Span& span, int distance, long long begin = 0,
+                                     long long step = 1) {
     constexpr int loaded = V > 1 ? K + 1 : K;
     Pieces<sizeof(T) * V> words[loaded] = {};
     if (step == 1) {
+        constexpr int own = K * Lanes * V;  // the word behind those is for lane 0 alone, where any is needed
+        const bool one_more = (lane_index() & (Lanes - 1)) == 0 && distance != 0;
         const long long first = span.first - distance;
-        constexpr int own = K * warp_size * V;  // the word behind those is for lane 0 alone, where any is needed
-        const bool one_more = lane_index() == 0 && distance != 0;
         const int end = span.end + distance;
-        const Span grid{first, warp_size * V, first < begin ? static_cast<int>(begin - first) : 0, one_more || end < own ? end : own};
+        const Span grid{first, Lanes * V, first < begin ? static_cast<int>(begin - first) : 0, one_more || end < own ? end : own};
         detail::load_words<V, loaded>(words, source, grid);
         if constexpr (V > 1) {
-            if (distance != 0) detail::shift_words<V, T>(words, distance);
+            const bool shifted = Lanes == warp_size ? distance != 0 : any(full_mask, distance != 0);
+            if (shifted) detail::shift_words<V, Lanes, T>(words, distance);
         }
     }
     GPUBENCH_UNROLL
     for (int k = 0; k < K; ++k) raw[k] = bit_cast<Vector<T, V>>(words[k]);
     if (step != 1) load_span_anyhow<V, K>(raw, source, span, step);
+}
+
+// The elements at `start` of a flat array of `elements`, K * 32 vectors at most, of which a warp uses `used`, a whole number of
+// vectors; lane by lane as above. What lies behind them may be loaded, too.
+template <int V, int K, class T>
+GPUBENCH_DEVICE void load_flat_span(Vector<T, V> (&raw)[K], const T* x, long long start, int used, long long elements) {
+    const int distance = empty_slots<V>(x, start), place = lane_index() * V;
+    const int wanted = used + (distance > 0 ? V - distance : 0);  // whole words
+    const long long left = elements - start;
+    const int end = static_cast<int>(left < wanted ? left : wanted) - place;
+    load_lanes_span<V, K>(raw, x, Span{start + place, warp_size * V, 0, end}, distance);
 }
 
 }  // namespace gpubench::cumsum
