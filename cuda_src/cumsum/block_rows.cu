@@ -10,6 +10,7 @@
 // A row may start anywhere (see items.cuh), x may have a pitch and a step.
 #include "gpubench/grid.cuh"
 #include "cumsum/items.cuh"
+#include "cumsum/shifted.cuh"
 
 namespace gpubench::cumsum {
 
@@ -64,11 +65,10 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block
     const T* const source = x + row * x_pitch;
     const int shift = empty_slots<V>(y, row * length);
     const long long start = (static_cast<long long>(tile) * Warps + warp) * (warp_size * Vectors * V) + lane * V - shift;
-    const bool whole = x_step == 1 && is_aligned(source - shift, V * sizeof(T));
     const int end = static_cast<int>(length - start > 0x40000000 ? 0x40000000 : length - start);  // may be negative
     const Span span{start, warp_size * V, start < 0 ? shift : 0, end};
     Vector<T, V> raw[Vectors];
-    load_span<V, Vectors>(raw, source, span, whole, x_step);
+    load_lanes_span<V, Vectors>(raw, source, span, empty_slots<V>(source, -shift), 0, x_step);
     if (Linked && thread_index_x() == 0) launch[0] = launch_number(ticket);
     Vector<A, V> items[Vectors];
     GPUBENCH_UNROLL

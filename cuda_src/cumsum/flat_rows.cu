@@ -9,6 +9,7 @@
 #include "gpubench/grid.cuh"
 #include "gpubench/integer_divider.cuh"
 #include "cumsum/items.cuh"
+#include "cumsum/shifted.cuh"
 
 namespace gpubench::cumsum {
 
@@ -65,7 +66,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(flat_rows_threads)
     const int place = lane_index() * V;
     const Span span{place, warp_size * V, -place, static_cast<int>(left < tile ? left : tile) - place};
     Vector<T, V> raw[Vectors];
-    load_span<V, Vectors>(raw, x + start, span, is_aligned(x + start + place, V * sizeof(T)));
+    if (is_aligned(x, V * sizeof(T))) load_span<V, Vectors>(raw, x + start, span, true);
+    else load_flat_span<V, Vectors>(raw, x, start, tile, elements);
     A carry{};
     for (int at = lane_index(); at < before_tile; at += warp_size) carry = add(carry, convert<A>(x[start - before_tile + at]));
     warp_barrier();  // lanes with less to add rejoin the others

@@ -8,14 +8,21 @@
 // Rows at any alignment work (see items.cuh); those that are not a whole number of vectors idle some lanes.
 #include "gpubench/grid.cuh"
 #include "cumsum/items.cuh"
+#include "cumsum/shifted.cuh"
 
 namespace gpubench::cumsum {
 
 constexpr int lanes_rows_threads = 256;
 
+// Blocks an SM to leave registers for: one vector a thread needs all warps to keep enough under way.
+template <class T, class Out>
+GPUBENCH_DEVICE constexpr int lanes_rows_resident(int vectors) {
+    return vectors * vector_items<T, Out> >= 16 ? 6 : 8;
+}
+
 // x: row r starts at r * x_pitch, its elements x_step apart. y is contiguous. A lane holds `Vectors` vectors, Lanes apart.
 template <class T, class Out, int Lanes, int Vectors>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads)
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads, lanes_rows_resident<T, Out>(Vectors))
     lanes_rows(const T* x, Out* y, long long rows, int length, long long x_pitch, long long x_step) {
     using A = accumulator_t<Out>;
     constexpr int V = vector_items<T, Out>;
@@ -24,10 +31,12 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads)
     const bool here = row < rows;
     const int shift = here ? empty_slots<V>(y, row * length) : 0;
     const int first = lane * V - shift;  // of this lane's first vector, in the row
-    const Span span{first, Lanes * V, first < 0 ? shift : 0, here ? length - first : 0};
+    const Span span{first, Lanes * V, first < 0 ? shift : 0, here ? length - first : -V};
     const T* const source = x + row * x_pitch;
     Vector<T, V> raw[Vectors];
-    load_span<V, Vectors>(raw, source, span, x_step == 1 && is_aligned(source + first, V * sizeof(T)), x_step);
+    const bool whole = x_step == 1 && is_aligned(source + first, V * sizeof(T));
+    if (Lanes == 1 || x_step != 1 || all(full_mask, whole)) load_span<V, Vectors>(raw, source, span, whole, x_step);
+    else load_lanes_span<V, Vectors, Lanes>(raw, source, span, empty_slots<V>(source, -shift));
     A run{};
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
