@@ -67,12 +67,12 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block
     const long long start = (static_cast<long long>(tile) * Warps + warp) * (warp_size * Vectors * V) + lane * V - shift;
     const int end = static_cast<int>(length - start > 0x40000000 ? 0x40000000 : length - start);  // may be negative
     const Span span{start, warp_size * V, start < 0 ? shift : 0, end};
-    Vector<T, V> raw[Vectors];
+    Packed<T, V> raw[Vectors];
     load_lanes_span<V, Vectors>(raw, source, span, empty_slots<V>(source, -shift), 0, x_step);
     if (Linked && thread_index_x() == 0) launch[0] = launch_number(ticket);
     Vector<A, V> items[Vectors];
     GPUBENCH_UNROLL
-    for (int k = 0; k < Vectors; ++k) items[k] = convert_items<V, A>(raw[k]);
+    for (int k = 0; k < Vectors; ++k) items[k] = unpack_items<V, A>(raw[k]);
     // what comes before a vector takes as many registers as a vector of one, and half of those of two
     constexpr bool add_late = V > 2 || (V == 2 && !Linked);
     A run{};

@@ -63,11 +63,11 @@ GPUBENCH_DEVICE typename R::A part_sum(const Source<T>& source, const Tile& tile
     } else {
         constexpr int V = R::V;
         A sum{};
-        Vector<T, V> raw[Vectors];
+        Packed<T, V> raw[Vectors];
         load_span<V, Vectors>(raw, source.slots, part_span<R>(tile, start), source.aligned);
         GPUBENCH_UNROLL
         for (int k = 0; k < Vectors; ++k) {
-            const Vector<A, V> items = convert_items<V, A>(raw[k]);
+            const Vector<A, V> items = unpack_items<V, A>(raw[k]);
             A local = items[0];
             GPUBENCH_UNROLL
             for (int j = 1; j < V; ++j) local = add(local, items[j]);
@@ -183,12 +183,12 @@ GPUBENCH_DEVICE void consume(const T* x, Out* y, const RingRows& rows, const Sha
         } else {
             constexpr int V = R::V;
             const Span span = part_span<R>(tile, start);
-            Vector<T, V> raw[Vectors];
+            Packed<T, V> raw[Vectors];
             load_span<V, Vectors>(raw, source.slots, span, source.aligned);
             Vector<A, V> items[Vectors];
             GPUBENCH_UNROLL
             for (int k = 0; k < Vectors; ++k) {
-                items[k] = convert_items<V, A>(raw[k]);
+                items[k] = unpack_items<V, A>(raw[k]);
                 scan_items<V>(items[k]);
             }
             A run = take_carry<A, Consumers>(shared, walk, warp);

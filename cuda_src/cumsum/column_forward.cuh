@@ -218,10 +218,10 @@ GPUBENCH_DEVICE void store_run(const ForwardBlock<F, T, Out>& block, const Forwa
     const bool whole = is_aligned(source, V * static_cast<int>(sizeof(T)));
     for (int base = lane_index() * V; base - lane_index() * V < end; base += K * warp_size * V) {
         const Span span{base, warp_size * V, begin - base, end - base};
-        Vector<T, V> raw[K];
+        Packed<T, V> raw[K];
         load_span<V, K>(raw, source, span, whole);
         GPUBENCH_UNROLL
-        for (int k = 0; k < K; ++k) store_items<V>(target, span, k, raw[k]);
+        for (int k = 0; k < K; ++k) store_packed_items<V>(target, span, k, raw[k]);
     }
 }
 

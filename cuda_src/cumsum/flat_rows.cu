@@ -65,7 +65,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(flat_rows_threads)
     const long long left = elements - start;
     const int place = lane_index() * V;
     const Span span{place, warp_size * V, -place, static_cast<int>(left < tile ? left : tile) - place};
-    Vector<T, V> raw[Vectors];
+    Packed<T, V> raw[Vectors];
     if (is_aligned(x, V * sizeof(T))) load_span<V, Vectors>(raw, x + start, span, true);
     else load_flat_span<V, Vectors>(raw, x, start, tile, elements);
     A carry{};
@@ -75,7 +75,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(flat_rows_threads)
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
         const int position = static_cast<int>(rows.divide(static_cast<uint32>(before_tile + place + k * span.apart)).remainder);
-        Vector<A, V> items = convert_items<V, A>(raw[k]);
+        Vector<A, V> items = unpack_items<V, A>(raw[k]);
         const int first_head = scan_rows_in_vector<V>(items, position, length);
         const A before = before_in_row(items[V - 1], first_head < V, carry);
         GPUBENCH_UNROLL

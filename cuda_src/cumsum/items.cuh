@@ -44,7 +44,7 @@ struct Span {
 // 16 bytes that do not stand on 16 bytes, cut out of the two aligned words that hold them. Neighbouring lanes share
 // words, which the L1 cache joins: half the bytes that are asked for come from memory once.
 template <int V, class T>
-GPUBENCH_DEVICE Vector<T, V> load_across(const T* source) {
+GPUBENCH_DEVICE Packed<T, V> load_across(const T* source) {
     const uint64 place = reinterpret_cast<uint64>(source);
     const Word128* const words = reinterpret_cast<const Word128*>(place & ~uint64{15});
     const Word128 first = load_word(words), second = load_word(words + 1);
@@ -52,13 +52,24 @@ GPUBENCH_DEVICE Vector<T, V> load_across(const T* source) {
     const uint32 bits = static_cast<uint32>(place & 7) * 8;
     const uint64 a = upper ? first.high : first.low, b = upper ? second.low : first.high, c = upper ? second.high : second.low;
     // shifted by one bit apart, since a shift by all 64 is not defined
-    return bit_cast<Vector<T, V>>(Word128{a >> bits | b << 1 << (63 - bits), b >> bits | c << 1 << (63 - bits)});
+    return bit_cast<Packed<T, V>>(Word128{a >> bits | b << 1 << (63 - bits), b >> bits | c << 1 << (63 - bits)});
+}
+
+// Vector k of the span, element by element; what does not exist is zero.
+template <int V, class T>
+GPUBENCH_DEVICE Packed<T, V> load_elements(const T* source, const Span& span, int k, long long step = 1) {
+    Vector<T, V> items{};
+    GPUBENCH_UNROLL
+    for (int j = 0; j < V; ++j) {
+        if (j >= span.from(k) && j < span.to(k)) items[j] = source[(span.first + k * span.apart + j) * step];
+    }
+    return bit_cast<Packed<T, V>>(items);
 }
 
 // Load K vectors of a source whose vectors do not stand on 16 bytes, or whose elements are `step` apart. Vectors with a
 // vector of the same row on both sides come by words, the others element by element, so that nothing outside is touched.
 template <int V, int K, class T>
-GPUBENCH_DEVICE void load_span_anyhow(Vector<T, V> (&raw)[K], const T* source, const Span& span, long long step) {
+GPUBENCH_DEVICE void load_span_anyhow(Packed<T, V> (&raw)[K], const T* source, const Span& span, long long step) {
     constexpr bool has_words = sizeof(T) * V == 16 && sizeof(T) < 16;
     bool any_left = !has_words || step != 1;
     if constexpr (has_words) {
@@ -74,34 +85,26 @@ GPUBENCH_DEVICE void load_span_anyhow(Vector<T, V> (&raw)[K], const T* source, c
     GPUBENCH_UNROLL
     for (int k = 0; k < K; ++k) {
         if (has_words && step == 1 && span.inside<V>(k)) continue;
-        GPUBENCH_UNROLL
-        for (int j = 0; j < V; ++j) {
-            raw[k][j] = T{};
-            if (j >= span.from(k) && j < span.to(k)) raw[k][j] = source[(span.first + k * span.apart + j) * step];
-        }
+        raw[k] = load_elements<V>(source, span, k, step);
     }
 }
 
 // Load K vectors; what does not exist is zero and is not touched. `whole`: the source is aligned to the vector and its
 // elements lie side by side. All full vectors are asked for before anything is waited for.
 template <int V, int K, class T>
-GPUBENCH_DEVICE void load_span(Vector<T, V> (&raw)[K], const T* source, const Span& span, bool whole, long long step = 1) {
+GPUBENCH_DEVICE void load_span(Packed<T, V> (&raw)[K], const T* source, const Span& span, bool whole, long long step = 1) {
     if (whole) {
         bool any_cut = false;
         GPUBENCH_UNROLL
         for (int k = 0; k < K; ++k) {
-            raw[k] = Vector<T, V>{};
-            if (span.full<V>(k)) raw[k] = load_vector<V>(source + span.first + k * span.apart);
+            raw[k] = Packed<T, V>{};
+            if (span.full<V>(k)) raw[k] = load_packed<V>(source + span.first + k * span.apart);
             any_cut = any_cut || span.cut<V>(k);
         }
         if (!any_cut) return;
         GPUBENCH_UNROLL
         for (int k = 0; k < K; ++k) {
-            if (!span.cut<V>(k)) continue;
-            GPUBENCH_UNROLL
-            for (int j = 0; j < V; ++j) {
-                if (j >= span.from(k) && j < span.to(k)) raw[k][j] = source[span.first + k * span.apart + j];
-            }
+            if (span.cut<V>(k)) raw[k] = load_elements<V>(source, span, k);
         }
         return;
     }
@@ -152,18 +155,22 @@ GPUBENCH_DEVICE Packed<Out, V> pack_items(const Vector<A, V>& items) {
 }
 
 // The counterpart: vector k of the span; only what exists is written.
-template <int V, class Out, class A>
-GPUBENCH_DEVICE void store_items(Out* target, const Span& span, int k, const Vector<A, V>& items) {
+template <int V, class Out>
+GPUBENCH_DEVICE void store_packed_items(Out* target, const Span& span, int k, const Packed<Out, V>& packed) {
     Out* const place = target + span.first + k * span.apart;
-    const Vector<Out, V> raw = convert_items<V, Out>(items);
     if (span.full<V>(k)) {
-        store_vector(place, raw);
+        store_packed(place, packed);
     } else if (span.cut<V>(k)) {
+        const Vector<Out, V> items = bit_cast<Vector<Out, V>>(packed);
         GPUBENCH_UNROLL
         for (int j = 0; j < V; ++j) {
-            if (j >= span.from(k) && j < span.to(k)) place[j] = raw[j];
+            if (j >= span.from(k) && j < span.to(k)) place[j] = items[j];
         }
     }
+}
+template <int V, class Out, class A>
+GPUBENCH_DEVICE void store_items(Out* target, const Span& span, int k, const Vector<A, V>& items) {
+    store_packed_items<V>(target, span, k, pack_items<V, Out>(items));
 }
 
 // Running sums within the vector.

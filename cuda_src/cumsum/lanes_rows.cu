@@ -33,14 +33,14 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads, lanes_rows_resid
     const int first = lane * V - shift;  // of this lane's first vector, in the row
     const Span span{first, Lanes * V, first < 0 ? shift : 0, here ? length - first : -V};
     const T* const source = x + row * x_pitch;
-    Vector<T, V> raw[Vectors];
+    Packed<T, V> raw[Vectors];
     const bool whole = x_step == 1 && is_aligned(source + first, V * sizeof(T));
     if (Lanes == 1 || x_step != 1 || all(full_mask, whole)) load_span<V, Vectors>(raw, source, span, whole, x_step);
     else load_lanes_span<V, Vectors, Lanes>(raw, source, span, empty_slots<V>(source, -shift));
     A run{};
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
-        Vector<A, V> items = convert_items<V, A>(raw[k]);
+        Vector<A, V> items = unpack_items<V, A>(raw[k]);
         scan_items<V>(items);
         if constexpr (Vectors > 1) {  // then a row has the whole warp
             add_to_items<V>(items, before_lane(scan_lanes(items[V - 1]), run));

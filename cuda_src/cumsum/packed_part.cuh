@@ -71,7 +71,7 @@ struct PackedPart {
                 items[k] = bit_cast<Words>(load_word(reinterpret_cast<const Moved*>(source + start + k * (warp_size * run))));
             }
         } else {
-            Vector<T, run> raw[runs];
+            Packed<T, run> raw[runs];
             load_span<run, runs>(raw, source, Span{start, warp_size * run, begin - start, end - start}, aligned);
             GPUBENCH_UNROLL
             for (int k = 0; k < runs; ++k) items[k] = bit_cast<Words>(raw[k]);

@@ -26,10 +26,10 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(segments_rows_threads)
     const long long left = elements - start;
     const int place = lane * V;
     const Span span{place, 0, -place, static_cast<int>(left < elements_per_warp ? left : elements_per_warp) - place};
-    Vector<T, V> raw[1];
+    Packed<T, V> raw[1];
     if (is_aligned(x, V * sizeof(T))) load_span<V, 1>(raw, x + start, span, true);
     else load_flat_span<V, 1>(raw, x, start, elements_per_warp, elements);
-    Vector<A, V> items = convert_items<V, A>(raw[0]);
+    Vector<A, V> items = unpack_items<V, A>(raw[0]);
     int position = place % length;
     int first_head = position == 0 ? 0 : V;  // the first element of the vector with which a row begins
     GPUBENCH_UNROLL

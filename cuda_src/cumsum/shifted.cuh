@@ -26,15 +26,9 @@ struct Pieces {
 
 namespace detail {
 
-// Word k of a span of an aligned source, cut by an end of the row.
 template <int V, class T>
 GPUBENCH_DEVICE Pieces<sizeof(T) * V> load_cut_word(const T* source, const Span& span, int k) {
-    Vector<T, V> items{};
-    GPUBENCH_UNROLL
-    for (int j = 0; j < V; ++j) {
-        if (j >= span.from(k) && j < span.to(k)) items[j] = source[span.first + k * span.apart + j];
-    }
-    return bit_cast<Pieces<sizeof(T) * V>>(items);
+    return bit_cast<Pieces<sizeof(T) * V>>(load_elements<V>(source, span, k));
 }
 
 // The words of a span of an aligned source, zero before; begin is at most apart. A lane holds at most one word that the
@@ -44,7 +38,7 @@ GPUBENCH_DEVICE void load_words(Pieces<sizeof(T) * V> (&words)[K], const T* sour
     GPUBENCH_UNROLL
     for (int k = 0; k < K; ++k) {
         const bool full = k == 0 ? span.full<V>(0) : span.to(k) >= V;
-        if (full) words[k] = bit_cast<Pieces<sizeof(T) * V>>(load_vector<V>(source + span.first + k * span.apart));
+        if (full) words[k] = bit_cast<Pieces<sizeof(T) * V>>(load_packed<V>(source + span.first + k * span.apart));
     }
     const int last = span.end / span.apart;
     const bool last_cut = last > 0 && last < K && span.cut<V>(last);
@@ -108,7 +102,7 @@ GPUBENCH_DEVICE void shift_words(Word (&words)[K], int distance) {
 // V, and up to the span's end. `distance`: elements from a vector boundary of the source to each vector, the same for the
 // Lanes neighbours.
 template <int V, int K, int Lanes = warp_size, class T>
-GPUBENCH_DEVICE void load_lanes_span(Vector<T, V> (&raw)[K], const T* source, const Span& span, int distance, long long begin = 0,
+GPUBENCH_DEVICE void load_lanes_span(Packed<T, V> (&raw)[K], const T* source, const Span& span, int distance, long long begin = 0,
                                      long long step = 1) {
     constexpr int loaded = V > 1 ? K + 1 : K;
     Pieces<sizeof(T) * V> words[loaded] = {};
@@ -125,14 +119,14 @@ GPUBENCH_DEVICE void load_lanes_span(Vector<T, V> (&raw)[K], const T* source, co
         }
     }
     GPUBENCH_UNROLL
-    for (int k = 0; k < K; ++k) raw[k] = bit_cast<Vector<T, V>>(words[k]);
+    for (int k = 0; k < K; ++k) raw[k] = bit_cast<Packed<T, V>>(words[k]);
     if (step != 1) load_span_anyhow<V, K>(raw, source, span, step);
 }
 
 // The elements at `start` of a flat array of `elements`, K * 32 vectors at most, of which a warp uses `used`, a whole number of
 // vectors; lane by lane as above. What lies behind them may be loaded, too.
 template <int V, int K, class T>
-GPUBENCH_DEVICE void load_flat_span(Vector<T, V> (&raw)[K], const T* x, long long start, int used, long long elements) {
+GPUBENCH_DEVICE void load_flat_span(Packed<T, V> (&raw)[K], const T* x, long long start, int used, long long elements) {
     const int distance = empty_slots<V>(x, start), place = lane_index() * V;
     const int wanted = used + (distance > 0 ? V - distance : 0);  // whole words
     const long long left = elements - start;

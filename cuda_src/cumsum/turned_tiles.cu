@@ -105,7 +105,7 @@ struct TurnedStrip {
 // What a thread holds of the next tile.
 template <class S, class T, bool XAlong>
 struct TurnedLoads {
-    Vector<T, S::V> vectors[S::mine][S::vectors / warp_size];
+    Packed<T, S::V> vectors[S::mine][S::vectors / warp_size];
 };
 template <class S, class T>
 struct TurnedLoads<S, T, false> {
@@ -162,7 +162,7 @@ GPUBENCH_DEVICE void fill_tile(const S& strip, const TurnedLoads<S, T, true>& ne
         if constexpr (!S::narrow) run = carries[l];
         GPUBENCH_UNROLL
         for (int k = 0; k < S::vectors / warp_size; ++k) {
-            auto items = convert_items<S::V, typename S::Local>(next.vectors[l][k]);
+            auto items = unpack_items<S::V, typename S::Local>(next.vectors[l][k]);
             scan_vector<S>(items, run);
             GPUBENCH_UNROLL
             for (int j = 0; j < S::V; ++j) stage[S::place(k, lane_index(), j, line)] = items[j];
