@@ -46,8 +46,8 @@ GPUBENCH_DEVICE A link(uint32 launch, void* sums, A total, int first, int block)
     return all;
 }
 
-// tiles: blocks a row, 1 unless Linked. launches, sums: workspace, zero before the first launch; used when Linked.
-template <class T, class Out, int Warps, int Vectors, bool Linked>
+// tiles: blocks a row, 1 unless Linked. Aligned: in every row x stands on the grid of y's vectors, its elements side by side. launches, sums: workspace, zero before the first launch; used when Linked.
+template <class T, class Out, int Warps, int Vectors, bool Aligned, bool Linked>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block_rows_resident<T, Out>(Vectors) / (Warps * warp_size)))
     block_rows(const T* x, Out* y, long long length, int tiles, long long x_pitch, long long x_step, uint64* launches,
                void* sums) {
@@ -68,7 +68,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block
     const int end = static_cast<int>(length - start > 0x40000000 ? 0x40000000 : length - start);  // may be negative
     const Span span{start, warp_size * V, start < 0 ? shift : 0, end};
     Packed<T, V> raw[Vectors];
-    load_lanes_span<V, Vectors>(raw, source, span, empty_slots<V>(source, -shift), 0, x_step);
+    if constexpr (Aligned) load_aligned_span<V, Vectors>(raw, source, span);
+    else load_lanes_span<V, Vectors>(raw, source, span, empty_slots<V>(source, -shift), 0, x_step);
     if (Linked && thread_index_x() == 0) launch[0] = launch_number(ticket);
     Vector<A, V> items[Vectors];
     GPUBENCH_UNROLL

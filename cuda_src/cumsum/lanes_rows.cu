@@ -1,8 +1,8 @@
 // cumsum, variant `lanes_rows`: many short contiguous rows, a few lanes of a warp a row.
 //
 // Data: each lane holds one 16-byte vector of the row, loaded and stored in one access; `Lanes` neighbours (a power of
-// two) hold a row, or a whole warp with two vectors a lane. Sums run through the vector in registers, then over the lanes by shuffles (Hillis and Steele 1986);
-// no shared memory, no barrier, no word between rows. One vector a thread and 64 warps an SM keep enough in flight.
+// two) hold a row, or a whole warp with two vectors a lane. Sums run through the vector in registers, then over the lanes by
+// shuffles (Hillis and Steele 1986); no shared memory, no barrier, no word between rows. One vector a thread and 64 warps an SM keep enough in flight.
 // Against `naive`: neighbouring lanes touch neighbouring memory. On one H200, float32, 1048576 x 128: 5040 us by one
 // thread a row (CuPy), 252 us here, 1.01 of a device copy; more vectors a thread and cache hints measured slower (258).
 // Rows at any alignment work (see items.cuh); those that are not a whole number of vectors idle some lanes.
@@ -16,13 +16,14 @@ constexpr int lanes_rows_threads = 256;
 
 // Blocks an SM to leave registers for: one vector a thread needs all warps to keep enough under way.
 template <class T, class Out>
-GPUBENCH_DEVICE constexpr int lanes_rows_resident(int vectors) {
-    return vectors * vector_items<T, Out> >= 16 ? 6 : 8;
+GPUBENCH_DEVICE constexpr int lanes_rows_resident(int vectors, bool aligned) {
+    return aligned ? 1 : vectors * vector_items<T, Out> >= 16 ? 6 : 8;
 }
 
 // x: row r starts at r * x_pitch, its elements x_step apart. y is contiguous. A lane holds `Vectors` vectors, Lanes apart.
-template <class T, class Out, int Lanes, int Vectors>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads, lanes_rows_resident<T, Out>(Vectors))
+// Aligned: in every row x stands on the grid of y's vectors, its elements side by side.
+template <class T, class Out, int Lanes, int Vectors, bool Aligned>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads, lanes_rows_resident<T, Out>(Vectors, Aligned))
     lanes_rows(const T* x, Out* y, long long rows, int length, long long x_pitch, long long x_step) {
     using A = accumulator_t<Out>;
     constexpr int V = vector_items<T, Out>;
@@ -34,9 +35,13 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads, lanes_rows_resid
     const Span span{first, Lanes * V, first < 0 ? shift : 0, here ? length - first : -V};
     const T* const source = x + row * x_pitch;
     Packed<T, V> raw[Vectors];
-    const bool whole = x_step == 1 && is_aligned(source + first, V * sizeof(T));
-    if (Lanes == 1 || x_step != 1 || all(full_mask, whole)) load_span<V, Vectors>(raw, source, span, whole, x_step);
-    else load_lanes_span<V, Vectors, Lanes>(raw, source, span, empty_slots<V>(source, -shift));
+    if constexpr (Aligned) {
+        load_aligned_span<V, Vectors>(raw, source, span);
+    } else {
+        const bool whole = x_step == 1 && is_aligned(source + first, V * sizeof(T));
+        if (Lanes == 1 || x_step != 1) load_span<V, Vectors>(raw, source, span, whole, x_step);
+        else load_lanes_span<V, Vectors, Lanes>(raw, source, span, empty_slots<V>(source, -shift));
+    }
     A run{};
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {

@@ -97,6 +97,15 @@ GPUBENCH_DEVICE void shift_words(Word (&words)[K], int distance) {
 
 }  // namespace detail
 
+// load_span for a source that stands on the grid; the span's begin is at most its `apart`.
+template <int V, int K, class T>
+GPUBENCH_DEVICE void load_aligned_span(Packed<T, V> (&raw)[K], const T* source, const Span& span) {
+    Pieces<sizeof(T) * V> words[K] = {};
+    detail::load_words<V, K>(words, source, span);
+    GPUBENCH_UNROLL
+    for (int k = 0; k < K; ++k) raw[k] = bit_cast<Packed<T, V>>(words[k]);
+}
+
 // load_span for `Lanes` neighbours, a power of two from 2, of which lane l holds the vectors at span.first, Lanes * V apart, V
 // elements behind those of lane l - 1; all lanes of the warp call. Of the source exist the elements from `begin` on, under
 // V, and up to the span's end. `distance`: elements from a vector boundary of the source to each vector, the same for the

@@ -63,6 +63,13 @@ def rows_of(problem: Problem[Any]) -> Rows | None:
     return Rows(outer[0], length, outer[1] if outer[0] > 1 else length, step)
 
 
+def is_aligned(problem: Problem[Any], rows: Rows) -> bool:
+    """Tell whether x stands on the grid of y's 16-byte vectors in every row, its elements side by side."""
+    items = vector_items(problem)
+    between = 0 if rows.rows == 1 else rows.pitch - rows.length  # buffers begin on a vector, and so does y
+    return rows.step == 1 and problem.operand("x").view.offset % items == 0 and between % items == 0
+
+
 def columns_of(problem: Problem[Any]) -> Columns | None:
     """Return the problem as columns; None where there are none or their memory has no such form."""
     x, y = problem.operand("x").view, problem.operand("y").view

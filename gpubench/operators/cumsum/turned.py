@@ -158,11 +158,10 @@ def shared_bytes(x: str, y: str, x_along_lines: bool, shape: TurnedShape) -> int
 
 def shapes_of(x: str, x_along_lines: bool) -> tuple[TurnedShape, ...]:
     """Return the shapes to choose from, largest first."""
-    row = dtypes.dtype(x)
-    half = row.kind == "float" and row.itemsize == 2
-    if not half:
-        return tuning.TURNED_SHAPES
-    return tuning.TURNED_HALF_SHAPES if x_along_lines else tuning.TURNED_HALF_SHAPES[-1:]
+    if is_narrow(x):
+        return tuning.TURNED_NARROW_SHAPES[x_along_lines]
+    half = dtypes.dtype(x).kind == "float" and dtypes.dtype(x).itemsize == 2
+    return tuning.TURNED_HALF_SHAPES if half else tuning.TURNED_SHAPES
 
 
 def is_narrow(x: str) -> bool:
