@@ -108,7 +108,7 @@ SMALL_RING = RingShape(8, 4, 2, 4)
 
 TILE_STEP_BYTES = 128
 """Tiles of a ring are cut to a multiple of that, so that they fill whole turns of the blocks and whole lines of memory.
-Full tiles of 32 KB make 15.5 turns of 132 blocks of 2^24 float32: 43.9 us, 43.6 by whole turns, which is no difference."""
+Full tiles of 32 KB make 15.5 turns of 132 blocks of 2^24 float32: 43.9 us; whole turns 43.6: no difference."""
 
 
 BLOCK_ROWS_PER_SM = 1
