@@ -6,9 +6,8 @@
 //
 // Data: each lane loads the aligned words of x in the places of its vectors, all at once and each byte once; what lies in
 // the next word comes by shuffles from the next lane. Behind the last lane stands lane 0's next word, so lane 0 loads one
-// more. The distance is the same for the whole warp, and each has code of its own: no shifts, and no word is shuffled of
-// which nothing is needed. Against two overlapping words a vector (`load_across`): half the loads, half the registers, so
-// that none waits for another.
+// more. Words that an end of the row cuts are loaded element by element, so that nothing outside is touched. Against two
+// overlapping words a vector (`load_across`): half the loads, half the registers, so that none waits for another.
 #pragma once
 
 #include "cumsum/items.cuh"
@@ -132,12 +131,12 @@ GPUBENCH_DEVICE void load_lanes_span(Packed<T, V> (&raw)[K], const T* source, co
     if (step != 1) load_span_anyhow<V, K>(raw, source, span, step);
 }
 
-// The elements at `start` of a flat array of `elements`, K * 32 vectors at most, of which a warp uses `used`, a whole number of
-// vectors; lane by lane as above. What lies behind them may be loaded, too.
+// The elements at `start` of a flat array of `elements`, of which a warp uses `used`: a whole number of vectors, K * 32 at
+// most, lane by lane as above. What lies behind them may be loaded, too.
 template <int V, int K, class T>
 GPUBENCH_DEVICE void load_flat_span(Packed<T, V> (&raw)[K], const T* x, long long start, int used, long long elements) {
     const int distance = empty_slots<V>(x, start), place = lane_index() * V;
-    const int wanted = used + (distance > 0 ? V - distance : 0);  // whole words
+    const int wanted = used + (distance > 0 ? V - distance : 0);  // so that they end with a word
     const long long left = elements - start;
     const int end = static_cast<int>(left < wanted ? left : wanted) - place;
     load_lanes_span<V, K>(raw, x, Span{start + place, warp_size * V, 0, end}, distance);

@@ -71,7 +71,7 @@ class LanesRows:
             self.source,
             "gpubench::cumsum::lanes_rows" + template(x.dtype, y.dtype, lanes, vectors, is_aligned(problem, rows)),
             (-(-rows.rows * lanes // THREADS), 1, 1),
-            (THREADS, 1, 1),
+            (min(-(-rows.rows * lanes // 32) * 32, THREADS), 1, 1),
             (Pointer("x"), Pointer("y"), int64(rows.rows), int32(rows.length), int64(rows.pitch), int64(rows.step)),
         )
         allowed = bound(problem, items + vectors + lanes.bit_length())

@@ -25,6 +25,9 @@ LANES_VECTORS = 64
 """Rows of up to so many vectors go to lanes of a warp, one vector a lane, above 32 two. 1048576 x 128 float32, 32
 vectors: 252.3 us, 1.01 of a copy, 257.9 with four a lane; 262144 x 256: 132.9 us, 162 by blocks of 64 threads."""
 
+FLAT_LEAST = 1 << 16
+"""Elements from which flat rows are worth their longer code; what is smaller takes as long as its launch."""
+
 FLAT_VECTORS = 4
 """Vectors a lane of `flat_rows`: 262144 x 250 float16 80.8 us, 97.4 with eight; float32 130.9, 131.4."""
 
@@ -227,6 +230,10 @@ TURNED_NARROW_SHAPES: dict[bool, tuple[TurnedShape, ...]] = {
     False: (TurnedShape(32, 32, 8), TurnedShape(32, 32, 2)),  # int8: 55.9 us, 76.7; int16: 62.0, 82.7
 }
 """For integers of 1 and 2 bytes, by whether x lies along the lines: a vector of 16 bytes of y is few bytes of x."""
+
+TURNED_SHORT = TurnedShape(32, 8, 1)
+"""For lines that one vector a lane holds, where strips are many: a block is done with its only tile after one wait for
+memory, so that several blocks an SM must keep it busy. Not for 16-bit floats: their vectors would spill."""
 
 TURNED_STRIPS = 4
 """Strips an SM from which several small blocks an SM keep as much under way as one large one. Not measured yet."""

@@ -52,8 +52,15 @@ def test_rows_that_start_anywhere_need_one_vector_more(length: int, name: str) -
     ("length", "name"), [(1, "flat_rows"), (3, "flat_rows"), (4, "lanes_rows"), (15, "flat_rows"), (16, "lanes_rows")]
 )
 def test_short_rows_are_flat_where_lanes_would_idle(length: int, name: str) -> None:
-    """Only rows of a power of two of whole vectors get lanes of their own."""
-    assert chosen((5000, length), 1) == name
+    """Only rows of a power of two of whole vectors get lanes of their own, unless there are too few to matter."""
+    assert chosen((70000, length), 1) == name
+    assert chosen((64, length), 1) == "lanes_rows"
+
+
+@pytest.mark.parametrize(("rows", "name"), [(-1, "lanes_rows"), (0, "flat_rows"), (1, "flat_rows")])
+def test_a_few_short_rows_are_not_worth_long_code(rows: int, name: str) -> None:
+    """Below FLAT_LEAST elements the launch is what counts."""
+    assert chosen((tuning.FLAT_LEAST + rows, 1), 1) == name
 
 
 @pytest.mark.parametrize(("rows", "name"), [(SMS - 1, "linked_blocks"), (SMS, "block_rows"), (SMS + 1, "block_rows")])
