@@ -257,7 +257,7 @@ GPUBENCH_DEVICE void store_along(const S& strip, long long start, const typename
 
 // x_batch, y_batch: the dims that are neither summed nor across, both with the same sizes. The grid: a block a strip.
 template <class T, class Out, bool XAlong, int Lines, int Warps, int Vectors>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Warps < 16 ? 24 / Warps : 32 / Warps)
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, 32 / Warps)
     turned_tiles(const T* x, Out* y, TurnedShape shape, Strided x_batch, Strided y_batch) {
     using S = TurnedStrip<T, Out, XAlong, Lines, Warps, Vectors>;
     GPUBENCH_DYNAMIC_SHARED(typename S::Item, stages);

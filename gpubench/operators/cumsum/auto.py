@@ -8,7 +8,7 @@ from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.columns import strip_cut
 from gpubench.operators.cumsum.geometry import Columns, Rows, columns_of, rows_of, vector_items
 from gpubench.operators.cumsum.rows import vectors_of
-from gpubench.operators.cumsum.turned import turned_of
+from gpubench.operators.cumsum.turned import Turned, turned_of
 from gpubench.operators.cumsum.variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -31,13 +31,20 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     """Return the names of the variants for the problem's regime, best first."""
     rows = rows_of(problem)
     turned = turned_of(problem)
-    turns = ("turned_tiles",) if turned is not None and turned.across >= tuning.TURNED_ACROSS else ()
+    turns = ("turned_tiles",) if turned is not None and _worth_turning(turned, device) else ()
     if rows is not None:
         return turns + _for_rows(rows, vector_items(problem), device)
     columns = columns_of(problem)
     if columns is not None:
         return turns + _for_columns(problem, columns, device)
     return turns
+
+
+def _worth_turning(turned: Turned, device: DeviceInfo) -> bool:
+    strips = -(-turned.across // tuning.TURNED_SHAPES[0].lines) * turned.batches
+    short = turned.x_along_lines and turned.length < tuning.TURNED_LENGTH
+    many = strips >= tuning.TURNED_STRIPS * device.sm_count
+    return turned.across >= tuning.TURNED_ACROSS and not (short and many)
 
 
 def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:

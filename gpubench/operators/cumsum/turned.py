@@ -140,7 +140,7 @@ class TurnedTiles:
         return [
             (self.source, kernel(dtype, y, along, shape))
             for along in (True, False)
-            for shape in (*shapes_of(dtype, along), *(() if is_half(dtype) else (tuning.TURNED_SHORT,)))
+            for shape in shapes_of(dtype, along)
         ]
 
 
@@ -151,26 +151,17 @@ def kernel(x: str, y: str, x_along_lines: bool, shape: TurnedShape) -> str:
 
 
 def shared_bytes(x: str, y: str, x_along_lines: bool, shape: TurnedShape) -> int:
-    """Return the shared memory of a block: two tiles (one of TURNED_SHORT) of sums, or of x widened to 32 bits."""
+    """Return the shared memory of a block: two tiles of sums, or of elements of x widened to 32 bits."""
     item = accumulator_bytes(y) if x_along_lines and not is_narrow(x) else max(dtypes.dtype(x).itemsize, 4)
-    return (1 if shape == tuning.TURNED_SHORT else 2) * shape.lines * line_tile(x, y, x_along_lines, shape) * item
+    return 2 * shape.lines * 32 * shape.vectors * lane_items(x, y, x_along_lines) * item
 
 
 def shapes_of(x: str, x_along_lines: bool) -> tuple[TurnedShape, ...]:
     """Return the shapes to choose from, largest first."""
     if is_narrow(x):
         return tuning.TURNED_NARROW_SHAPES[x_along_lines]
-    return tuning.TURNED_HALF_SHAPES if is_half(x) else tuning.TURNED_SHAPES
-
-
-def is_half(x: str) -> bool:
-    """Return whether x is a 16-bit float."""
-    return dtypes.dtype(x).kind == "float" and dtypes.dtype(x).itemsize == 2
-
-
-def line_tile(x: str, y: str, x_along_lines: bool, shape: TurnedShape) -> int:
-    """Return the elements of a line in a tile."""
-    return 32 * shape.vectors * lane_items(x, y, x_along_lines)
+    half = dtypes.dtype(x).kind == "float" and dtypes.dtype(x).itemsize == 2
+    return tuning.TURNED_HALF_SHAPES if half else tuning.TURNED_SHAPES
 
 
 def is_narrow(x: str) -> bool:
@@ -194,7 +185,4 @@ def turned_shape(problem: Problem[Any], turned: Turned, device: DeviceInfo) -> T
     if not fitting:
         return None
     strips = -(-turned.across // fitting[0].lines) * turned.batches
-    if strips < tuning.TURNED_STRIPS * device.sm_count:
-        return fitting[0]
-    short = turned.length <= line_tile(x, y, turned.x_along_lines, tuning.TURNED_SHORT) and not is_half(x)
-    return tuning.TURNED_SHORT if short else fitting[-1]
+    return fitting[-1] if strips >= tuning.TURNED_STRIPS * device.sm_count else fitting[0]

@@ -151,7 +151,7 @@ def test_hard_layouts_have_a_variant() -> None:
     assert chosen((4096, 4097), 1, "float16", offset=1) == "block_rows"
     assert chosen((4096, 4097), 1, permute=[1, 0]) == "turned_tiles"
     assert chosen((4096, 4097), 0, permute=[1, 0]) == "turned_tiles"
-    assert chosen((16, 8, 64, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == "turned_tiles"
+    assert chosen((16, 8, 64, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == "naive"
 
 
 def test_a_warp_of_segments_is_whole_rows_and_whole_vectors() -> None:
@@ -176,11 +176,16 @@ def test_transposed_rows_are_turned_from_a_sector_on(across: int, name: str) -> 
     assert chosen((tuning.TURNED_ACROSS + across, 8192), 1, permute=(1, 0)) == name
 
 
-@pytest.mark.parametrize(("dim", "name"), [(2, "turned_tiles"), (4, "naive")])
-def test_permuted_tensors_are_turned_where_a_fast_dim_is_summed(dim: int, name: str) -> None:
-    """Five dims in another order: the input's fastest dim, or none of the two fastest."""
-    order = (4, 1, 3, 0, 2) if dim == 2 else (2, 4, 1, 3, 0)
-    assert chosen((16, 8, 64, 32, 48), 2 if dim == 2 else 1, permute=order) == name
+@pytest.mark.parametrize(("length", "name"), [(127, "naive"), (128, "turned_tiles"), (129, "turned_tiles")])
+def test_many_short_lines_are_not_turned(length: int, name: str) -> None:
+    """Five dims in another order: many lines along the input, of one tile or more; a few short ones are turned."""
+    assert chosen((16, 8, length, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == name
+    assert chosen((2, 1, length, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == "turned_tiles"
+
+
+def test_permuted_tensors_stay_where_no_fast_dim_is_summed() -> None:
+    """None of the two fastest dims."""
+    assert chosen((16, 8, 64, 32, 48), 1, permute=(2, 4, 1, 3, 0)) == "naive"
 
 
 def test_plain_operands_are_never_turned() -> None:
