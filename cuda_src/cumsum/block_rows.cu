@@ -7,7 +7,7 @@
 // it in the row, all at once: one hop, whatever the number. That needs every block resident at the same time (the host
 // side sees to it), and costs one trip through the L2 cache: the way of sizes up to a few MB.
 // On one H200, float32: 4096 x 4096 35.9 us, 0.987 of a device copy; 131072 x 512 0.994.
-// A row may start anywhere (see items.cuh), x may have a pitch and a step.
+// A row may start anywhere (see items.cuh and shifted.cuh), x may have a pitch and a step: 4096 x 4097 at offset 1 37.0 us.
 #include "gpubench/grid.cuh"
 #include "cumsum/items.cuh"
 #include "cumsum/shifted.cuh"

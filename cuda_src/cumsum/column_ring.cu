@@ -3,8 +3,8 @@
 // Data: a strip of Lanes x Items columns in tiles of rows, as in columns.cu. Bulk copies keep the next tiles of the block
 // on their way into shared memory, so what is in flight does not cost registers. A tile is read twice from its stage: once
 // for the sums of its columns, one tile ahead, which `linked_ring` publishes at once; and once to add and store, when the
-// sums of all tiles in between have long arrived. On one H200, float32: 16384 x 16384 534 us (0.945 of a device copy; 541
-// by columns.cu), 262144 x 64 56 us (75 by columns.cu, 905 by the best library). 16-bit floats are faster by columns.cu.
+// sums of all tiles in between have long arrived. On one H200, float32: 16384 x 16384 534 us (0.945 of a device copy; 531
+// by columns.cu), 262144 x 64 55 us (51.5 by linked_columns, 49.2 by column_forward). 16-bit floats are faster by columns.cu.
 // Strips whose rows lie side by side come by one copy a tile, others by one copy a row. A copy of the whole rows needs no
 // alignment: Items is 1 then, and Lanes the next power of two of the columns.
 #include "gpubench/pipeline.cuh"

@@ -241,6 +241,11 @@ PRESUMED = (
         "here one reduction instruction on the pair padded with -0, without torch's tests of the neighbour's bounds",
     ),
     (
+        r"index_add/.*/n=(1[7-9]|[2-9]\d|\d{3,})/.*/float32",
+        False,
+        "the original asserts of every element that its index lies inside the dim; here an index outside is left out",
+    ),
+    (
         r"sum/.*/b?float16",
         True,
         "the texts' PyTorch 2.6 loads 4 elements at once, 8 bytes of a 16-bit dtype; later releases load more",
@@ -255,6 +260,11 @@ PRESUMED = (
         r"elementwise/copy/.*/out=float16/float32",
         True,
         "later releases of PyTorch copy float32 to float16 by a functor of its own, without run-time casts",
+    ),
+    (
+        r"elementwise/add/.*:float16/float32",
+        True,
+        "later releases of PyTorch add float32 and 16-bit operands by a kernel for the pair, without run-time casts",
     ),
 )
 """Pattern of the case id, whether ours is slower, and what is presumed to make the difference to torch."""
