@@ -202,3 +202,27 @@ def test_the_edges_reach_every_variant_that_auto_picks() -> None:
     found = {CUMSUM.choose(CUMSUM.problem(case), DEVICE).name for case in edges(DEVICE)}
     regimes = {"flat_rows", "lanes_rows", "block_rows", "linked_blocks", "carry_forward", "turned_tiles"}
     assert regimes | {"columns", "column_forward", "paired_columns", "naive"} <= found
+
+
+@pytest.mark.parametrize(
+    ("layout", "aligned"),
+    [({}, True), ({"offset": 4}, True), ({"offset": 1}, False), ({"step": 2}, False), ({"expand": [0]}, True)],
+)
+@pytest.mark.parametrize(("name", "shape"), [("lanes_rows", (70, 16)), ("linked_blocks", (3, 20000))])
+def test_aligned_rows_have_code_of_their_own(
+    name: str, shape: tuple[int, int], layout: dict[str, Any], aligned: bool
+) -> None:
+    """Only where every row of x stands on the grid of y's vectors may a kernel load without a shift."""
+    problem = CUMSUM.problem(make_case("cumsum", "float32", shape=list(shape), dim=1, layout=layout))
+    variant = next(one for one in CUMSUM.variants if one.name == name)
+    (launch,) = variant.plan(problem, DEVICE).launches
+    flags = [word.strip(" >") for word in launch.kernel.split(",") if word.strip(" >") in ("true", "false")]
+    assert flags[0] == str(aligned).lower()
+
+
+@pytest.mark.parametrize(("rows", "warps"), [(1, 16), (SMS - 1, 16), (SMS, 4)])
+def test_a_lone_row_gets_more_warps(rows: int, warps: int) -> None:
+    """Rows that are fewer than SMs are done the sooner, the more warps take part in each."""
+    problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[rows, 4096], dim=1))
+    variant = next(one for one in CUMSUM.variants if one.name == "block_rows")
+    assert variant.plan(problem, DEVICE).notes["warps"] == warps
