@@ -46,7 +46,8 @@ GPUBENCH_DEVICE A link(uint32 launch, void* sums, A total, int first, int block)
     return all;
 }
 
-// tiles: blocks a row, 1 unless Linked. Aligned: in every row x stands on the grid of y's vectors, its elements side by side. launches, sums: workspace, zero before the first launch; used when Linked.
+// tiles: blocks a row, 1 unless Linked. Aligned: in every row x stands on the grid of y's vectors, its elements side by
+// side; only linked blocks have code for that. launches, sums: workspace, zero before the first launch; used when Linked.
 template <class T, class Out, int Warps, int Vectors, bool Aligned, bool Linked>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block_rows_resident<T, Out>(Vectors) / (Warps * warp_size)))
     block_rows(const T* x, Out* y, long long length, int tiles, long long x_pitch, long long x_step, uint64* launches,

@@ -57,7 +57,7 @@ template <class R, int Vectors, class T>
 GPUBENCH_DEVICE typename R::A part_sum(const Source<T>& source, const Tile& tile, int start) {
     using A = typename R::A;
     if constexpr (R::packed) {
-        typename R::Packed part;
+        typename R::Part part;
         part.load(source.slots + start, source.aligned, tile.begin - start, tile.end - start);
         return A{sum_lanes(part.sum())};
     } else {
@@ -174,12 +174,12 @@ GPUBENCH_DEVICE void consume(const T* x, Out* y, const RingRows& rows, const Sha
         const Source<T> source = stage_source<R>(x, rows, tile, shared.stages, walk.stage());
         phase_wait(shared.full + walk.stage(), walk.parity());
         if constexpr (R::packed) {
-            PackedWord* const exchange = reinterpret_cast<PackedWord*>(shared.stages + Stages * R::stage_bytes) + warp * R::Packed::entries;
-            typename R::Packed part;
+            PackedWord* const exchange = reinterpret_cast<PackedWord*>(shared.stages + Stages * R::stage_bytes) + warp * R::Part::entries;
+            typename R::Part part;
             part.load(source.slots + start, source.aligned, tile.begin - start, tile.end - start);
             part.scan(exchange);
             const A carry = take_carry<A, Consumers>(shared, walk, warp);
-            R::Packed::store(tile_target(y, rows, tile) + start, exchange, carry, tile.begin - start, tile.end - start);
+            R::Part::store(tile_target(y, rows, tile) + start, exchange, carry, tile.begin - start, tile.end - start);
         } else {
             constexpr int V = R::V;
             const Span span = part_span<R>(tile, start);

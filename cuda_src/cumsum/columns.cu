@@ -3,7 +3,8 @@
 // Data: a strip of Lanes x Items columns, cut into tiles of rows. A thread holds Rows consecutive rows of its Items columns
 // in registers, as they were loaded: at each step the lanes touch whole 32-byte sectors or more of a row. It sums them;
 // shuffles join the row groups of a warp, shared memory the warps; then it adds them up once more from what came before,
-// and stores. The next tile's loads are under way meanwhile. `columns`: a block walks a strip from top to bottom and carries its sums in shared memory; blocks know nothing of each
+// and stores. The next tile's loads are under way meanwhile.
+// `columns`: a block walks a strip from top to bottom and carries its sums in shared memory; blocks know nothing of each
 // other: for many strips. `linked_columns`: `share` resident blocks take a strip's tiles in turn, publish each
 // tile's column sums and carry forward as in carry_forward.cu: for few strips and many rows.
 // Narrow strips keep that exchange small: it grows with the square of the strip's width.

@@ -18,6 +18,10 @@ constexpr int vector_items = 16 / (sizeof(T) > sizeof(Out) ? sizeof(T) : sizeof(
                                  ? 16 / static_cast<int>(sizeof(T) > sizeof(Out) ? sizeof(T) : sizeof(Out))
                                  : 1;
 
+// 8- and 16-bit integers whose sums have 64 bits: 32 hold those of a part of a row, far below 65536 elements.
+template <class T, class A>
+constexpr bool is_narrow = is_integer<T> && sizeof(T) < 4 && is_same<A, int64>;
+
 // Elements between the vector boundary of y at or before `offset` and `offset`: the slots of a row that hold nothing.
 template <int V, class Out>
 GPUBENCH_DEVICE int empty_slots(const Out* y, long long offset) {

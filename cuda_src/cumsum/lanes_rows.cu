@@ -2,7 +2,8 @@
 //
 // Data: each lane holds one 16-byte vector of the row, loaded and stored in one access; `Lanes` neighbours (a power of
 // two) hold a row, or a whole warp with two vectors a lane. Sums run through the vector in registers, then over the lanes by
-// shuffles (Hillis and Steele 1986); no shared memory, no barrier, no word between rows. One vector a thread and 64 warps an SM keep enough in flight.
+// shuffles (Hillis and Steele 1986); no shared memory, no barrier, no word between rows. One vector a thread and 64 warps
+// an SM keep enough in flight.
 // Against `naive`: neighbouring lanes touch neighbouring memory. On one H200, float32, 1048576 x 128: 5040 us by one
 // thread a row (CuPy), 252 us here, 1.01 of a device copy; more vectors a thread and cache hints measured slower (258).
 // Rows at any alignment work (see items.cuh); those that are not a whole number of vectors idle some lanes.

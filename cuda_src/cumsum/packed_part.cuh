@@ -4,17 +4,13 @@
 // word. The lanes scan the sums of their runs in 32 bits, which hold those of a part; each lane puts its words, each with
 // the sum of the part before it, into shared memory. From there lane l takes the word that holds elements 2 l and 2 l + 1 of
 // each 64, so that the warp stores whole lines of y: two dot products with the ones that stand up to an element give the
-// sums, and only the carry is added in 64 bits. Converting elements one by one, and scanning two of them a lane, takes
+// sums (a product with zero is no harm to integers), and only the carry is added in 64 bits. Converting elements one by one, and scanning two of them a lane, takes
 // four times the instructions.
 #pragma once
 
 #include "cumsum/items.cuh"
 
 namespace gpubench::cumsum {
-
-// True for what is scanned in this way. (A multiplication by zero is no harm to integers.)
-template <class T, class Out>
-constexpr bool is_packed = is_integer<T> && sizeof(T) <= 2 && is_same<Out, int64>;
 
 // A word of x and the sum of the part before it.
 struct alignas(8) PackedWord {

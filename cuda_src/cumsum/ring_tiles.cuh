@@ -11,10 +11,10 @@ namespace gpubench::cumsum {
 template <class T, class Out, int Consumers, int Vectors, int Stages>
 struct Ring {
     using A = accumulator_t<Out>;
-    using Packed = PackedPart<T, Vectors * vector_items<T, Out>>;  // where integers are narrow
-    static constexpr bool packed = is_packed<T, Out>;
+    using Part = PackedPart<T, Vectors * vector_items<T, Out>>;  // where integers are narrow
+    static constexpr bool packed = is_narrow<T, Out>;
     static constexpr int V = vector_items<T, Out>;
-    static constexpr int load_bytes = (packed ? Packed::run : V) * static_cast<int>(sizeof(T));
+    static constexpr int load_bytes = (packed ? Part::run : V) * static_cast<int>(sizeof(T));
     static constexpr int part = warp_size * Vectors * V;
     static constexpr int tile = Consumers * part;
     static constexpr int stage_bytes = (tile * static_cast<int>(sizeof(T)) + 48 + 15) / 16 * 16;

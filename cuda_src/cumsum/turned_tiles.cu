@@ -23,11 +23,8 @@ struct TurnedShape {
     long long strips;              // of Lines lines
 };
 
-// What stands in shared memory: sums, or elements of x in at least 32 bits, so that neighbours never share a bank. Of 8- and
-// 16-bit integers, sums since the tile's first element: 32 bits hold them.
-template <class T, class A>
-constexpr bool is_narrow = is_integer<T> && sizeof(T) < 4 && is_same<A, int64>;
-
+// What stands in shared memory: sums, or elements of x in at least 32 bits, so that neighbours never share a bank. Of narrow
+// integers, sums since the tile's first element.
 template <class T, class A, bool XAlong>
 struct TileItem {
     using type = A;

@@ -8,7 +8,7 @@ from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.columns import strip_cut
 from gpubench.operators.cumsum.geometry import Columns, Rows, columns_of, rows_of, vector_items
 from gpubench.operators.cumsum.rows import vectors_of
-from gpubench.operators.cumsum.turned import Turned, turned_of
+from gpubench.operators.cumsum.turned import Turned, has_many_strips, turned_of
 from gpubench.operators.cumsum.variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -41,9 +41,8 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
 
 
 def _worth_turning(turned: Turned, device: DeviceInfo) -> bool:
-    strips = -(-turned.across // tuning.TURNED_SHAPES[0].lines) * turned.batches
     short = turned.x_along_lines and turned.length < tuning.TURNED_LENGTH
-    many = strips >= tuning.TURNED_STRIPS * device.sm_count
+    many = has_many_strips(turned, tuning.TURNED_SHAPES[0].lines, device)
     return turned.across >= tuning.TURNED_ACROSS and not (short and many)
 
 

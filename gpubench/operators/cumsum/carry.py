@@ -10,7 +10,7 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value, Workspace
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import Rows, items_of, published_bytes, rows_of, vector_items
+from gpubench.operators.cumsum.geometry import Rows, is_narrow, items_of, published_bytes, rows_of, vector_items
 from gpubench.operators.cumsum.rows import NOT_ROWS, template, vectors_of
 from gpubench.operators.results import sum_dtype
 
@@ -120,7 +120,7 @@ def ring_bytes(shape: tuning.RingShape, x: str, y: str) -> int:
 
 def exchange_bytes(x: str, items: int) -> int:
     """Return the bytes that a warp exchanges for `items` a lane (`PackedPart::entries` in C++); 0 for wide dtypes."""
-    if dtypes.dtype(x).kind != "integer" or dtypes.dtype(x).itemsize > 2:
+    if not is_narrow(x):
         return 0
     per_word = 4 // dtypes.dtype(x).itemsize
     run = min(items, 4 * per_word)

@@ -95,13 +95,17 @@ def _one_pitch(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int] 
 
 def vector_items(problem: Problem[Any]) -> int:
     """Return the elements of one vector of the kernels: 16 bytes of the wider of x and y (`vector_items` in C++)."""
-    widest = max(dtypes.dtype(problem.operand(name).dtype).itemsize for name in ("x", "y"))
-    return max(16 // widest, 1)
+    return items_of(problem.operand("x").dtype, problem.operand("y").dtype)
 
 
 def items_of(x: str, y: str) -> int:
     """Return `vector_items` for two dtypes."""
     return max(16 // max(dtypes.dtype(x).itemsize, dtypes.dtype(y).itemsize), 1)
+
+
+def is_narrow(x: str) -> bool:
+    """Return whether a dtype is an integer of 1 or 2 bytes, of which 32 bits hold many sums (`is_narrow` in C++)."""
+    return dtypes.dtype(x).kind == "integer" and dtypes.dtype(x).itemsize < 4
 
 
 def accumulator_bytes(dtype: str) -> int:

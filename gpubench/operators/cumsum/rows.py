@@ -177,9 +177,7 @@ class BlockRows:
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a shape."""
         shapes = dict.fromkeys((*tuning.LONE_SHAPES, *tuning.BLOCK_SHAPES[words_per_vector(dtype, sum_dtype(dtype))]))
-        return [
-            (self.source, block_kernel(dtype, shape, aligned, False)) for shape in shapes for aligned in (True, False)
-        ]
+        return [(self.source, block_kernel(dtype, shape, False, False)) for shape in shapes]
 
 
 def words_per_vector(x: str, y: str) -> int:

@@ -245,7 +245,7 @@ tile waits for memory once and has nothing else to do. A permuted tensor of 1966
 
 @dataclass(frozen=True, slots=True)
 class ForwardShape:
-    """A block of `column_forward`: warps by role. A linker is four warps, so that 128 columns have a thread each."""
+    """A block of `column_forward`: warps by role. Linkers come by fours, so that 128 columns have a thread each."""
 
     consumers: int
     reducers: int

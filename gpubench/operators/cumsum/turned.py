@@ -12,7 +12,7 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
 from gpubench.operators.coalesce import coalesce
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import accumulator_bytes, items_of
+from gpubench.operators.cumsum.geometry import accumulator_bytes, is_narrow, items_of
 from gpubench.operators.cumsum.rows import template
 from gpubench.operators.cumsum.tuning import TurnedShape
 from gpubench.operators.packing import MAX_DIMS, strided
@@ -164,11 +164,6 @@ def shapes_of(x: str, x_along_lines: bool) -> tuple[TurnedShape, ...]:
     return tuning.TURNED_HALF_SHAPES if half else tuning.TURNED_SHAPES
 
 
-def is_narrow(x: str) -> bool:
-    """Return whether sums inside a tile stay in 32 bits (`is_narrow` in C++)."""
-    return dtypes.dtype(x).kind == "integer" and dtypes.dtype(x).itemsize < 4
-
-
 def lane_items(x: str, y: str, x_along_lines: bool) -> int:
     """Return the elements side by side of a lane (`TurnedStrip::V` in C++)."""
     return 4 if x_along_lines and is_narrow(x) else items_of(x, y)
@@ -184,5 +179,9 @@ def turned_shape(problem: Problem[Any], turned: Turned, device: DeviceInfo) -> T
     ]
     if not fitting:
         return None
-    strips = -(-turned.across // fitting[0].lines) * turned.batches
-    return fitting[-1] if strips >= tuning.TURNED_STRIPS * device.sm_count else fitting[0]
+    return fitting[-1] if has_many_strips(turned, fitting[0].lines, device) else fitting[0]
+
+
+def has_many_strips(turned: Turned, lines: int, device: DeviceInfo) -> bool:
+    """Tell whether strips of so many lines fill the SMs several times."""
+    return -(-turned.across // lines) * turned.batches >= tuning.TURNED_STRIPS * device.sm_count
