@@ -10,12 +10,11 @@ import click
 
 from gpubench.cli import output
 from gpubench.cli.options import device_option
+from gpubench.cli.plot import FORMATS
 from gpubench.errors import ResultFileError, UsageError
 
 if TYPE_CHECKING:
     from gpubench.views.style import Format
-
-FORMATS = ("svg", "png", "pdf")
 
 
 @click.command()
@@ -89,11 +88,10 @@ def _draw(document: dict[str, Any], chart: Path) -> None:
 
 def _show(document: dict[str, Any], into: Path | None) -> None:
     """Print the table, or put it into a page."""
-    from gpubench.engine.agreement import verdict
     from gpubench.views import agreement as view
 
     try:
-        made = view.block(document, [verdict(row) for row in document["rows"]])
+        made = view.block(document, [view.verdict(row) for row in document["rows"]])
     except (KeyError, TypeError, AttributeError) as error:
         raise ResultFileError(f"This is no file of `gpubench agreement`: {error!r}") from error
     if into is None:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import gpubench
 from gpubench.engine.environment import environment
@@ -172,14 +172,3 @@ def _one_element(device: CudaDevice) -> float:
 
 def _nothing() -> None:
     """Restore nothing: the operations change none of their inputs."""
-
-
-def verdict(row: Mapping[str, Any], part: float = 0.03, least_us: float = 0.15) -> bool:
-    """Tell whether corrected events agree with CUPTI: within a part or a time of its span.
-
-    Several launches: no further than that outside of what lies between the sum of their durations and the span, since
-    recording itself widens the gaps between launches.
-    """
-    low, high = sorted((row["cupti_sum_us"], row["cupti_span_us"]))
-    corrected = row["corrected_us"]
-    return bool(low - max(part * low, least_us) <= corrected <= high + max(part * high, least_us))

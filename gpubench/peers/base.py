@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from gpubench.dtypes import dtype
 from gpubench.errors import MissingExtraError, UnsupportedError
@@ -79,11 +79,7 @@ def library(module: str, package: str, extra: str) -> Any:
     """Import and return a library. MissingExtraError, in one line, when it is not there or cannot be loaded."""
     try:
         return importlib.import_module(module)
-    except (
-        ImportError,
-        OSError,
-        RuntimeError,
-    ) as error:  # the last two: a shared library that is not there, or too old
+    except (ImportError, OSError, RuntimeError) as error:  # the last two: a shared library is missing, or too old
         absent = isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}.")
         raise MissingExtraError(package, extra, None if absent else first_line(error)) from error
 
@@ -94,6 +90,20 @@ def attempt(name: str, work: Callable[[], T]) -> T:
         return work()
     except (TypeError, ValueError, NotImplementedError, IndexError, KeyError) as error:
         raise UnsupportedError(f"{name} refuses: {first_line(error)}") from error
+
+
+class Latest(Generic[T]):
+    """What was compiled for the latest problem: all its rounds use it, and the next problem's takes its place."""
+
+    def __init__(self) -> None:
+        """Nothing is compiled yet."""
+        self._kept: tuple[Problem[Any], T] | None = None
+
+    def of(self, problem: Problem[Any], compile_: Callable[[], T]) -> T:
+        """Return what is kept for the problem; compile it when it is another one than before."""
+        if self._kept is None or self._kept[0] is not problem:
+            self._kept = (problem, compile_())
+        return self._kept[1]
 
 
 def first_line(error: BaseException) -> str:

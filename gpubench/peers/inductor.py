@@ -8,7 +8,7 @@ from typing import Any
 from gpubench.errors import UnsupportedError
 from gpubench.model import Problem
 from gpubench.peers import tensors
-from gpubench.peers.base import DeviceOperand, Prepared, first_line, library
+from gpubench.peers.base import DeviceOperand, Latest, Prepared, first_line, library
 from gpubench.peers.torch import torch_stream
 
 
@@ -19,7 +19,7 @@ class InductorPeer:
 
     def __init__(self) -> None:
         """Nothing is compiled yet."""
-        self._compiled: tuple[Problem[Any], Callable[[Any], Any]] | None = None
+        self._compiled: Latest[Callable[[Any], Any]] = Latest()
 
     def load(self) -> None:
         """Import torch. MissingExtraError without it; UnsupportedError without CUDA or Triton."""
@@ -67,9 +67,11 @@ class InductorPeer:
         Sizes are constants (`dynamic=False`), as torch has them at the first call. `fullgraph`: what Inductor cannot
         take whole is refused, in place of being run in part by eager torch under Inductor's name.
         """
-        if self._compiled is None or self._compiled[0] is not problem:
-            torch = self._torch
+        torch = self._torch
+
+        def compile_() -> Callable[[Any], Any]:
             torch.compiler.reset()  # what the case before left behind would count towards the limit of recompilations
-            work = torch.compile(tensors.function(torch, problem), dynamic=False, fullgraph=True)
-            self._compiled = (problem, work)
-        return self._compiled[1]
+            work: Callable[[Any], Any] = torch.compile(tensors.function(torch, problem), dynamic=False, fullgraph=True)
+            return work
+
+        return self._compiled.of(problem, compile_)

@@ -13,7 +13,7 @@ from typing import Any
 from gpubench.dtypes import dtype
 from gpubench.errors import UnsupportedError
 from gpubench.model import Problem
-from gpubench.peers.base import DeviceOperand, Prepared, first_line, library
+from gpubench.peers.base import DeviceOperand, Latest, Prepared, first_line, library
 
 NAMES = {
     "neg": "negative",
@@ -48,7 +48,7 @@ class JaxPeer:
 
     def __init__(self) -> None:
         """Nothing is compiled yet."""
-        self._jitted: tuple[Problem[Any], Callable[..., Any]] | None = None
+        self._jitted: Latest[Callable[..., Any]] = Latest()
 
     def load(self) -> None:
         """Import JAX, told to leave the device's memory to others. MissingExtraError without it."""
@@ -81,7 +81,7 @@ class JaxPeer:
         jax = self._jax
         handle = stream or 0
         names = [name for name, operand in operands.items() if operand.role != "out"]
-        compiled = self._compiled(problem, names)
+        compiled = self._jitted.of(problem, lambda: jax.jit(self._function(problem, names)))
         bridges = [_Bridge(self._cupy, operands[name], handle) for name in names]
         into = next(operand for operand in operands.values() if operand.role != "in")
         last: list[Any] = []
@@ -105,12 +105,6 @@ class JaxPeer:
         except (TypeError, ValueError, NotImplementedError, jax.errors.JAXTypeError) as error:
             raise UnsupportedError(f"JAX refuses: {first_line(error)}") from error
         return Prepared(run, collect, last.clear)
-
-    def _compiled(self, problem: Problem[Any], names: list[str]) -> Callable[..., Any]:
-        """Return the jitted work, the same for all rounds, so that XLA compiles it once."""
-        if self._jitted is None or self._jitted[0] is not problem:
-            self._jitted = (problem, self._jax.jit(self._function(problem, names)))
-        return self._jitted[1]
 
     def _function(self, problem: Problem[Any], names: list[str]) -> Callable[..., Any]:
         """Return the work as a function of the arrays of these names, in that order."""

@@ -12,6 +12,25 @@ END = "<!-- agreement: end -->"
 
 HEADINGS = ("operation", "elements", "launches", "events", "corrected", "CUPTI span", "CUPTI sum", "off", "NVBench")
 
+PART, LEAST_US = 0.03, 0.15
+"""What counts as agreement: the larger of this part of CUPTI's time and this time."""
+
+
+def allowed(row: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the least and the longest time (us) that agrees with CUPTI's span.
+
+    Of several launches, anything between the sum of their durations and the span agrees, since recording itself widens
+    the gaps between them.
+    """
+    low, high = sorted((row["cupti_sum_us"], row["cupti_span_us"]))
+    return low - max(PART * low, LEAST_US), high + max(PART * high, LEAST_US)
+
+
+def verdict(row: Mapping[str, Any]) -> bool:
+    """Tell whether corrected events agree with CUPTI."""
+    least, longest = allowed(row)
+    return bool(least <= row["corrected_us"] <= longest)
+
 
 def block(document: Mapping[str, Any], agrees: Sequence[bool]) -> str:
     """Return the table with what was measured where, and the noise figures; `agrees` has one verdict a row."""

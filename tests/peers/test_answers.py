@@ -5,7 +5,7 @@ Skipped where the libraries are not installed. Devices, streams and speed are an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -50,6 +50,16 @@ def storages(made: Problem[Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def offered(
+    refusal: Callable[[Problem[Any]], str | None],
+) -> Iterator[tuple[Problem[Any], Mapping[str, Any], dict[str, Any]]]:
+    """Yield the problems that a peer does not refuse, with their inputs and memory for every operand."""
+    for made in map(problem, cases()):
+        if refusal(made) is None:
+            inputs = operator(made.case.operator).inputs(made)
+            yield made, inputs, storages(made, inputs)
+
+
 def assert_right(made: Problem[Any], inputs: Mapping[str, Any], output: Any) -> None:
     """Hold an output against the reference."""
     found = operator(made.case.operator)
@@ -70,12 +80,7 @@ def tensor(torch: Any, storage: Any, operand: Operand) -> Any:
 def torch_answers(call: Callable[[Any, Problem[Any], dict[str, Any]], None]) -> None:
     """Let torch do every case that it is offered."""
     torch = pytest.importorskip("torch")
-    for case in cases():
-        made = problem(case)
-        if tensors.refusal(made) is not None:
-            continue
-        inputs = operator(case.operator).inputs(made)
-        memory = storages(made, inputs)
+    for made, inputs, memory in offered(tensors.refusal):
         with torch.no_grad():
             call(torch, made, {one.name: tensor(torch, memory[one.name], one) for one in made.operands})
         out = next(one for one in made.operands if one.role != "in")
@@ -124,16 +129,11 @@ def test_jax_s_functions_give_our_answers() -> None:
     jax.config.update("jax_enable_x64", True)
     peer = JaxPeer()
     peer._jax = jax
-    for case in cases():
-        made = problem(case)
-        if peer.offers(made) is not None:
-            continue
-        inputs = operator(case.operator).inputs(made)
-        memory = storages(made, inputs)
+    for made, inputs, memory in offered(peer.offers):
         given = {one.name: one.view.of(memory[one.name]) for one in made.operands if one.role != "out"}
         bits = [one.view(numpy.int16) if one.dtype.name == "bfloat16" else one for one in given.values()]
         result = numpy.asarray(jax.jit(peer._function(made, list(given)))(*map(jax.numpy.asarray, bits)))
         out = next(one for one in made.operands if one.role != "in")
-        assert result.dtype == dtype(out.dtype).numpy, case.id
-        if case.dtype not in NARROW:
+        assert result.dtype == dtype(out.dtype).numpy, made.case.id
+        if made.case.dtype not in NARROW:
             assert_right(made, inputs, result.reshape(out.view.shape))

@@ -9,9 +9,10 @@ from typing import Any
 import matplotlib
 import pytest
 
-from gpubench.engine.agreement import interval_of_mean, verdict
+from gpubench.engine.agreement import interval_of_mean
 from gpubench.engine.nvbench import figures
 from gpubench.views import agreement
+from gpubench.views.agreement import verdict
 from gpubench.views.charts import agreement as charts
 from gpubench.views.charts.files import files
 from gpubench.views.style import styled
@@ -84,7 +85,7 @@ def test_the_chart_is_what_was_recorded() -> None:
 def test_the_band_of_the_chart_is_the_verdict_of_the_table(corrected: float, span: float, total: float) -> None:
     """A mark lies in the band where, and only where, the row counts as agreeing."""
     one = row(corrected, span, total)
-    low, high = charts.allowed(one)
+    low, high = charts.band(one)
     assert (low <= corrected - span <= high) is verdict(one)
 
 

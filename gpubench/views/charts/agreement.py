@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpubench.views import style
+from gpubench.views.agreement import LEAST_US, PART, allowed
 from gpubench.views.charts.page import MARGIN, Entry, series_entry, sheet
 from gpubench.views.charts.sheets import Chart
 from gpubench.views.style import BAND, INK, WIDTH, Mark
@@ -24,8 +25,6 @@ MARKS = {
 }
 LIMITS = (-3.2, 3.6)
 """Microseconds across which the panels reach."""
-PART, LEAST_US = 0.03, 0.15
-"""What counts as agreement: the larger of this part of CUPTI's time and this time."""
 TITLE = "How far the clocks are from CUPTI"
 
 
@@ -41,15 +40,10 @@ def chart(document: Mapping[str, Any]) -> Chart:
     return Chart("agreement", TITLE, alt, partial(_draw, document, rows))
 
 
-def allowed(row: Row) -> tuple[float, float]:
-    """Return how far from CUPTI's span a time may lie to agree with it: below, above.
-
-    Of several launches, anything between the sum of their durations and the span agrees, since recording itself widens
-    the gaps between them.
-    """
-    low, high = sorted((row["cupti_sum_us"], row["cupti_span_us"]))
-    span = row["cupti_span_us"]
-    return low - max(PART * low, LEAST_US) - span, high + max(PART * high, LEAST_US) - span
+def band(row: Row) -> tuple[float, float]:
+    """Return how far from CUPTI's span a time may lie to agree with it: below, above."""
+    least, longest = allowed(row)
+    return least - row["cupti_span_us"], longest - row["cupti_span_us"]
 
 
 def _off(row: Row, us: float | None) -> float | None:
@@ -100,7 +94,7 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
     axes.xaxis.set_major_locator(FixedLocator(across[::3]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(lambda value, _: f"2^{round(value).bit_length() - 1}")
-    bounds = [allowed(row) for row in rows]
+    bounds = [band(row) for row in rows]
     axes.fill_between(across, [low for low, _ in bounds], [high for _, high in bounds], color=BAND, linewidth=0)
     axes.axhline(0.0, color=INK, linewidth=0.9, zorder=1.6)
     for name, mark in MARKS.items():
