@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 from gpubench.views import text
+from gpubench.views.means import geometric
 from gpubench.views.seeds_claims import PRESUMED
 from gpubench.views.seeds_figures import Figures, median
 
@@ -59,9 +59,9 @@ def _operator(figures: Figures, operator: str, found: list[tuple[float, str]], m
 
 
 def _mean(found: list[tuple[float, str]]) -> str:
-    if not found:
+    mean = geometric([ratio for ratio, _ in found])
+    if mean is None:
         return "not measured"
-    mean = math.exp(sum(math.log(ratio) for ratio, _ in found) / len(found))
     inside = "within" if abs(mean - 1) <= CLOSE else "**not** within"
     return f"geometric mean **{text.ratio(mean)}** over {len(found)} cases, {inside} {CLOSE:.0%}"
 
