@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpubench.model import Json, ResultSet
 from gpubench.views import text
-from gpubench.views.charts.data import Point, contenders, geometric_mean
+from gpubench.views.charts.data import Point, contenders
 from gpubench.views.rows import HOST_CONTENDERS
 
 Facts = list[tuple[str, str]]
@@ -79,11 +80,11 @@ def means(found: Sequence[Point]) -> list[dict[str, str]]:
                     {
                         "operator": shown(operator),
                         "contender": shown(name),
-                        "share": text.percent(geometric_mean(shares)) if shares else text.MISSING,
+                        "share": text.percent(statistics.geometric_mean(shares)) if shares else text.MISSING,
                         "share_cases": str(len(shares)),
-                        "speedup": text.ratio(geometric_mean(gains)) if gains else text.MISSING,
+                        "speedup": text.ratio(statistics.geometric_mean(gains)) if gains else text.MISSING,
                         "speedup_cases": str(len(gains)),
-                        "peer": text.ratio(geometric_mean(peers)) if peers else text.MISSING,
+                        "peer": text.ratio(statistics.geometric_mean(peers)) if peers else text.MISSING,
                         "peer_cases": str(len(peers)),
                     }
                 )

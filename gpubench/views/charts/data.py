@@ -108,11 +108,3 @@ def _sizeless(value: Json, key: str = "") -> str:
     if isinstance(value, list | tuple):
         return str([_sizeless(item) for item in value])
     return str(value)
-
-
-def geometric_mean(values: Iterable[float]) -> float:
-    """Return the geometric mean of positive values, of which there must be one."""
-    import math
-
-    logarithms = [math.log(value) for value in values]
-    return math.exp(math.fsum(logarithms) / len(logarithms))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from gpubench.model import ResultSet
 from gpubench.views import style, text
 from gpubench.views.charts import dots
 from gpubench.views.charts.ceiling import short
-from gpubench.views.charts.data import Point, contenders, geometric_mean, is_simulated, points
+from gpubench.views.charts.data import Point, contenders, is_simulated, points
 from gpubench.views.charts.page import Entry, series_entry, sheet, subtitle, unnumbered
 from gpubench.views.charts.sheets import Chart, file_name, numbered
 from gpubench.views.rows import HOST_CONTENDERS
@@ -32,7 +33,7 @@ def charts(result: ResultSet, over: str, medians: Mapping[str, float] | None = N
     drawn = [point for point in found if id(point) in ratios]
     missing = _missing([point for point in found if id(point) not in ratios], over)
     means = {
-        name: (geometric_mean(values), len(values))
+        name: (statistics.geometric_mean(values), len(values))
         for name in contenders(drawn)
         if (values := [ratios[id(point)] for point in drawn if point.row.contender == name])
     }
