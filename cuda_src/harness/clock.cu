@@ -1,5 +1,5 @@
-// What the harness runs on the GPU around a timed launch: a gate that holds the stream, a stamp of both clocks, and the
-// smallest possible kernels. CUDA only (the host simulator is not timed this way), hence the PTX reads right here.
+// What the harness runs on the GPU around a timed launch: a gate that holds the stream, a stamp of both clocks, a
+// kernel that knows its own span, and the smallest possible one. CUDA only (the host simulator is not timed this way), hence the PTX reads right here.
 
 namespace gpubench::harness {
 
@@ -47,6 +47,15 @@ __global__ void stamp(ulonglong2* slots, unsigned slot_count) {
     for (int look = 0; look < 1024 && now == first; ++look) now = global_nanoseconds();
     const unsigned long long cycles = static_cast<unsigned long long>(clock64());
     slots[sm] = make_ulonglong2(now, cycles);  // one 16-byte store: two blocks of one SM cannot mix their halves
+}
+
+/// Spins for `spin_ns` and writes (global timer at the first, at the last moment) of each block to spans[block]: a kernel
+/// that knows how long it ran, from its first instruction to its last.
+__global__ void self_timed(ulonglong2* spans, unsigned long long spin_ns) {
+    const unsigned long long begin = global_nanoseconds();
+    unsigned long long now = begin;
+    while (now - begin < spin_ns) now = global_nanoseconds();
+    if (threadIdx.x == 0) spans[blockIdx.x] = make_ulonglong2(begin, now);
 }
 
 /// The shortest kernel that does something: its time is what every launch pays.

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from gpubench.devices.overhead import launch_overhead_us
 from gpubench.model import Accuracy, Ceiling, CeilingPoint, Launch, Plan, Pointer, Value
 
 if TYPE_CHECKING:
@@ -17,12 +18,6 @@ SIZES = tuple(2**power for power in range(16, 32))
 """Bytes moved: 64 KiB, where a launch takes most of the time, to 2 GiB, many times any L2 cache."""
 LARGE_COPY, LARGE = 2**31, 2**30
 """Bytes moved at which the run's one rate of copying, and those of reading and writing, are taken."""
-
-ONE_ELEMENT_US = {(9, 0): 0.93}
-"""The duration of the kernel `one_element` (one thread: a load and a store) by CUPTI, by compute capability; measured
-on an NVIDIA H200, cold, at 1980 MHz (others of them: up to 1.09). `gpubench agreement` measures it anew."""
-ASSUMED_ONE_ELEMENT_US = 1.0
-"""For GPUs on which nobody measured it."""
 
 VECTOR_BYTES = 16
 THREADS = 256
@@ -64,7 +59,7 @@ def measure_ceiling(device: Device, sizes: Sequence[int] = SIZES) -> Ceiling:
         write_GBps=_rate(large, "write_us"),
         launch_us=launch_us,
         event_overhead_us=event_overhead_us,
-        launch_overhead_us=launch_overhead_us(launch_us, device.info.compute_capability),
+        launch_overhead_us=launch_overhead_us(device),
         sweep=tuple(point for point in sweep if min(point.copy_us, point.read_us, point.write_us) > 0),
     )
 
@@ -91,11 +86,6 @@ def _point(device: Device, size: int, source: Buffer, target: Buffer) -> Ceiling
         _fastest(device, _reads(device, _Part(source, 0, whole), target)),
         _fastest(device, _fills(device, _Part(target, 0, whole))),
     )
-
-
-def launch_overhead_us(launch_us: float, compute_capability: tuple[int, int]) -> float:
-    """Return what events add to the duration of one kernel; `launch_us` is what they read around `one_element`."""
-    return max(launch_us - ONE_ELEMENT_US.get(compute_capability, ASSUMED_ONE_ELEMENT_US), 0.0)
 
 
 def _at(sweep: Sequence[CeilingPoint], wanted: int) -> CeilingPoint:

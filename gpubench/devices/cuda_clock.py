@@ -96,25 +96,32 @@ class Stamps:
             stamps.ctypes.data, self._buffer.address, stamps.nbytes, runtime.memcpyDeviceToHost, self._stream
         )
         runtime.streamSynchronize(self._stream)
-        return [frequency(begin, end) for begin, end in stamps]
+        return frequencies(stamps)
 
     def release(self) -> None:
         """Give the memory back."""
         self._buffer.release()
 
 
-def frequency(begin: StampArray, end: StampArray) -> float | None:
-    """Return the median over the SMs of cycles per microsecond (whole MHz) between two stamps of shape (SMs, 2).
+def frequencies(stamps: StampArray) -> list[float | None]:
+    """Return the median over the SMs of cycles per microsecond (whole MHz) for each pair of `stamps`, of shape
+    (pairs, 2, SMs, 2).
 
-    Only SMs that both stamps reached count: the clocks of different SMs have different origins. None without any.
+    Only SMs that all stamps reached count, or both of a pair's where there is none such: the clocks of different SMs
+    have different origins. None for a pair without any.
     """
     import numpy
 
-    both = (begin[:, 0] > 0) & (end[:, 0] > begin[:, 0]) & (end[:, 1] > begin[:, 1])
-    if not both.any():
-        return None
-    spans = (end[both] - begin[both]).astype(numpy.float64)
-    return round(float(numpy.median(spans[:, 1] / spans[:, 0])) * 1e3)
+    times = stamps.astype(numpy.int64)
+    spans = (times[:, 1] - times[:, 0]).astype(numpy.float64)
+    reached = (times[:, 0, :, 0] > 0) & (spans > 0).all(axis=-1)
+    everywhere = reached.all(axis=0)
+    if not everywhere.any() and len(stamps) > 1:
+        return [frequencies(pair)[0] for pair in stamps[:, None]]
+    if not everywhere.any():
+        return [None] * len(stamps)
+    ratios = spans[:, everywhere, 1] / spans[:, everywhere, 0]
+    return [round(float(one)) for one in numpy.median(ratios, axis=1) * 1e3]
 
 
 class EventPairs:

@@ -31,6 +31,9 @@ POWERS = tuple(range(10, 29, 2))
 """Sizes, as powers of 2. NVBench takes up to 8 s for one, two minutes for all."""
 SAMPLES = 60
 LEAST_SECONDS = 0.01
+TOGETHER = 16
+"""Samples whose mean is one value of the interval. Where a kernel's blocks land repeats every 2, 4 or 16 launches and
+decides part of its time, so that single samples are no independent draws; means of 16 are, nearly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ def measure(
         "environment": environment(device.info),
         "launch_us": ceiling.launch_us,
         "launch_overhead_us": overhead,
-        "one_element_us": _one_element(device),
+        "edges_us": _edges_us(device),
         "rows": rows,
     }
 
@@ -136,18 +139,19 @@ def _row(device: CudaDevice, work: Work, overhead: float, theirs: Mapping[str, f
 
 
 def _in_a_tenth(device: CudaDevice, run: Callable[[], None], wall_s: float) -> dict[str, Json]:
-    """Sample by events for a tenth of the time that NVBench took; return how well the median is then known."""
+    """Sample by events for a tenth of the time that NVBench took; return how well the mean is then known."""
     began = time.perf_counter()
     times: list[float] = []
-    while time.perf_counter() - began < max(wall_s / 10, LEAST_SECONDS):
-        times += [sample.us for sample in device.sample("cold", _nothing, run, 16)]
+    while time.perf_counter() - began < max(wall_s / 10, LEAST_SECONDS) or len(times) < 2 * TOGETHER:
+        times += [sample.us for sample in device.sample("cold", _nothing, run, TOGETHER)]
     seconds = time.perf_counter() - began
+    together = [statistics.fmean(times[start : start + TOGETHER]) for start in range(0, len(times), TOGETHER)]
     return {
         "median_us": statistics.median(times),
         "samples": len(times),
         "wall_s": round(seconds, 4),
         "noise": _noise(statistics.fmean(times), statistics.stdev(times)),
-        "interval": interval_of_mean(statistics.fmean(times), statistics.stdev(times), len(times)),
+        "interval": interval_of_mean(statistics.fmean(together), statistics.stdev(together), len(together)),
     }
 
 
@@ -156,18 +160,21 @@ def _noise(mean: float, deviation: float) -> float:
 
 
 def interval_of_mean(mean: float, deviation: float, count: float) -> float:
-    """Return the half-width of the mean's 95 % interval relative to the mean: the one that NVBench's figures give."""
+    """Return the half-width of the mean's 95 % interval relative to the mean, from independent values' deviation."""
     return 1.96 * deviation / math.sqrt(count) / mean
 
 
-def _one_element(device: CudaDevice) -> float:
-    """Return the duration of the one-element kernel by CUPTI: what `ceiling.ONE_ELEMENT_US` holds for known GPUs."""
-    from gpubench.devices.ceiling import one_element
+def _edges_us(device: CudaDevice) -> float:
+    """Return how much longer than its own span a kernel is by CUPTI: `overhead.EDGES_US` holds it for known GPUs."""
+    from gpubench.devices.overhead import SelfTimed, middle_mean
 
-    run = one_element(device)
-    warm_up(_nothing, run, device.synchronize)
-    traced = device.trace("cold", _nothing, run, SAMPLES)
-    return statistics.median(sample.us for sample in traced)
+    kernel = SelfTimed(device)
+    warm_up(_nothing, kernel.run, device.synchronize)
+    beyond = []
+    for _ in range(SAMPLES):
+        (sample,) = device.trace("cold", _nothing, kernel.run, 1)
+        beyond.append(sample.us - kernel.span_us())
+    return middle_mean(beyond)
 
 
 def _nothing() -> None:

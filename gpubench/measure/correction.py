@@ -2,7 +2,7 @@
 
 An event pair around one launch reads the kernel's duration and a constant (`Ceiling.launch_overhead_us`): reaching the
 kernel after the first event, and reaching the second event after the kernel. On one GPU that constant is the same for
-every kernel and size, within 0.25 us (docs/method.md has the figures). Between several launches of one run lie further
+every kernel and size, within 0.35 us (docs/method.md has the figures). Between several launches of one run lie further
 gaps; those are part of what a user pays for several launches, and stay.
 """
 

@@ -55,17 +55,36 @@ class CubPeer:
 
     def prepare(self, problem: Problem[Any], operands: Mapping[str, DeviceOperand], stream: int | None) -> Prepared:
         """Build the algorithm (cuda.compute keeps it for the next round) and its temporary storage."""
-        run = attempt(self.name, lambda: self._run(problem, operands, _Stream(stream or 0)))
+        flat = {name: _Flat(operand) for name, operand in operands.items()}
+        wider = self._wider(problem, flat["y"])
+        if wider is not None:
+            flat["y"] = wider
+        run = attempt(self.name, lambda: self._run(problem, flat, _Stream(stream or 0)))
         attempt(self.name, run)
-        return Prepared(run, close=self._cupy.get_default_memory_pool().free_all_blocks)
+        collect = None if wider is None else lambda: self._round_into(operands["y"], wider, stream or 0)
+        return Prepared(run, collect, self._cupy.get_default_memory_pool().free_all_blocks)
 
-    def _run(
-        self, problem: Problem[Any], operands: Mapping[str, DeviceOperand], on_stream: _Stream
-    ) -> Callable[[], None]:
+    def _wider(self, problem: Problem[Any], y: _Flat) -> Any | None:
+        """Return memory for sums that are wider than y: a reduction stores what it adds up in, whatever the dtype of
+        the output it is given, and would write beyond a narrower one. None where y takes them as they are.
+        """
+        accumulator = dtype(dtype(problem.operand("y").dtype).accumulator).numpy
+        if problem.case.operator != "sum" or accumulator == y.dtype:
+            return None
+        return self._cupy.empty(y.size, accumulator)
+
+    def _round_into(self, y: DeviceOperand, sums: Any, stream: int) -> None:
+        """Copy wider sums into y, rounded once, by way of the host."""
+        on_stream = self._cupy.cuda.ExternalStream(stream)
+        rounded = sums.get(stream=on_stream).astype(dtype(y.dtype).numpy)
+        runtime = self._cupy.cuda.runtime
+        runtime.memcpyAsync(y.address, rounded.ctypes.data, rounded.nbytes, runtime.memcpyHostToDevice, stream)
+        on_stream.synchronize()
+
+    def _run(self, problem: Problem[Any], flat: Mapping[str, Any], on_stream: _Stream) -> Callable[[], None]:
         """Return what enqueues the algorithm once."""
         import numpy
 
-        flat = {name: _Flat(operand) for name, operand in operands.items()}
         plus = self._compute.OpKind.PLUS
         zero = numpy.zeros(1, dtype(dtype(problem.operand("y").dtype).accumulator).numpy)
         x, y = flat.get("x"), flat["y"]

@@ -13,7 +13,8 @@ from gpubench.kernels import CompiledKernel, Request, compile_many
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or importlib.util.find_spec("cupy_backends") is None, reason="NVRTC is not installed"
 )
-CLOCK = [("harness/clock.cu", f"gpubench::harness::{name}") for name in ("blocker", "stamp", "one_element")]
+NAMES = ("blocker", "stamp", "self_timed", "one_element")
+CLOCK = [("harness/clock.cu", f"gpubench::harness::{name}") for name in NAMES]
 CEILING = [
     ("harness/ceiling.cu", f"gpubench::harness::{name}<{n}>") for name in ("copy", "read", "fill") for n in UNROLLS
 ]

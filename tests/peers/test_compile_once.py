@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from gpubench.dtypes import dtype
 from gpubench.peers.cub import CubPeer
 from gpubench.peers.inductor import InductorPeer
 from gpubench.peers.jax import JaxPeer
@@ -98,11 +102,34 @@ def cub_peer(compute: Compute) -> CubPeer:
     pool = SimpleNamespace(free_all_blocks=lambda: None)
     stream = SimpleNamespace(synchronize=lambda: None)
     peer._cupy = SimpleNamespace(
-        empty=lambda size, kind: ("storage", size, kind),
+        empty=lambda size, kind: ("storage", size, kind) if kind == "uint8" else HostSums(size, kind),
         get_default_memory_pool=lambda: pool,
-        cuda=SimpleNamespace(get_current_stream=lambda: stream),
+        cuda=SimpleNamespace(
+            get_current_stream=lambda: stream,
+            ExternalStream=lambda _: stream,
+            runtime=SimpleNamespace(memcpyHostToDevice=1, memcpyAsync=copy_on_host),
+        ),
     )
     return peer
+
+
+class HostSums:
+    """Memory for sums on the host."""
+
+    def __init__(self, size: int, kind: Any) -> None:
+        self.values = np.zeros(size, kind)
+        self.size = size
+
+    def get(self, stream: Any) -> Any:
+        """Return what is there."""
+        del stream
+        return self.values
+
+
+def copy_on_host(target: int, source: int, nbytes: int, kind: int, stream: int) -> None:
+    """Copy, as the driver would."""
+    assert (kind, stream) == (1, 7)
+    ctypes.memmove(target, source, nbytes)
 
 
 def test_cub_asks_for_its_storage_first_and_runs_on_our_stream_and_memory() -> None:
@@ -119,6 +146,34 @@ def test_cub_asks_for_its_storage_first_and_runs_on_our_stream_and_memory() -> N
     assert second["d_in"].dtype.name == "bfloat16"
     assert second["d_in"].__cuda_array_interface__["data"] == (given["x"].address, False)
     assert compute.made[0]["init_value"].dtype.name == "float32"
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_cub_never_writes_sums_into_a_narrower_output(name: str) -> None:
+    """Its reductions store the type that they add up in: that gets memory of its own, and is rounded once into y."""
+    compute = Compute()
+    made = problem("sum", {"shape": [1], "dim": [0]}, name)
+    y = np.zeros(2, dtype(name).numpy)
+    given = operands(made)
+    given["y"] = replace(given["y"], address=y.ctypes.data)
+    prepared = cub_peer(compute).prepare(made, given, 7)
+    sums = compute.calls[-1]["d_out"]
+    assert sums.values.dtype == np.float32 == compute.made[0]["h_init"].dtype
+    sums.values[:] = 1.0009765625 + 2**-12
+    assert prepared.collect is not None
+    prepared.collect()
+    assert y.tolist() == [float(dtype(name).numpy.type(1.0012207)), 0.0]
+
+
+@pytest.mark.parametrize("name", ["float32", "int8"])
+def test_cub_writes_sums_straight_into_an_output_of_their_own_dtype(name: str) -> None:
+    """No copy where none is needed."""
+    compute = Compute()
+    made = problem("sum", {"shape": [4], "dim": [0]}, name)
+    given = operands(made)
+    prepared = cub_peer(compute).prepare(made, given, 7)
+    assert prepared.collect is None
+    assert compute.calls[-1]["d_out"].__cuda_array_interface__["data"] == (given["y"].address, False)
 
 
 def test_what_cub_cannot_build_is_unsupported(monkeypatch: pytest.MonkeyPatch) -> None:

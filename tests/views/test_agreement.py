@@ -59,7 +59,7 @@ def test_the_page_shows_what_was_recorded() -> None:
 
 def test_rows_that_disagree_are_named() -> None:
     """A table of thirty rows must not hide two."""
-    head = {"environment": {"device": {"name": "X"}}, "created": "2026", "launch_us": 3.0, "one_element_us": 1.0}
+    head = {"environment": {"device": {"name": "X"}}, "created": "2026", "launch_us": 3.0, "edges_us": 0.7}
     document = {**head, "launch_overhead_us": 2.0, "rows": [row(1.0, 1.0), row(2.0, 1.0, operation="scan")]}
     made = agreement.block(document, [True, False])
     assert "in 1 of 2 rows" in made
