@@ -47,13 +47,15 @@ def _worth_turning(turned: Turned, device: DeviceInfo) -> bool:
 
 
 def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:
+    if rows.length == 1:
+        return ("single_elements", "flat_rows", "lanes_rows")
     vectors = vectors_of(rows, items)
     if vectors <= tuning.LANES_VECTORS:
         idle = rows.length % items != 0 or vectors & (vectors - 1) != 0  # lanes, or parts of vectors
         worth = rows.rows * rows.length >= tuning.FLAT_LEAST
         return ("flat_rows", "segments_rows", "lanes_rows") if idle and worth else ("lanes_rows",)
     if rows.rows >= tuning.BLOCK_ROWS_PER_SM * device.sm_count or vectors <= tuning.LINKED_VECTORS:
-        return ("block_rows", "carry_forward")
+        return ("repeated_rows", "block_rows", "carry_forward")
     return ("linked_blocks", "carry_forward", "block_rows")
 
 

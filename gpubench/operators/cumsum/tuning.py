@@ -117,6 +117,10 @@ Full tiles of 32 KB make 15.5 turns of 132 blocks of 2^24 float32: 43.9 us; whol
 BLOCK_ROWS_PER_SM = 1
 """From so many rows an SM on, rows that fit a block get one each; fewer are spread over linked blocks."""
 
+REPEATED_THREADS = 1024
+"""Threads an SM of `repeated_rows`: each block scans the row for itself before it stores it to its own. Not measured
+yet."""
+
 LINKED_VECTORS = 1024
 """Rows of up to so many vectors are not worth linking blocks, however few."""
 

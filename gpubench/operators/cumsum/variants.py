@@ -11,16 +11,20 @@ from gpubench.operators.cumsum.flat_rows import FlatRows
 from gpubench.operators.cumsum.naive import Naive
 from gpubench.operators.cumsum.paired import PairedColumns
 from gpubench.operators.cumsum.pytorch.variants import PYTORCH_VARIANTS
+from gpubench.operators.cumsum.repeated_rows import RepeatedRows
 from gpubench.operators.cumsum.rows import BlockRows, LanesRows, LinkedBlocks, SegmentsRows
+from gpubench.operators.cumsum.single_elements import SingleElements
 from gpubench.operators.cumsum.turned import TurnedTiles
 
 VARIANTS: tuple[Variant, ...] = (
     Naive(),
     *PYTORCH_VARIANTS,
+    SingleElements(),
     LanesRows(),
     SegmentsRows(),
     FlatRows(),
     BlockRows(),
+    RepeatedRows(),
     LinkedBlocks(),
     CarryForward(),
     Strips(),

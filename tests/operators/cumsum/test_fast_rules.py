@@ -9,6 +9,8 @@ import pytest
 
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.geometry import Rows
+from gpubench.operators.cumsum.repeated_rows import grid_of
 from gpubench.operators.cumsum.rows import segments_span
 from tests.operators.cases import DEVICE, make_case
 from tests.operators.cumsum.edges import edges
@@ -49,7 +51,7 @@ def test_rows_that_start_anywhere_need_one_vector_more(length: int, name: str) -
 
 
 @pytest.mark.parametrize(
-    ("length", "name"), [(1, "flat_rows"), (3, "flat_rows"), (4, "lanes_rows"), (15, "flat_rows"), (16, "lanes_rows")]
+    ("length", "name"), [(2, "flat_rows"), (3, "flat_rows"), (4, "lanes_rows"), (15, "flat_rows"), (16, "lanes_rows")]
 )
 def test_short_rows_are_flat_where_lanes_would_idle(length: int, name: str) -> None:
     """Only rows of a power of two of whole vectors get lanes of their own, unless there are too few to matter."""
@@ -60,7 +62,35 @@ def test_short_rows_are_flat_where_lanes_would_idle(length: int, name: str) -> N
 @pytest.mark.parametrize(("rows", "name"), [(-1, "lanes_rows"), (0, "flat_rows"), (1, "flat_rows")])
 def test_a_few_short_rows_are_not_worth_long_code(rows: int, name: str) -> None:
     """Below FLAT_LEAST elements the launch is what counts."""
-    assert chosen((tuning.FLAT_LEAST + rows, 1), 1) == name
+    assert chosen((tuning.FLAT_LEAST // 2 + rows, 2), 1) == name
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (5000, 1), (3, 1, 7), (tuning.FLAT_LEAST, 1)])
+def test_lines_of_one_element_are_copied(shape: tuple[int, ...]) -> None:
+    """Whatever their number, there is nothing to add; two elements are rows."""
+    dim = min(1, max(len(shape) - 1, 0))
+    assert chosen(shape, dim) == "single_elements"
+    assert chosen((*shape[:dim], 2), dim) != "single_elements"
+
+
+@pytest.mark.parametrize(
+    ("rows", "name"), [(SMS - 1, "linked_blocks"), (SMS, "repeated_rows"), (SMS + 1, "repeated_rows")]
+)
+def test_a_broadcast_row_is_scanned_once_a_block(rows: int, name: str) -> None:
+    """Where rows are many enough to have a block each; what no block holds takes the ring, short rows their lanes."""
+    assert chosen((rows, 8192), 1, expand=[0]) == name
+    assert chosen((rows + 5, 4 * 8192 + 4), 1, expand=[0]) == "carry_forward"
+    assert chosen((rows + 5, 4 * tuning.LANES_VECTORS), 1, expand=[0]) == "lanes_rows"
+
+
+@pytest.mark.parametrize(("rows", "length"), [(4096, 4097), (132, 1000), (133, 4096), (100_003, 999), (5, 3)])
+def test_rows_of_a_block_begin_at_one_place_of_a_vector(rows: int, length: int) -> None:
+    """The grid is a multiple of a vector's elements and leaves no row out; no block takes a row more than it must."""
+    for items in (1, 2, 4, 8):
+        grid = grid_of(Rows(rows, length, 0, 1), items, 528)
+        assert grid % items == 0
+        assert grid * -(-rows // 528) >= rows
+        assert grid <= 528 + items
 
 
 @pytest.mark.parametrize(("rows", "name"), [(SMS - 1, "linked_blocks"), (SMS, "block_rows"), (SMS + 1, "block_rows")])
@@ -147,7 +177,7 @@ def test_no_more_blocks_wait_than_shared_memory_holds(shared_kib: int, blocks: i
 def test_hard_layouts_have_a_variant() -> None:
     """Stepped, broadcast and misaligned rows stay rows; transposed and permuted tensors are turned."""
     assert chosen((4096, 4097), 1, step=2) == "block_rows"
-    assert chosen((4096, 4097), 1, expand=[0]) == "block_rows"
+    assert chosen((4096, 4097), 1, expand=[0]) == "repeated_rows"
     assert chosen((4096, 4097), 1, "float16", offset=1) == "block_rows"
     assert chosen((4096, 4097), 1, permute=[1, 0]) == "turned_tiles"
     assert chosen((4096, 4097), 0, permute=[1, 0]) == "turned_tiles"

@@ -1,0 +1,69 @@
+"""The host rule of cumsum/repeated_rows.cu: rows of y that all come from one row of x."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem
+from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.accuracy import bound
+from gpubench.operators.cumsum.geometry import Rows, rows_of, vector_items
+from gpubench.operators.cumsum.rows import block_shapes, template, vectors_of, words_per_vector
+from gpubench.operators.packing import int64
+from gpubench.operators.results import sum_dtype
+
+
+class RepeatedRows:
+    """A row of x that was broadcast to many rows."""
+
+    name: str = "repeated_rows"
+    summary: str = "a row of x broadcast to many: scanned once a block, stored to several rows"
+    origin: str = "block scan by shuffles and shared memory, as block_rows"
+    source = "cumsum/repeated_rows.cu"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Take rows that are all the same memory and fit a block."""
+        del device
+        rows = rows_of(problem)
+        if rows is None or rows.pitch != 0 or rows.rows < 2:
+            return "takes only one row of x broadcast to several"
+        vectors, most = vectors_of(rows, vector_items(problem)), block_shapes(problem)[-1].capacity
+        if vectors > most:
+            return f"a row touches {vectors} vectors of 16 bytes; a block holds {most}"
+        return None
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch of about as many blocks as run at once."""
+        rows = rows_of(problem)
+        assert rows is not None
+        items = vector_items(problem)
+        vectors = vectors_of(rows, items)
+        shape = next(one for one in block_shapes(problem) if one.capacity >= vectors)
+        blocks = grid_of(rows, items, max(tuning.REPEATED_THREADS // (32 * shape.warps), 1) * device.sm_count)
+        x, y = problem.operand("x").dtype, problem.operand("y").dtype
+        launch = Launch(
+            self.source,
+            kernel(x, y, shape),
+            (blocks, 1, 1),
+            (32 * shape.warps, 1, 1),
+            (Pointer("x"), Pointer("y"), int64(rows.length), int64(rows.rows), int64(rows.step)),
+        )
+        allowed = bound(problem, items + 6 + shape.vectors + shape.warps)
+        return Plan(self.name, (launch,), allowed, notes={"rows_per_block": -(-rows.rows // blocks)})
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One instance a shape."""
+        y = sum_dtype(dtype)
+        return [(self.source, kernel(dtype, y, shape)) for shape in tuning.BLOCK_SHAPES[words_per_vector(dtype, y)]]
+
+
+def kernel(x: str, y: str, shape: tuning.BlockShape) -> str:
+    """Return the name expression."""
+    return "gpubench::cumsum::repeated_rows" + template(x, y, shape.warps, shape.vectors)
+
+
+def grid_of(rows: Rows, items: int, most: int) -> int:
+    """Return the blocks: whole turns of at most about `most`, as a multiple of a vector's elements."""
+    turns = -(-rows.rows // most)
+    return -(-rows.rows // (turns * items)) * items
