@@ -3,7 +3,8 @@
 // Data: each block scans the row once, as block_rows.cu does, keeps the sums in registers in y's type, and stores them to
 // every row that is its own: row b, b + grid, b + 2 grid ... The grid is a multiple of a vector's elements, so all rows of a
 // block begin at the same place of a vector and one cut serves them. x is read once a block, most of it from the L2 cache.
-// Against `block_rows`, which loads, scans and waits anew for each row: what is left to do is writing.
+// Against `block_rows`, which loads, scans and waits anew for each row: what is left to do is writing. On one H200, 4096
+// rows of 4097: float32 21.9 us (24.4), float16 13.2 (14.8).
 #include "gpubench/grid.cuh"
 #include "cumsum/items.cuh"
 #include "cumsum/shifted.cuh"

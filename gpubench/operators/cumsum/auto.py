@@ -55,7 +55,8 @@ def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:
         worth = rows.rows * rows.length >= tuning.FLAT_LEAST
         return ("flat_rows", "segments_rows", "lanes_rows") if idle and worth else ("lanes_rows",)
     if rows.rows >= tuning.BLOCK_ROWS_PER_SM * device.sm_count or vectors <= tuning.LINKED_VECTORS:
-        return ("repeated_rows", "block_rows", "carry_forward")
+        repeated = ("repeated_rows",) if vectors > tuning.REPEATED_VECTORS else ()
+        return (*repeated, "block_rows", "carry_forward")
     return ("linked_blocks", "carry_forward", "block_rows")
 
 

@@ -117,9 +117,12 @@ Full tiles of 32 KB make 15.5 turns of 132 blocks of 2^24 float32: 43.9 us; whol
 BLOCK_ROWS_PER_SM = 1
 """From so many rows an SM on, rows that fit a block get one each; fewer are spread over linked blocks."""
 
-REPEATED_THREADS = 1024
-"""Threads an SM of `repeated_rows`: each block scans the row for itself before it stores it to its own. Not measured
-yet."""
+REPEATED_THREADS = 512
+"""Threads an SM of `repeated_rows`. 4096 x 4097, one row broadcast: float32 21.9 us (2048: 21.3; block_rows 24.4),
+float16 13.2 us (1024: 13.9; block_rows 14.8)."""
+
+REPEATED_VECTORS = 512
+"""Rows of more vectors are worth it; of 65536 rows of 1000 float32 a block each 61.0 us, repeated 63.1 to 68.3."""
 
 LINKED_VECTORS = 1024
 """Rows of up to so many vectors are not worth linking blocks, however few."""

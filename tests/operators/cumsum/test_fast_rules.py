@@ -77,10 +77,11 @@ def test_lines_of_one_element_are_copied(shape: tuple[int, ...]) -> None:
     ("rows", "name"), [(SMS - 1, "linked_blocks"), (SMS, "repeated_rows"), (SMS + 1, "repeated_rows")]
 )
 def test_a_broadcast_row_is_scanned_once_a_block(rows: int, name: str) -> None:
-    """Where rows are many enough to have a block each; what no block holds takes the ring, short rows their lanes."""
+    """Where rows are many enough to have a block each, and long; what no block holds takes the ring."""
     assert chosen((rows, 8192), 1, expand=[0]) == name
     assert chosen((rows + 5, 4 * 8192 + 4), 1, expand=[0]) == "carry_forward"
-    assert chosen((rows + 5, 4 * tuning.LANES_VECTORS), 1, expand=[0]) == "lanes_rows"
+    assert chosen((rows + 5, 4 * tuning.REPEATED_VECTORS), 1, expand=[0]) == "block_rows"
+    assert chosen((rows + 5, 4 * tuning.REPEATED_VECTORS + 4), 1, expand=[0]) == "repeated_rows"
 
 
 @pytest.mark.parametrize(("rows", "length"), [(4096, 4097), (132, 1000), (133, 4096), (100_003, 999), (5, 3)])
