@@ -90,15 +90,11 @@ GPUBENCH_DEVICE void reduce(const T* x, const Out* y, const RingRows& rows, cons
             const A sum = part_sum<R, Vectors>(source, tile, consumer * R::part);
             if (lane_index() == 0) shared.sums[stage * Consumers + consumer] = sum;
         }
-        bool last = false;
-        if (lane_index() == 0) last = last_to_arrive(shared.arrived + stage, Reducers);
-        if (!any(full_mask, last)) continue;
+        if (!last_to_arrive(shared.arrived + stage, Reducers, warp)) continue;
         const A mine = lane_index() < Consumers ? shared.sums[stage * Consumers + lane_index()] : A{};
         const A total = sum_lanes(mine);
-        if (lane_index() == 0) {
-            publish(published_at<A>(published, walk.index()), shared.launch, total);
-            phase_arrive(shared.summed + stage);
-        }
+        if (lane_index() == 0) publish(published_at<A>(published, walk.index()), shared.launch, total);
+        phase_arrive(shared.summed + stage);
     }
 }
 
@@ -150,8 +146,7 @@ GPUBENCH_DEVICE void link(const RingRows& rows, const Shared<typename R::A>& sha
         }
         running = add(running, shuffle(full_mask, upto, warp_size - 1));
         block_memory_fence();
-        warp_barrier();
-        if (lane_index() == 0) phase_arrive(shared.ready + stage);
+        phase_arrive(shared.ready + stage);
     }
 }
 
@@ -160,8 +155,7 @@ template <class A, int Consumers, int Stages>
 GPUBENCH_DEVICE A take_carry(const Shared<A>& shared, const Walk<Stages>& walk, int warp) {
     phase_wait(shared.ready + walk.stage(), walk.parity());
     const A carry = shared.carries[walk.stage() * Consumers + warp];
-    warp_barrier();
-    if (lane_index() == 0) phase_arrive(shared.empty + walk.stage());
+    phase_arrive(shared.empty + walk.stage());
     return carry;
 }
 
@@ -229,10 +223,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + 2) * warp_si
                      static_cast<int>(block_index_x()), 0};
     const int warp = thread_index_x() / warp_size;
     if (warp != Consumers + Reducers) {  // the producer starts at once
-        if (thread_index_x() == 0) {
-            number[0] = launch_number(take_ticket(launches));
-            phase_arrive(barriers + 4 * Stages);
-        }
+        if (thread_index_x() == 0) number[0] = launch_number(take_ticket(launches));
+        if (warp == 0) phase_arrive(barriers + 4 * Stages);
         phase_wait(barriers + 4 * Stages, 0);
         shared.launch = number[0];
     }

@@ -65,8 +65,7 @@ GPUBENCH_DEVICE void finish_sums(const ForwardBlock<F, T, Out>& block, const For
         block.carries[turn.stage * F::width + column] = sum;
     }
     block_memory_fence();
-    warp_barrier();
-    if (lane_index() == 0) phase_arrive(block.summed + turn.stage);
+    phase_arrive(block.summed + turn.stage);
 }
 
 template <class F, class T, class Out>
@@ -82,11 +81,7 @@ GPUBENCH_DEVICE void reduce(const ForwardBlock<F, T, Out>& block, const ForwardS
             sum_groups<F>(sum, block.across(), block.across() * block.groups());
             if (lane_index() < block.across()) store_vector(place, sum);
         }
-        block_memory_fence();
-        warp_barrier();
-        bool last = false;
-        if (lane_index() == 0) last = last_to_arrive(block.arrived + turn.stage, F::reducers);
-        if (any(full_mask, last)) finish_sums(block, shape, turn);
+        if (last_to_arrive(block.arrived + turn.stage, F::reducers, warp)) finish_sums(block, shape, turn);
     }
 }
 
@@ -105,8 +100,7 @@ GPUBENCH_DEVICE void join_linkers(const ForwardBlock<F, T, Out>& block, int thre
     table[thread] = one;
     table[F::linkers + thread] = other;
     block_memory_fence();
-    warp_barrier();
-    if (lane_index() == 0) phase_arrive(block.met);
+    phase_arrive(block.met);
     phase_wait(block.met, meeting++ % 2);
     if (thread >= F::wide) return;
     GPUBENCH_UNROLL
@@ -132,8 +126,7 @@ GPUBENCH_DEVICE void carry_on(const ForwardBlock<F, T, Out>& block, const Forwar
             running = add(running, sum);
         }
         block_memory_fence();
-        warp_barrier();
-        if (lane_index() == 0) phase_arrive(block.ready + turn.stage);
+        phase_arrive(block.ready + turn.stage);
     }
 }
 
@@ -172,8 +165,7 @@ GPUBENCH_DEVICE void link(const ForwardBlock<F, T, Out>& block, const ForwardSha
         if (thread < block.width()) block.carries[turn.stage * F::width + column] = add(running, near);
         if (thread >= F::wide) continue;
         block_memory_fence();
-        warp_barrier();
-        if (lane_index() == 0) phase_arrive(block.ready + turn.stage);
+        phase_arrive(block.ready + turn.stage);
     }
 }
 
@@ -226,8 +218,7 @@ GPUBENCH_DEVICE void consume(const ForwardBlock<F, T, Out>& block, const Forward
             Out* const place = block.target + (turn.row(shape) + mine.first) * shape.inner + mine.column;
             add_rows<F>(sum, mine, block.columns, place, shape.inner);
         }
-        warp_barrier();
-        if (lane_index() == 0) phase_arrive(block.empty + turn.stage);
+        phase_arrive(block.empty + turn.stage);
     }
 }
 
@@ -274,10 +265,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + Linkers + Jo
     const int warp = thread_index_x() / warp_size;
     constexpr int linker = Consumers + Reducers, joiner = linker + Linkers, producer = joiner + Joiners;  // their first warps
     if (shape.share > 1 && warp < producer) {  // the producers start at once
-        if (thread_index_x() == 0) {
-            number[0] = launch_number(take_ticket(launches));
-            phase_arrive(barriers + 4 * most_stages + 1);
-        }
+        if (thread_index_x() == 0) number[0] = launch_number(take_ticket(launches));
+        if (warp == 0) phase_arrive(barriers + 4 * most_stages + 1);
         phase_wait(barriers + 4 * most_stages + 1, 0);
         block.launch = number[0];
     }

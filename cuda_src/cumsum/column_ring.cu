@@ -52,7 +52,7 @@ GPUBENCH_DEVICE void fill(const ColumnRing<T>& ring, int stage, long long row) {
         return;
     }
     if (warp > 0) {
-        if (lane_index() == 0) phase_arrive(ring.full + stage);
+        phase_arrive(ring.full + stage);
         return;
     }
     const T* const stop = start + static_cast<long long>(rows) * ring.columns;

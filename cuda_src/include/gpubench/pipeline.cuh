@@ -1,21 +1,24 @@
 // A ring of stages in shared memory between warps with different roles: phases that one side completes and the other
 // waits for, and copies from global memory that complete a phase when they have landed.
 //
-//   PhaseBarrier            64 bits of shared memory. It counts arrivals; when as many have come as it was made for, the
-//                           phase is complete and the next one begins. Phases are told apart by their parity, 0 first.
-//   phase_init(barrier, arrivals)      one thread; then `phase_init_done()` by it and a block barrier before any use
-//   phase_arrive(barrier)              one arrival; what this thread did before is seen by those who waited
+//   PhaseBarrier            64 bits of shared memory. It counts arrivals of warps; when as many have come as it was made
+//                           for, the phase is complete and the next one begins. Phases are told apart by their parity, 0
+//                           first.
+//   phase_init(barrier, warps)         one thread; then `phase_init_done()` by it and a block barrier before any use
+//   phase_arrive(barrier)              by all lanes of a warp: one arrival; what they did before is seen by those who waited
 //   phase_wait(barrier, parity)        by all lanes of a warp: until the phase of that parity is complete
 //   warp_copy(target, source, bytes, barrier)   by all lanes of one warp: bring `bytes` (a multiple of 16) from global to
 //                           shared memory, both on 16 bytes, and make one arrival when they are there
 //   warp_copy_rows(target, source, rows, row_bytes, source_step, barrier)   the same for `rows` pieces of row_bytes each,
 //                           source_step bytes apart in global memory (both multiples of 16) and side by side in shared
 //   stage_written()         by each lane that stored into a stage itself: bulk copies that come into it later come after
-//   last_to_arrive(counter, count)     true for the last of `count` callers, who then sees what the others did before
-//                           and finds the counter at 0 for the next round; counter: a zeroed uint32 in shared memory
+//   last_to_arrive(counter, warps, warp)   by all lanes of each of `warps` warps, numbered by `warp`: true for one of them,
+//                           which then sees what the others did before; counter: a zeroed uint32 in shared memory
 //
 // On compute capability 9.0 and later these are the hardware's mbarriers and bulk copies (the copy engine moves the bytes;
-// the warp goes on at once). Elsewhere the warp copies by itself and the barriers are words changed by atomics.
+// the warp goes on at once). Each lane arrives by itself there: it costs nothing that could be measured, and racecheck of
+// compute-sanitizer does not follow a first lane that arrives for the others behind a warp barrier. Elsewhere the warp
+// copies by itself and the barriers are words changed by atomics.
 #pragma once
 
 #include "gpubench/platform.cuh"
@@ -58,16 +61,17 @@ GPUBENCH_DEVICE void soft_warp_copy(void* target, const void* source, uint32 byt
 
 }  // namespace detail
 
-GPUBENCH_DEVICE void phase_init(PhaseBarrier* barrier, int arrivals) {
-    if constexpr (has_bulk_copies) hardware::phase_init(barrier->words, arrivals);
-    else detail::soft_phase_init(barrier, arrivals);
+GPUBENCH_DEVICE void phase_init(PhaseBarrier* barrier, int warps) {
+    if constexpr (has_bulk_copies) hardware::phase_init(barrier->words, warp_size * warps);
+    else detail::soft_phase_init(barrier, warps);
 }
 GPUBENCH_DEVICE void phase_init_done() {
     if constexpr (has_bulk_copies) hardware::phase_init_done();
 }
 GPUBENCH_DEVICE void phase_arrive(PhaseBarrier* barrier) {
+    warp_barrier();
     if constexpr (has_bulk_copies) hardware::phase_arrive(barrier->words);
-    else detail::soft_phase_arrive(barrier);
+    else if (lane_index() == 0) detail::soft_phase_arrive(barrier);
 }
 GPUBENCH_DEVICE void phase_wait(PhaseBarrier* barrier, uint32 parity) {
     if constexpr (has_bulk_copies) hardware::phase_wait(barrier->words, parity);
@@ -80,6 +84,8 @@ GPUBENCH_DEVICE void warp_copy(void* target, const void* source, uint32 bytes, P
         if (lane_index() == 0) {
             hardware::phase_arrive_expecting(barrier->words, bytes);
             if (bytes > 0) hardware::bulk_copy(target, source, bytes, barrier->words);
+        } else {
+            hardware::phase_arrive(barrier->words);
         }
     } else {
         detail::soft_warp_copy(target, source, bytes, barrier);
@@ -93,6 +99,7 @@ GPUBENCH_DEVICE void warp_copy_rows(void* target, const void* source, int rows, 
     if constexpr (has_bulk_copies) {
         warp_barrier();
         if (lane_index() == 0) hardware::phase_arrive_expecting(barrier->words, static_cast<uint32>(rows) * row_bytes);
+        else hardware::phase_arrive(barrier->words);
         warp_barrier();
         for (int row = lane_index(); row < rows; row += warp_size) {
             hardware::bulk_copy(to + row * row_bytes, from + row * source_step, row_bytes, barrier->words);
@@ -114,13 +121,29 @@ GPUBENCH_DEVICE void stage_written() {
     if constexpr (has_bulk_copies) hardware::bulk_copy_fence();
 }
 
-GPUBENCH_DEVICE bool last_to_arrive(uint32* counter, uint32 count) {
-    block_memory_fence();
+namespace detail {
+
+GPUBENCH_DEVICE bool lane_is_last(uint32* counter, uint32 count) {
     if (fetch_add(counter, 1u) + 1 != count) return false;
-    fetch_add(counter, 0u - count);
+    fetch_add(counter, 0u - count);  // ready for the next round
     ordering_point();
     block_memory_fence();
     return true;
+}
+
+}  // namespace detail
+
+GPUBENCH_DEVICE bool last_to_arrive(uint32* counter, int warps, int warp) {
+    block_memory_fence();
+    if constexpr (has_bulk_copies) {
+        hardware::barrier_of_some(1, warps * warp_size);
+        return warp == 0;
+    } else {
+        warp_barrier();
+        bool last = false;
+        if (lane_index() == 0) last = detail::lane_is_last(counter, static_cast<uint32>(warps));
+        return any(full_mask, last);
+    }
 }
 
 }  // namespace gpubench

@@ -60,6 +60,11 @@ GPUBENCH_DEVICE void bulk_copy(void* target, const void* source, uint32 bytes, u
     }
 }
 
+// A barrier of `threads` threads of the block, whole warps; `number` names it (0 is that of the whole block).
+GPUBENCH_DEVICE void barrier_of_some(int number, int threads) {
+    asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+
 // Between this thread's own accesses to shared memory and those of bulk copies, which go another way.
 GPUBENCH_DEVICE void bulk_copy_fence() {
     if constexpr (has_bulk_copies) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
