@@ -13,6 +13,7 @@ from gpubench.operators.cumsum.paired import PairedColumns
 from gpubench.operators.cumsum.pytorch.variants import PYTORCH_VARIANTS
 from gpubench.operators.cumsum.rows import BlockRows, LanesRows, LinkedBlocks, SegmentsRows
 from gpubench.operators.cumsum.turned import TurnedTiles
+from gpubench.operators.cumsum.turned_lines import TurnedLines
 
 VARIANTS: tuple[Variant, ...] = (
     Naive(),
@@ -30,4 +31,5 @@ VARIANTS: tuple[Variant, ...] = (
     ColumnForward(),
     PairedColumns(),
     TurnedTiles(),
+    TurnedLines(),
 )

@@ -34,6 +34,8 @@ def _around(sms: int, near: int) -> list[Edge]:
         ((4096, tuning.TURNED_ACROSS + near), 0, "float32", TURNED),
         ((tuning.TURNED_ACROSS + near, 8192), 1, "float32", TURNED),
         ((4 * sms, tuning.TURNED_LENGTH + near, 32), 1, "float32", {"permute": (0, 2, 1)}),
+        ((32 * tuning.TURNED_STRIPS * sms, tuning.TURNED_LINE_LEAST + near), 1, "float32", TURNED),
+        ((tuning.TURNED_STRIPS * sms + near, 9, 32), 1, "float32", {"permute": (0, 2, 1)}),
         ((tuning.FLAT_LEAST + near, 1), 1, "float32", {}),
         ((5000, 16 + near), 1, "float32", {}),  # a power of two of whole vectors or not
         ((5000, longest(4) + near), 1, "float32", {}),
