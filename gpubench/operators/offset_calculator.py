@@ -10,6 +10,7 @@ import struct
 from collections.abc import Sequence
 
 from gpubench.model import Value
+from gpubench.operators.packing import MAX_DIMS
 
 MAX_ITERATOR_DIMS = 25
 """Dims that `gpubench::OffsetCalculator` holds."""
@@ -49,3 +50,16 @@ def offset_calculator(sizes: Sequence[int], *strides: Sequence[int]) -> Value:
     dividers = b"".join(divider(size) for size in sizes) + divider(1) * unused
     steps = [stride for dim in zip(*strides, strict=True) for stride in dim] + [0] * (unused * len(strides))
     return Value(struct.pack("<i", len(sizes)) + dividers + struct.pack(f"<{len(steps)}I", *steps))
+
+
+def divided_strided(sizes: Sequence[int], strides: Sequence[int]) -> Value:
+    """Pack a `gpubench::DividedStrided` (168 bytes): dims slowest first here, fastest first there.
+
+    ValueError for more than 8 dims; sizes must multiply to less than 2^31.
+    """
+    if len(sizes) > MAX_DIMS:
+        raise ValueError(f"{len(sizes)} dims do not fit in a DividedStrided of {MAX_DIMS}")
+    unused = MAX_DIMS - len(sizes)
+    dividers = b"".join(divider(size) for size in reversed(sizes)) + divider(1) * unused
+    steps = [*reversed(strides), *[0] * unused]
+    return Value(struct.pack("<i", len(sizes)) + dividers + struct.pack("<4x8q", *steps))

@@ -14,8 +14,12 @@
 //   stage_written()         by each lane that stored into a stage itself: bulk copies that come into it later come after
 //   last_to_arrive(counter, warps, warp)   by all lanes of each of `warps` warps, numbered by `warp`: true for one of them,
 //                           which then sees what the others did before; counter: a zeroed uint32 in shared memory
+//   copy_in_background(target, source)   by any lane: bring 16 bytes from global to shared memory, both on 16 bytes
+//   close_copies()          what this thread asked for since the last call becomes one group, be it empty
+//   await_copies<Later>()   until all groups of this thread but the `Later` last have landed; others of the warp or block see
+//                           them behind a barrier. Compute capability 8.0 and later; elsewhere the copy itself waits
 //
-// On compute capability 9.0 and later these are the hardware's mbarriers and bulk copies (the copy engine moves the bytes;
+// On compute capability 9.0 and later the rest are the hardware's mbarriers and bulk copies (the copy engine moves the bytes;
 // the warp goes on at once). Each lane arrives by itself there: it costs nothing that could be measured, and racecheck of
 // compute-sanitizer does not follow a first lane that arrives for the others behind a warp barrier. Elsewhere the warp
 // copies by itself and the barriers are words changed by atomics.
@@ -119,6 +123,18 @@ GPUBENCH_DEVICE void warp_copy_rows(void* target, const void* source, int rows, 
 
 GPUBENCH_DEVICE void stage_written() {
     if constexpr (has_bulk_copies) hardware::bulk_copy_fence();
+}
+
+GPUBENCH_DEVICE void copy_in_background(Word128* target, const Word128* source) {
+    if constexpr (has_async_copies) hardware::copy_16_bytes(target, source);
+    else store_word(target, load_word<Cache::read_only>(source));
+}
+GPUBENCH_DEVICE void close_copies() {
+    if constexpr (has_async_copies) hardware::close_copies();
+}
+template <int Later>
+GPUBENCH_DEVICE void await_copies() {
+    if constexpr (has_async_copies) hardware::await_copies<Later>();
 }
 
 namespace detail {

@@ -1,7 +1,7 @@
 // A strided tensor without its pointer, passed to kernels by value.
 #pragma once
 
-#include "gpubench/platform.cuh"
+#include "gpubench/integer_divider.cuh"
 
 namespace gpubench {
 
@@ -28,5 +28,26 @@ struct Strided {
     }
 };
 static_assert(sizeof(Strided) == 136, "the host packs 136 bytes");
+
+// The same for fewer than 2^31 elements, dims fastest first: multiplications in place of divisions, and no loop, where a
+// thread has little else to do. 168 bytes with C layout. No dims: one element.
+struct DividedStrided {
+    int dims;
+    IntegerDivider sizes[max_dims];
+    long long strides[max_dims];
+
+    GPUBENCH_DEVICE long long offset(uint32 index) const {
+        long long result = 0;
+        GPUBENCH_UNROLL  // every size and stride is a fixed place in constant memory
+        for (int dim = 0; dim < max_dims; ++dim) {
+            if (dim == dims) break;
+            const IntegerDivider::Result place = sizes[dim].divide(index);
+            index = place.quotient;
+            result += static_cast<long long>(place.remainder) * strides[dim];
+        }
+        return result;
+    }
+};
+static_assert(sizeof(DividedStrided) == 168, "the host packs 168 bytes");
 
 }  // namespace gpubench

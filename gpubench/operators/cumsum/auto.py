@@ -31,7 +31,7 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     """Return the names of the variants for the problem's regime, best first."""
     rows = rows_of(problem)
     turned = turned_of(problem)
-    turns = ("turned_tiles",) if turned is not None and _worth_turning(turned, device) else ()
+    turns = _for_turned(turned, device) if turned is not None else ()
     if rows is not None:
         return turns + _for_rows(rows, vector_items(problem), device)
     columns = columns_of(problem)
@@ -40,10 +40,14 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     return turns
 
 
-def _worth_turning(turned: Turned, device: DeviceInfo) -> bool:
-    short = turned.x_along_lines and turned.length < tuning.TURNED_LENGTH
-    many = has_many_strips(turned, tuning.TURNED_SHAPES[0].lines, device)
-    return turned.across >= tuning.TURNED_ACROSS and not (short and many)
+def _for_turned(turned: Turned, device: DeviceInfo) -> tuple[str, ...]:
+    if turned.across < tuning.TURNED_ACROSS:
+        return ()
+    if turned.length >= tuning.TURNED_LENGTH or not has_many_strips(turned, tuning.TURNED_SHAPES[0].lines, device):
+        return ("turned_tiles",)
+    if turned.length >= tuning.TURNED_LINE_LEAST:
+        return ("turned_lines",)
+    return () if turned.x_along_lines else ("turned_tiles",)
 
 
 def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:

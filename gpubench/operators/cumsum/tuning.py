@@ -245,9 +245,21 @@ TURNED_ACROSS = 8
 """Lines side by side from which turning tiles is worth it: 32 bytes of float32, a sector. Not measured yet."""
 
 TURNED_LENGTH = 128
-"""Elements of a line from which turning is worth it where x lies along the lines and strips are many: a block with one
-tile waits for memory once and has nothing else to do. A permuted tensor of 196608 lines of 64: naive 67.0 us, turned
-109 by (32, 16, 1), 85.4 by (32, 8, 1)."""
+"""Elements of a line from which tiles are worth turning where strips are many; shorter ones go to `turned_lines`. A
+block with one tile waits for memory once and has nothing else to do. A permuted tensor of 196608 lines of 64 float32:
+naive 67.0 us, turned tiles 109 by (32, 16, 1), 85.4 by (32, 8, 1). Not measured yet against `turned_lines`."""
+
+TURNED_LINE_LEAST = 4
+"""Elements from which a line is worth bringing by 16-byte units: one of float32. Below that x along the lines is left
+to `naive`, whose lanes then share the sectors that they touch. Not measured yet."""
+
+TURNED_LINE_UNITS = 32
+"""Units of 16 bytes of a line that `turned_lines` brings at once, at most; longer lines come in turns of half as many.
+A warp then takes 17 KB, and an SM holds 13; with lines of 64 float32 8.7 KB, and 24. Not measured yet."""
+
+TURNED_LINE_WARPS = 2
+"""Warps of a block of `turned_lines`, which share nothing: a block leaves its place when the last is done, and an SM
+holds at most 32 blocks. Not measured yet."""
 
 
 @dataclass(frozen=True, slots=True)

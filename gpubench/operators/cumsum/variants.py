@@ -15,6 +15,7 @@ from gpubench.operators.cumsum.repeated_rows import RepeatedRows
 from gpubench.operators.cumsum.rows import BlockRows, LanesRows, LinkedBlocks, SegmentsRows
 from gpubench.operators.cumsum.single_elements import SingleElements
 from gpubench.operators.cumsum.turned import TurnedTiles
+from gpubench.operators.cumsum.turned_lines import TurnedLines
 
 VARIANTS: tuple[Variant, ...] = (
     Naive(),
@@ -34,4 +35,5 @@ VARIANTS: tuple[Variant, ...] = (
     ColumnForward(),
     PairedColumns(),
     TurnedTiles(),
+    TurnedLines(),
 )

@@ -182,7 +182,7 @@ def test_hard_layouts_have_a_variant() -> None:
     assert chosen((4096, 4097), 1, "float16", offset=1) == "block_rows"
     assert chosen((4096, 4097), 1, permute=[1, 0]) == "turned_tiles"
     assert chosen((4096, 4097), 0, permute=[1, 0]) == "turned_tiles"
-    assert chosen((16, 8, 64, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == "naive"
+    assert chosen((16, 8, 64, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == "turned_lines"
 
 
 def test_a_warp_of_segments_is_whole_rows_and_whole_vectors() -> None:
@@ -207,11 +207,31 @@ def test_transposed_rows_are_turned_from_a_sector_on(across: int, name: str) -> 
     assert chosen((tuning.TURNED_ACROSS + across, 8192), 1, permute=(1, 0)) == name
 
 
-@pytest.mark.parametrize(("length", "name"), [(127, "naive"), (128, "turned_tiles"), (129, "turned_tiles")])
-def test_many_short_lines_are_not_turned(length: int, name: str) -> None:
-    """Five dims in another order: many lines along the input, of one tile or more; a few short ones are turned."""
+@pytest.mark.parametrize(("length", "name"), [(127, "turned_lines"), (128, "turned_tiles"), (129, "turned_tiles")])
+def test_many_short_lines_have_a_lane_each(length: int, name: str) -> None:
+    """Five dims in another order: many lines that are no tile of their own, either way; a few are turned by tiles."""
     assert chosen((16, 8, length, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == name
+    assert chosen((48, 32, 8, 16, length), 4, permute=[4, 1, 3, 2, 0]) == name
     assert chosen((2, 1, length, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == "turned_tiles"
+    assert chosen((48, 32, 1, 2, length), 4, permute=[4, 1, 3, 2, 0]) == "turned_tiles"
+
+
+@pytest.mark.parametrize(
+    ("length", "along", "across"),
+    [(3, "naive", "turned_tiles"), (4, "turned_lines", "turned_lines"), (5, "turned_lines", "turned_lines")],
+)
+def test_the_shortest_lines_have_no_unit(length: int, along: str, across: str) -> None:
+    """Below TURNED_LINE_LEAST elements a line is not worth a copy: as before by single threads, or by tiles."""
+    assert chosen((16, 8, length, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == along
+    assert chosen((48, 32, 8, 16, length), 4, permute=[4, 1, 3, 2, 0]) == across
+
+
+@pytest.mark.parametrize(("strips", "name"), [(-1, "turned_tiles"), (0, "turned_lines"), (1, "turned_lines")])
+def test_lines_are_many_from_a_few_strips_an_sm_on(strips: int, name: str) -> None:
+    """Strips of 32 lines, TURNED_STRIPS for each SM."""
+    count = tuning.TURNED_STRIPS * SMS + strips
+    assert chosen((count, 64, 32), 1, permute=(0, 2, 1)) == name
+    assert chosen((32 * count, 64), 1, permute=(1, 0)) == name
 
 
 def test_permuted_tensors_stay_where_no_fast_dim_is_summed() -> None:
@@ -231,7 +251,15 @@ def test_plain_operands_are_never_turned() -> None:
 def test_the_edges_reach_every_variant_that_auto_picks() -> None:
     """The cases that a GPU is held to (tests/gpu) meet each fast variant, on the figures of a large GPU."""
     found = {CUMSUM.choose(CUMSUM.problem(case), DEVICE).name for case in edges(DEVICE)}
-    regimes = {"flat_rows", "lanes_rows", "block_rows", "linked_blocks", "carry_forward", "turned_tiles"}
+    regimes = {
+        "flat_rows",
+        "lanes_rows",
+        "block_rows",
+        "linked_blocks",
+        "carry_forward",
+        "turned_tiles",
+        "turned_lines",
+    }
     assert regimes | {"columns", "column_forward", "paired_columns", "naive"} <= found
 
 

@@ -4,6 +4,7 @@
 namespace gpubench {
 
 constexpr bool has_bulk_copies = architecture >= 900;
+constexpr bool has_async_copies = architecture >= 800;
 
 // Between what a thread saw and what it does next; only the simulator's checks need to be told.
 GPUBENCH_DEVICE void ordering_point() {}
@@ -63,6 +64,20 @@ GPUBENCH_DEVICE void bulk_copy(void* target, const void* source, uint32 bytes, u
 // A barrier of `threads` threads of the block, whole warps; `number` names it (0 is that of the whole block).
 GPUBENCH_DEVICE void barrier_of_some(int number, int threads) {
     asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+
+// Past the L1 cache: each is used once.
+GPUBENCH_DEVICE void copy_16_bytes(void* target, const void* source) {
+    if constexpr (has_async_copies) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(target)), "l"(source) : "memory");
+    }
+}
+GPUBENCH_DEVICE void close_copies() {
+    if constexpr (has_async_copies) asm volatile("cp.async.commit_group;" ::: "memory");
+}
+template <int Later>
+GPUBENCH_DEVICE void await_copies() {
+    if constexpr (has_async_copies) asm volatile("cp.async.wait_group %0;" ::"n"(Later) : "memory");
 }
 
 // Between this thread's own accesses to shared memory and those of bulk copies, which go another way.

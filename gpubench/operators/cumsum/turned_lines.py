@@ -1,0 +1,168 @@
+"""The host rule of cumsum/turned_lines.cu: many short lines of operands with different fastest dims, a lane a line."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
+from gpubench.operators.coalesce import coalesce
+from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.accuracy import bound
+from gpubench.operators.cumsum.rows import template
+from gpubench.operators.cumsum.turned import Turned, turned_of
+from gpubench.operators.offset_calculator import divided_strided, divider
+from gpubench.operators.packing import MAX_DIMS
+from gpubench.operators.results import sum_dtype
+
+Walk = tuple[tuple[int, ...], tuple[int, ...]]
+
+STAGES = 2
+"""Turns of x that a warp's shared memory holds where a line takes several."""
+
+LONGEST_BYTES = 1 << 30
+"""Bytes of a line of y, at most: the kernel counts them in 32 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The lines in the order in which they lie side by side: (sizes, strides) of each operand, merged, slowest first.
+
+    aligned: every line of the operand that lies along them begins on 16 bytes.
+    """
+
+    turned: Turned
+    count: int
+    x: Walk
+    y: Walk
+    aligned: bool
+    paired: bool
+
+
+class TurnedLines:
+    """Transposed operands of many short lines."""
+
+    name: str = "turned_lines"
+    summary: str = "x and y with different fastest dims, short lines: a lane a line, turned by a warp's shared memory"
+    origin: str = "a warp moves 32 lines by 16-byte units along them; each lane adds up its own"
+    source = "cumsum/turned_lines.cu"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Take what has to be turned, and fits 32-bit numbers and shared memory."""
+        lines = lines_of(problem)
+        if lines is None:
+            return "takes only x and y with different fastest dims, one of which is summed"
+        y = problem.operand("y")
+        if lines.count >= 2**31:
+            return "takes fewer than 2^31 lines"
+        if lines.turned.length * dtypes.dtype(y.dtype).itemsize > LONGEST_BYTES:
+            return f"takes lines of at most {LONGEST_BYTES} bytes"
+        if max(len(lines.x[0]), len(lines.y[0])) > MAX_DIMS:
+            return f"takes lines of at most {MAX_DIMS} dims"
+        if tuning.TURNED_LINE_WARPS * warp_units(problem, lines) * 16 > device.max_shared_bytes:
+            return f"needs more than the {device.max_shared_bytes} bytes of shared memory of a block"
+        return None
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch, a lane a line or two."""
+        del device
+        lines = lines_of(problem)
+        assert lines is not None
+        turned, warps = lines.turned, tuning.TURNED_LINE_WARPS
+        units, room = units_of_turn(problem, lines), warp_units(problem, lines)
+        shape = (
+            struct.pack("<Ii", lines.count, turned.length) + divider(units) + struct.pack("<iii", units | 1, room, 0)
+        )
+        distances = (turned.x_along, turned.x_across, turned.y_along, turned.y_across)
+        launch = Launch(
+            self.source,
+            kernel(problem.operand("x").dtype, problem.operand("y").dtype, lines),
+            (-(-lines.count // (warps * 32 * (1 + lines.paired))), 1, 1),
+            (32 * warps, 1, 1),
+            (
+                Pointer("x"),
+                Pointer("y"),
+                Value(shape + struct.pack("<4q", *distances)),
+                divided_strided(*lines.x),
+                divided_strided(*lines.y),
+            ),
+            shared_bytes=warps * room * 16,
+        )
+        notes = {"units": units, "warps": warps, "x_along_lines": turned.x_along_lines, "paired": lines.paired}
+        return Plan(self.name, (launch,), bound(problem), notes=notes)
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One instance a direction, alignment and number of lines a lane."""
+        y = sum_dtype(dtype)
+        return [
+            (self.source, expression(dtype, y, along, aligned, lanes))
+            for along in (True, False)
+            for aligned in ((True, False) if dtypes.dtype(dtype if along else y).itemsize < 16 else (True,))
+            for lanes in ((1, 2) if is_half(dtype) else (1,))
+        ]
+
+
+def lines_of(problem: Problem[Any]) -> Lines | None:
+    """Return the problem as lines side by side in the operand that lies across them; None where nothing is turned."""
+    turned = turned_of(problem)
+    if turned is None:
+        return None
+    x, y = problem.operand("x"), problem.operand("y")
+    dims = [dim for dim in range(len(x.view.shape)) if dim != problem.params.dim and x.view.shape[dim] > 1]
+    if not turned.x_along_lines:  # as they lie in x; a broadcast dim is slowest, so that its lines are no neighbours
+        dims.sort(key=lambda dim: (x.view.strides[dim] == 0, x.view.strides[dim]), reverse=True)
+    sizes = [x.view.shape[dim] for dim in dims]
+    x_steps, y_steps = ([one.view.strides[dim] for dim in dims] for one in (x, y))
+    (x_sizes, (x_merged,)), (y_sizes, (y_merged,)) = coalesce(sizes, x_steps), coalesce(sizes, y_steps)
+    along, across = (x, y) if turned.x_along_lines else (y, x)
+    steps, beside = (x_steps, y_steps) if turned.x_along_lines else (y_steps, x_steps)
+    items = max(16 // dtypes.dtype(along.dtype).itemsize, 1)
+    aligned = all(step % items == 0 for step in [along.view.offset, *steps])
+    rest = [across.view.offset, across.view.strides[problem.params.dim], *(step for step in beside if step != 1)]
+    paired = is_half(x.dtype) and turned.across % 2 == 0 and all(step % 2 == 0 for step in rest)
+    count = x.view.size // turned.length
+    return Lines(turned, count, (x_sizes, x_merged), (y_sizes, y_merged), aligned, paired)
+
+
+def is_half(dtype: str) -> bool:
+    """Return whether a lane takes two neighbouring lines where it can: of 16-bit floats, a word."""
+    return dtypes.dtype(dtype).kind == "float" and dtypes.dtype(dtype).itemsize == 2
+
+
+def units_of_turn(problem: Problem[Any], lines: Lines) -> int:
+    """Return the 16-byte units of a line in a turn: all of it, if these are few."""
+    x, y = (dtypes.dtype(problem.operand(name).dtype) for name in ("x", "y"))
+    length, limit = lines.turned.length, tuning.TURNED_LINE_UNITS // (1 + lines.paired)
+    if lines.turned.x_along_lines:
+        units = -(-length * x.itemsize // 16) + (not lines.aligned)
+        return units if units <= limit else limit // STAGES
+    units = -(-length * y.itemsize // 16) + (not lines.aligned)
+    batch = batch_items(x.itemsize, 1 + lines.paired) * y.itemsize // 16
+    return -(-min(units, limit // STAGES) // batch) * batch
+
+
+def batch_items(itemsize: int, lanes: int) -> int:
+    """Return the elements of each of its lines that a lane asks for at once (`batch_items` in C++)."""
+    return min(128 // (lanes * itemsize), 32)
+
+
+def warp_units(problem: Problem[Any], lines: Lines) -> int:
+    """Return the 16-byte units of shared memory of a warp."""
+    x = dtypes.dtype(problem.operand("x").dtype)
+    units = units_of_turn(problem, lines)
+    all_units = -(-lines.turned.length * x.itemsize // 16) + (not lines.aligned)
+    stages = STAGES if lines.turned.x_along_lines and all_units > units else 1
+    return stages * 32 * (1 + lines.paired) * (units | 1)
+
+
+def kernel(x: str, y: str, lines: Lines) -> str:
+    """Return the name expression."""
+    return expression(x, y, lines.turned.x_along_lines, lines.aligned, 1 + lines.paired)
+
+
+def expression(x: str, y: str, x_along_lines: bool, aligned: bool, lanes: int) -> str:
+    """Return the name expression for these template arguments; lanes: lines a lane."""
+    return "gpubench::cumsum::turned_lines" + template(x, y, x_along_lines, aligned, lanes)
