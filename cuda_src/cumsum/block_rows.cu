@@ -5,11 +5,11 @@
 // and over warps through shared memory. `block_rows`: a tile holds a row; blocks know nothing of each other.
 // `linked_blocks`: a row is `tiles` blocks long; each block publishes its tile's sum and reads those of the tiles before
 // it in the row, all at once: one hop, whatever the number. That needs every block resident at the same time (the host
-// side sees to it), and costs one trip through the L2 cache: the way of sizes up to a few MB.
+// side sees to it), and costs one trip through the L2 cache: the way of sizes up to a few MB (staged_blocks.cu: more).
 // On one H200, float32: 4096 x 4096 35.9 us, 0.987 of a device copy; 131072 x 512 0.994.
 // A row may start anywhere (see items.cuh and shifted.cuh), x may have a pitch and a step: 4096 x 4097 at offset 1 37.0 us.
 #include "gpubench/grid.cuh"
-#include "cumsum/items.cuh"
+#include "cumsum/link.cuh"
 #include "cumsum/shifted.cuh"
 
 namespace gpubench::cumsum {
@@ -21,30 +21,6 @@ GPUBENCH_DEVICE constexpr int block_rows_resident(int vectors) {
     return words >= 32 ? 1024 : words >= 16 ? 1536 : 2048;
 }
 GPUBENCH_DEVICE constexpr int at_least_one(int value) { return value > 0 ? value : 1; }
-
-// The sum of everything before this tile in its row, for all threads. `first` and `block`: numbers of the row's first
-// tile and of this one.
-template <class A, int Warps>
-GPUBENCH_DEVICE A link(uint32 launch, void* sums, A total, int first, int block) {
-    GPUBENCH_SHARED(A, parts, Warps);
-    const int thread = thread_index_x();
-    if (thread == 0) publish(published_at<A>(sums, block), launch, total);
-    A before{};
-    for (int other = first + thread; other < block; other += Warps * warp_size) {
-        A sum;
-        while (!read_published(published_at<A>(sums, other), launch, sum)) {
-        }
-        before = add(before, sum);
-    }
-    warp_barrier();  // lanes that had to wait longer rejoin the others
-    before = sum_lanes(before);
-    if (lane_index() == 0) parts[thread / warp_size] = before;
-    block_barrier();
-    A all = parts[0];
-    GPUBENCH_UNROLL
-    for (int warp = 1; warp < Warps; ++warp) all = add(all, parts[warp]);
-    return all;
-}
 
 // tiles: blocks a row, 1 unless Linked. Aligned: in every row x stands on the grid of y's vectors, its elements side by
 // side; only linked blocks have code for that. launches, sums: workspace, zero before the first launch; used when Linked.

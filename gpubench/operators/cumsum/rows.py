@@ -15,7 +15,6 @@ from gpubench.operators.cumsum.geometry import (
     accumulator_bytes,
     is_aligned,
     items_of,
-    published_bytes,
     rows_of,
     vector_items,
 )
@@ -219,67 +218,3 @@ def block_launch(problem: Problem[Any], rows: Rows, shape: tuning.BlockShape, ti
         ),
         waits_for_blocks=linked,
     )
-
-
-class LinkedBlocks:
-    """Few rows that together fit the registers of the whole device."""
-
-    name: str = "linked_blocks"
-    summary: str = "up to a few MB: all tiles in registers at once, one hop between blocks"
-    origin: str = "reduce-then-scan with every tile resident; all blocks must run at the same time"
-    source = BlockRows.source
-
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take what the device holds at once."""
-        rows = rows_of(problem)
-        if rows is None:
-            return NOT_ROWS
-        if linked_shape(problem, rows, device) is None:
-            return "more than the registers of the whole device hold"
-        return None
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """One launch of resident blocks."""
-        rows = rows_of(problem)
-        shape = linked_shape(problem, rows, device) if rows else None
-        assert rows is not None
-        assert shape is not None
-        tiles = -(-vectors_of(rows, vector_items(problem)) // shape.capacity)
-        launch = block_launch(problem, rows, shape, tiles, linked=True)
-        additions = vector_items(problem) + 6 + shape.vectors + 2 * shape.warps + 6 + -(-tiles // (32 * shape.warps))
-        return Plan(
-            self.name,
-            (launch,),
-            bound(problem, additions),
-            workspace_bytes=16 + rows.rows * tiles * published_bytes(problem.operand("y").dtype),
-            workspace_zeroed=True,
-            notes={"warps": shape.warps, "vectors": shape.vectors, "tiles_per_row": tiles},
-        )
-
-    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """One instance a shape."""
-        return [
-            (self.source, block_kernel(dtype, shape, aligned, True))
-            for shape in tuning.LINKED_SHAPES[words_per_vector(dtype, sum_dtype(dtype))]
-            for aligned in (True, False)
-        ]
-
-
-def resident_blocks(shape: tuning.BlockShape, words: int, device: DeviceInfo) -> int:
-    """Return how many blocks of block_rows.cu surely run at once (`block_rows_resident` there)."""
-    words *= shape.vectors
-    threads = min(1024 if words >= 32 else 1536 if words >= 16 else 2048, device.max_threads_per_sm)
-    return max(threads // (32 * shape.warps), 1) * device.sm_count
-
-
-def linked_shape(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuning.BlockShape | None:
-    """Return the smallest shape with at most a tile an SM, else the largest if its tiles are resident, else None."""
-    vectors = vectors_of(rows, vector_items(problem))
-    words = words_per_vector(problem.operand("x").dtype, problem.operand("y").dtype)
-    shapes = tuning.LINKED_SHAPES[words]
-    for shape in shapes:
-        if rows.rows * -(-vectors // shape.capacity) <= device.sm_count:
-            return shape
-    largest = shapes[-1]
-    tiles = rows.rows * -(-vectors // largest.capacity)
-    return largest if tiles <= resident_blocks(largest, words, device) else None

@@ -75,6 +75,18 @@ LINKED_SHAPES: dict[int, tuple[BlockShape, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class StagedShape(BlockShape):
+    """A block of staged_blocks.cu: beside `vectors` in registers, a thread has up to `most` in shared memory."""
+
+    most: int
+
+
+STAGED = StagedShape(16, 8, 14)
+"""For `linked_blocks` where registers are not enough: two blocks an SM, with as few staged vectors as the rows need. 14
+are 112 KB, half of an SM's shared memory; of narrow integers a tile must hold fewer than 65536. Not measured yet."""
+
+
+@dataclass(frozen=True, slots=True)
 class RingShape:
     """A block of `carry_forward`: warps by role, vectors a lane of a consumer, stages of the ring."""
 

@@ -8,11 +8,12 @@ from gpubench.operators.cumsum.column_forward import ColumnForward
 from gpubench.operators.cumsum.column_ring import ColumnRing, LinkedRing
 from gpubench.operators.cumsum.columns import LinkedStrips, Strips
 from gpubench.operators.cumsum.flat_rows import FlatRows
+from gpubench.operators.cumsum.linked import LinkedBlocks
 from gpubench.operators.cumsum.naive import Naive
 from gpubench.operators.cumsum.paired import PairedColumns
 from gpubench.operators.cumsum.pytorch.variants import PYTORCH_VARIANTS
 from gpubench.operators.cumsum.repeated_rows import RepeatedRows
-from gpubench.operators.cumsum.rows import BlockRows, LanesRows, LinkedBlocks, SegmentsRows
+from gpubench.operators.cumsum.rows import BlockRows, LanesRows, SegmentsRows
 from gpubench.operators.cumsum.single_elements import SingleElements
 from gpubench.operators.cumsum.turned import TurnedTiles
 from gpubench.operators.cumsum.turned_lines import TurnedLines

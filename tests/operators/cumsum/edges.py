@@ -20,12 +20,14 @@ def edges(device: DeviceInfo) -> list[Case]:
 
 def _around(sms: int, near: int) -> list[Edge]:
     block, linked = tuning.BLOCK_SHAPES[4][-1].capacity, tuning.LINKED_SHAPES[4][-1].capacity
+    resident = 32 * tuning.STAGED.warps * (tuning.STAGED.vectors + tuning.STAGED.most)
     return [
         ((sms + 5, 4 * tuning.LANES_VECTORS + near), 1, "float32", {}),
         ((sms + 5, 4 * block + near), 1, "float32", {}),
         ((tuning.BLOCK_ROWS_PER_SM * sms + near, 8192), 1, "float32", {}),
         ((4 * (tuning.LINKED_VECTORS + near),), 0, "float32", {}),
-        (((2 * sms + near) * 4 * linked,), 0, "float32", {}),
+        ((2 * sms * 4 * linked + near,), 0, "float32", {}),
+        ((2 * sms * 4 * resident + near,), 0, "float32", {}),
         ((tuning.SHORT_COLUMN + near, 2048), 0, "float32", {}),
         ((100, 8, tuning.SHORT_COLUMN_WIDTH + near), 1, "float32", {}),
         ((round(tuning.FULL_SHARE * sms) + near, 2048, 32), 1, "float32", {}),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from gpubench.devices.host import HostDevice, parse_options
+from gpubench.dtypes import DTYPES
 from gpubench.engine.buffers import Operands, Pristine
 from gpubench.measure.check import check
 from gpubench.operators import OPERATORS
@@ -80,6 +81,43 @@ def test_blocks_that_wait_for_each_other_agree(name: str, shape: list[int], dim:
     """Right under every schedule, launch after launch on one workspace, and the same bits each time."""
     first, *others = outputs(name, "float32", schedule, 3, shape=shape, dim=dim)
     assert all(np.array_equal(first, other) for other in others)
+
+
+def staged_outputs(sms: int, dtype: str, schedule: str, **params: Any) -> list[Any]:
+    """Run linked_blocks on so few SMs, two blocks each, that registers do not hold the rows."""
+    figures = {"sm_count": sms, "max_threads_per_sm": 1024}
+    problem = CUMSUM.problem(make_case("cumsum", dtype, **{**params, "distribution": "normal"}))
+    variant = next(one for one in CUMSUM.variants if one.name == "linked_blocks")
+    plan = variant.plan(problem, dataclasses.replace(device().info, **figures))  # type: ignore[arg-type]  # all int
+    assert plan.notes["staged"] > 0
+    return outputs("linked_blocks", dtype, schedule, 2, figures, **params)
+
+
+@pytest.mark.parametrize("dtype", list(DTYPES))
+def test_staged_blocks(dtype: str) -> None:
+    """Part of each tile in shared memory: the row's end inside a vector of a stage, NaN and infinity in their line."""
+    length = 512 * 19 * items_of(dtype, sum_dtype(dtype)) - 1
+    distribution = "normal" if DTYPES[dtype].kind == "integer" else "with_nonfinite"
+    first, second = staged_outputs(1, dtype, "random:4", shape=[length], distribution=distribution)
+    assert first.tobytes() == second.tobytes()
+
+
+@pytest.mark.parametrize("schedule", ["forward", "reverse", "random:3"])
+@pytest.mark.parametrize(
+    ("sms", "shape", "dtype", "layout"),
+    [
+        (1, [2, 16386], "float32", {}),  # the second row begins inside a vector
+        (2, [2, 36001], "float32", {}),
+        (1, [2, 32770], "float16", {"offset": 8}),
+        (1, [2, 16388], "float32", {"expand": [0]}),
+        (1, [2, 16416], "int8", {"offset": 16}),
+        (2, [3, 9000], "int16", {}),
+        (1, [33000], "float32", {}),  # stages behind the row's end
+    ],
+)
+def test_staged_rows(sms: int, shape: list[int], dtype: str, layout: dict[str, Any], schedule: str) -> None:
+    """Several rows, at other beginnings and in any order of threads, some of them short of their last stage."""
+    staged_outputs(sms, dtype, schedule, shape=shape, dim=len(shape) - 1, layout=layout)
 
 
 @pytest.mark.parametrize("offset", [0, 1, 3])

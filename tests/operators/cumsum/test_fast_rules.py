@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gpubench.model import DeviceInfo, Plan
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.geometry import Rows
@@ -106,12 +107,76 @@ def test_a_short_row_is_not_worth_linking(vectors: int, name: str) -> None:
     assert chosen((4 * (tuning.LINKED_VECTORS + vectors),), 0) == name
 
 
+def linked_plan(shape: tuple[int, ...], dtype: str = "float32", device: DeviceInfo = DEVICE, **layout: Any) -> Plan:
+    """Return the plan of linked_blocks for sums along the last dim."""
+    problem = CUMSUM.problem(make_case("cumsum", dtype, shape=list(shape), dim=len(shape) - 1, layout=layout))
+    variant = next(one for one in CUMSUM.variants if one.name == "linked_blocks")
+    assert variant.refuses(problem, device) is None
+    return variant.plan(problem, device)
+
+
+REGISTERS = 2 * SMS * tuning.LINKED_SHAPES[4][-1].capacity
+RESIDENT = 2 * SMS * 32 * tuning.STAGED.warps * (tuning.STAGED.vectors + tuning.STAGED.most)
+
+
+@pytest.mark.parametrize(("vectors", "staged"), [(REGISTERS - 1, 0), (REGISTERS, 0), (REGISTERS + 1, 1)])
+def test_what_registers_cannot_hold_is_kept_in_shared_memory_too(vectors: int, staged: int) -> None:
+    """Two of the largest tile an SM; from there on a part of each tile is staged, as little as is enough."""
+    assert chosen((4 * vectors,), 0) == "linked_blocks"
+    assert linked_plan((4 * vectors,)).notes["staged"] == staged
+
+
 @pytest.mark.parametrize(
-    ("tiles", "name"), [(2 * SMS - 1, "linked_blocks"), (2 * SMS, "linked_blocks"), (2 * SMS + 1, "carry_forward")]
+    ("vectors", "name"), [(RESIDENT - 1, "linked_blocks"), (RESIDENT, "linked_blocks"), (RESIDENT + 1, "carry_forward")]
 )
-def test_what_the_device_cannot_hold_at_once_takes_the_ring(tiles: int, name: str) -> None:
-    """Linked blocks must all be resident: two of the largest tile an SM."""
-    assert chosen((tiles * 4 * tuning.LINKED_SHAPES[4][-1].capacity,), 0) == name
+@pytest.mark.parametrize(("dtype", "items"), [("float32", 4), ("bfloat16", 8), ("int8", 2), ("int64", 2)])
+def test_what_the_device_cannot_hold_at_once_takes_the_ring(vectors: int, name: str, dtype: str, items: int) -> None:
+    """Linked blocks must all be resident: two an SM, their registers and half of its shared memory each."""
+    assert chosen((vectors * items,), 0, dtype) == name
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "layout", "name"),
+    [
+        ((1 << 23,), "float32", {"offset": 4}, "linked_blocks"),
+        ((1 << 23,), "float32", {"offset": 1}, "carry_forward"),
+        ((3, 3000001), "float32", {}, "linked_blocks"),
+        ((1 << 22,), "int8", {"offset": 16}, "linked_blocks"),
+        ((1 << 22,), "int8", {"offset": 8}, "carry_forward"),
+        ((3, 1600000), "int16", {}, "linked_blocks"),
+        ((3, 1600004), "int16", {}, "carry_forward"),
+    ],
+)
+def test_stages_begin_on_what_bulk_copies_move(
+    shape: tuple[int, ...], dtype: str, layout: dict[str, Any], name: str
+) -> None:
+    """Only aligned rows are staged; where a vector of x is less than 16 bytes, rows begin on 16 bytes."""
+    assert chosen(shape, len(shape) - 1, dtype, **layout) == name
+
+
+@pytest.mark.parametrize(
+    ("shared_kib", "name"), [(226, "carry_forward"), (227, "linked_blocks"), (228, "linked_blocks")]
+)
+def test_stages_of_two_blocks_fit_an_sm(shared_kib: int, name: str) -> None:
+    """No more is staged than the shared memory of an SM holds for all its blocks."""
+    device = dataclasses.replace(DEVICE, max_shared_bytes=shared_kib << 10)
+    assert (
+        CUMSUM.choose(CUMSUM.problem(make_case("cumsum", "float32", shape=[4 * RESIDENT], dim=0)), device).name == name
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "per_row", "staged"), [(1, 256, 8), (2, 128, 8), (8, 32, 8), (7, 37, 8), (100, 2, 13)]
+)
+def test_rows_share_the_resident_blocks(rows: int, per_row: int, staged: int) -> None:
+    """Every row gets as many blocks, all of which are resident, and as few staged vectors as these need."""
+    length = (1 << 23) // rows // 4 * 4
+    plan = linked_plan((rows, length))
+    (launch,) = plan.launches
+    assert (plan.notes["tiles_per_row"], plan.notes["staged"]) == (per_row, staged)
+    assert launch.grid[0] == rows * per_row <= 2 * SMS
+    assert launch.shared_bytes == staged * 32 * tuning.STAGED.warps * 16
+    assert launch.waits_for_blocks
 
 
 @pytest.mark.parametrize(("length", "name"), [(31, "columns"), (32, "columns"), (33, "columns")])
