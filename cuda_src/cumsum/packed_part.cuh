@@ -21,7 +21,7 @@ struct alignas(8) PackedWord {
 // `Items` a lane.
 template <class T, int Items>
 struct PackedPart {
-    static constexpr int V = 2;  // elements of a vector of y
+    static constexpr int V = 2;  // elements of an aligned vector of y
     static constexpr int per_word = sizeof(T) <= 2 ? 4 / static_cast<int>(sizeof(T)) : 1;  // wide types stay numbers only
     static constexpr int run = Items < 4 * per_word ? Items : 4 * per_word;  // elements side by side in a lane
     static constexpr int runs = Items / run;
@@ -37,10 +37,10 @@ struct PackedPart {
         return static_cast<int>(word / pair * plane + owner * pair + word % pair);
     }
 
-    // Step k stores vectors 32 k to 32 k + 31, which `owners` lanes hold.
-    static constexpr int steps = Items / V;
-    static constexpr int owners = warp_size * V / run;
+    // Step k stores vectors 32 k to 32 k + 31, of N elements, which `owners` lanes hold.
+    template <int N>
     static GPUBENCH_DEVICE constexpr int step_entry(int k) {
+        constexpr int owners = warp_size * N / run;
         return k * owners / warp_size * run_entries + k * owners % warp_size * pair;
     }
 
@@ -84,8 +84,8 @@ struct PackedPart {
         return result;
     }
 
-    // exchange: `entries` places of the warp, free of use.
-    GPUBENCH_DEVICE void scan(PackedWord* exchange) const {
+    // exchange: `entries` places of the warp, free of use. Returns the sum of the part.
+    GPUBENCH_DEVICE int32 scan(PackedWord* exchange) const {
         int32 carry = 0;
         GPUBENCH_UNROLL
         for (int k = 0; k < runs; ++k) {
@@ -107,33 +107,35 @@ struct PackedPart {
                 store_word(reinterpret_cast<Moved*>(place), bit_cast<Moved>(stored));
             }
         }
+        return carry;
     }
 
-    // After a barrier of the warp. target: of slot 0 of the part; of its slots, begin to end - 1 exist.
+    // After a barrier of the warp. target: of slot 0 of the part, aligned to N elements; of its slots, begin to end - 1 exist.
+    template <int N = V>
     static GPUBENCH_DEVICE void store(int64* target, const PackedWord* exchange, int64 carry, int begin, int end) {
-        if (is_whole(begin, end)) store_slots<true>(target, exchange, carry, begin, end);
-        else store_slots<false>(target, exchange, carry, begin, end);
+        if (is_whole(begin, end)) store_slots<N, true>(target, exchange, carry, begin, end);
+        else store_slots<N, false>(target, exchange, carry, begin, end);
     }
 
 private:
     static GPUBENCH_DEVICE constexpr uint32 first_items(int count) { return 0x01010101u >> (32 - 8 * count); }
 
-    template <bool Whole>
+    template <int N, bool Whole>
     static GPUBENCH_DEVICE void store_slots(int64* target, const PackedWord* exchange, int64 carry, int begin, int end) {
-        const uint32 slot = static_cast<uint32>(lane_index()) * V;  // unsigned: division by powers of two is a shift
+        const uint32 slot = static_cast<uint32>(lane_index()) * N;  // unsigned: division by powers of two is a shift
         const int place = static_cast<int>(slot % per_word);       // of the vector's first element in its word
-        const uint32 ones[V] = {first_items(place + 1), first_items(place + 2)};
+        const uint32 ones[V] = {first_items(place + 1), first_items(place + N)};
         const PackedWord* const source = exchange + entry(slot / run, slot / per_word % words);
         const int first = static_cast<int>(slot);
-        const Span span{first, warp_size * V, begin - first, end - first};
+        const Span span{first, warp_size * N, begin - first, end - first};
         GPUBENCH_UNROLL
-        for (int k = 0; k < steps; ++k) {
-            const PackedWord word = bit_cast<PackedWord>(load_word(reinterpret_cast<const uint64*>(source + step_entry(k))));
-            Vector<int64, V> sums;
+        for (int k = 0; k < Items / N; ++k) {
+            const PackedWord word = bit_cast<PackedWord>(load_word(reinterpret_cast<const uint64*>(source + step_entry<N>(k))));
+            Vector<int64, N> sums;
             GPUBENCH_UNROLL
-            for (int j = 0; j < V; ++j) sums[j] = add(carry, int64{dot_items<T>(word.items, ones[j], word.before)});
-            if constexpr (Whole) store_vector(target + slot + k * (warp_size * V), sums);
-            else store_items<V>(target, span, k, sums);
+            for (int j = 0; j < N; ++j) sums[j] = add(carry, int64{dot_items<T>(word.items, ones[j], word.before)});
+            if constexpr (Whole) store_vector(target + slot + k * (warp_size * N), sums);
+            else store_items<N>(target, span, k, sums);
         }
     }
 };

@@ -4,15 +4,17 @@
 // them. A warp loads its lines of the tile by 16-byte vectors, scans each by shuffles with the line's carry in a
 // register, and puts the sums into shared memory; then the block stores the tile across the lines, coalesced. Otherwise x
 // lies across the lines and y along them: the block loads the tile across the lines, coalesced, puts it into shared
-// memory, and each warp scans its lines from there and stores them by vectors. The next tile is on its way into
+// memory, and each warp scans its lines from there and stores them by vectors; of 1 and 2 bytes an element, words of several
+// go that way (turned_words.cuh). The next tile is on its way into
 // registers meanwhile; there are two tiles of shared memory, so a block waits once a tile.
-// Across the lines a lane takes several of them at once where alignment allows it: 16 bytes of y, 4 of x.
+// Across the lines a lane takes several of them at once where alignment allows it: 16 bytes of y, 4 of narrow x.
 // Places in shared memory are turned by an exclusive or of the lane (or line) number and of an element's place in its
 // vector, so that neither way through a tile meets a bank twice. Against `naive`: every access of x and y is coalesced; a
 // thread a line touches a line of 128 bytes for each element of x or of y. On one H200, 4096 x 4096 float32: 40.1 us with
 // x along the lines, 40.8 across them, 0.87 to 0.89 of the ceiling (naive 624 us, the best library 277 and 136).
 #include "gpubench/strided.cuh"
 #include "cumsum/items.cuh"
+#include "cumsum/turned_words.cuh"
 
 namespace gpubench::cumsum {
 
@@ -23,8 +25,7 @@ struct TurnedShape {
     long long strips;              // of Lines lines
 };
 
-// What stands in shared memory: sums, or elements of x in at least 32 bits, so that neighbours never share a bank. Of narrow
-// integers, sums since the tile's first element.
+// What stands in shared memory: sums, or elements of x. Of narrow integers, sums since the tile's first element.
 template <class T, class A, bool XAlong>
 struct TileItem {
     using type = A;
@@ -33,19 +34,11 @@ template <class T, class A>
 struct TileItem<T, A, false> {
     using type = T;
 };
-template <Half T, class A>
-struct TileItem<T, A, false> {
-    using type = float;
-};
-template <Integer T, class A, bool XAlong>
+template <Integer T, class A>
     requires(is_narrow<T, A>)
-struct TileItem<T, A, XAlong> {
+struct TileItem<T, A, true> {
     using type = int32;
 };
-
-// Lines of one access across them: 16 bytes of y, but 4 of x, of which more threads then hold a part.
-template <int X, int Y, bool XAlong>
-constexpr int lines_of_access = XAlong ? (Y < 16 ? 16 / Y : 1) : (X < 4 ? 4 / X : 1);
 
 // The numbers of one instance, and a block's place. x and y: the first element of the strip.
 template <class T, class Out, bool XAlong, int L, int W, int K>
@@ -54,8 +47,8 @@ struct TurnedStrip {
     using Item = typename TileItem<T, A, XAlong>::type;
     static constexpr bool narrow = is_narrow<T, A>;
     using Local = typename TileItem<T, A, true>::type;  // of sums inside a tile
-    static constexpr int V = narrow && XAlong ? 4 : vector_items<T, Out>;  // of a lane, side by side
-    static constexpr int pack = lines_of_access<sizeof(T), sizeof(Out), XAlong>;
+    static constexpr int V = narrow ? 4 : vector_items<T, Out>;  // of a lane, side by side
+    static constexpr int pack = XAlong && sizeof(Out) < 16 ? 16 / static_cast<int>(sizeof(Out)) : 1;  // lines of one access
     static constexpr int vectors = warp_size * K;  // of a line in a tile
     static constexpr int tile = vectors * V;
     static constexpr int items = tile * L;
@@ -74,8 +67,7 @@ struct TurnedStrip {
     // way through the tile; on the other, `pack` neighbouring elements and each pack-th line.
     static GPUBENCH_DEVICE int place(uint32 k, uint32 lane, uint32 j, uint32 line) {
         if constexpr (XAlong) return static_cast<int>(((k * warp_size + lane) * V + j) * L + (line ^ ((lane ^ j % pack) % L)));
-        constexpr uint32 spread = pack > V ? pack / V : 1;
-        return static_cast<int>(line * tile + j * vectors + k * warp_size + (lane ^ ((line ^ j * spread) % warp_size)));
+        return static_cast<int>(line * tile + j * vectors + k * warp_size + (lane ^ ((line ^ j) % warp_size)));
     }
     // The same for element `row` of it, after `skipped` ones, a multiple of V.
     static GPUBENCH_DEVICE int place_of_row(uint32 skipped, uint32 row, uint32 line) {
@@ -226,8 +218,6 @@ GPUBENCH_DEVICE void store_along(const S& strip, long long start, const typename
         Out* const target = y + line * strip.shape.y_across;
         const Span span = strip.span(start, line);
         const bool whole = is_aligned(target + start, S::V * sizeof(Out));
-        typename S::Local run{};
-        if constexpr (!S::narrow) run = carries[l];
         GPUBENCH_UNROLL
         for (int k = 0; k < S::vectors / warp_size; ++k) {
             Vector<typename S::Local, S::V> items;
@@ -235,9 +225,8 @@ GPUBENCH_DEVICE void store_along(const S& strip, long long start, const typename
             for (int j = 0; j < S::V; ++j) {
                 items[j] = convert<typename S::Local>(stage[S::place(k, lane_index(), j, line)]);
             }
-            scan_vector<S>(items, run);
-            Vector<typename S::A, S::V> sums = convert_items<S::V, typename S::A>(items);
-            if constexpr (S::narrow) add_to_items<S::V>(sums, carries[l]);
+            scan_vector<S>(items, carries[l]);
+            const Vector<typename S::A, S::V> sums = convert_items<S::V, typename S::A>(items);
             if (whole) {
                 store_items<S::V>(target, span, k, sums);
             } else {
@@ -247,34 +236,52 @@ GPUBENCH_DEVICE void store_along(const S& strip, long long start, const typename
                 }
             }
         }
-        if constexpr (S::narrow) carries[l] = add(carries[l], typename S::A{run});
-        else carries[l] = run;
     }
 }
 
-// x_batch, y_batch: the dims that are neither summed nor across, both with the same sizes. The grid: a block a strip.
-template <class T, class Out, bool XAlong, int Lines, int Warps, int Vectors>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, 32 / Warps)
-    turned_tiles(const T* x, Out* y, TurnedShape shape, Strided x_batch, Strided y_batch) {
-    using S = TurnedStrip<T, Out, XAlong, Lines, Warps, Vectors>;
-    GPUBENCH_DYNAMIC_SHARED(typename S::Item, stages);
-    GPUBENCH_SHARED(typename S::A, befores, 2 * Lines);
-    const long long batch = block_index_x() / shape.strips;
-    const long long first = (block_index_x() - batch * shape.strips) * Lines;
-    const int lines = shape.across - first < Lines ? static_cast<int>(shape.across - first) : Lines;
-    const S strip{x + x_batch.offset(batch) + first * shape.x_across, y + y_batch.offset(batch) + first * shape.y_across, shape, lines};
+// The strip by elements, whose tiles of accumulators or elements are in `stages`.
+template <class S, bool XAlong, class T, class Out>
+GPUBENCH_DEVICE void walk_strip(const S& strip, typename S::Item* stages, typename S::A* befores) {
     typename S::A carries[S::mine] = {};
     TurnedLoads<S, T, XAlong> next;
     load_tile(strip, 0, next);
     typename S::Item* stage = stages;
-    for (long long start = 0; start < shape.length; start += S::tile) {
-        typename S::A* const before = befores + (stage == stages ? 0 : Lines);
+    for (long long start = 0; start < strip.shape.length; start += S::tile) {
+        typename S::A* const before = befores + (stage == stages ? 0 : S::width);
         fill_tile(strip, next, carries, stage, before);
-        if (start + S::tile < shape.length) load_tile(strip, start + S::tile, next);
+        if (start + S::tile < strip.shape.length) load_tile(strip, start + S::tile, next);
         block_barrier();
         if constexpr (XAlong) store_across(strip, start, stage, before, strip.y);
         else store_along(strip, start, stage, carries, strip.y);
         stage = stage == stages ? stages + S::items : stages;
+    }
+}
+
+// Blocks of an SM, at least.
+template <class T, class Out, bool XAlong, int Lines, int Warps, int Vectors>
+GPUBENCH_DEVICE constexpr int least_blocks() {
+    if constexpr (turns_words<T, Out, XAlong>) return TurnedRuns<T, Out, Lines, Warps, Vectors>::blocks;
+    else return 32 / Warps;
+}
+
+// x_batch, y_batch: the dims that are neither summed nor across, both with the same sizes. The grid: a block a strip.
+template <class T, class Out, bool XAlong, int Lines, int Warps, int Vectors>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, (least_blocks<T, Out, XAlong, Lines, Warps, Vectors>()))
+    turned_tiles(const T* x, Out* y, TurnedShape shape, Strided x_batch, Strided y_batch) {
+    const long long batch = block_index_x() / shape.strips;
+    const long long first = (block_index_x() - batch * shape.strips) * Lines;
+    const int lines = shape.across - first < Lines ? static_cast<int>(shape.across - first) : Lines;
+    const T* const source = x + x_batch.offset(batch) + first * shape.x_across;
+    Out* const target = y + y_batch.offset(batch) + first * shape.y_across;
+    if constexpr (turns_words<T, Out, XAlong>) {
+        GPUBENCH_DYNAMIC_SHARED(uint32, stages);
+        using S = TurnedRuns<T, Out, Lines, Warps, Vectors>;
+        walk_words<S>(source, target, shape.x_along, shape.y_across, shape.length, lines, stages);
+    } else {
+        using S = TurnedStrip<T, Out, XAlong, Lines, Warps, Vectors>;
+        GPUBENCH_DYNAMIC_SHARED(typename S::Item, stages);
+        GPUBENCH_SHARED(typename S::A, befores, 2 * Lines);
+        walk_strip<S, XAlong, T, Out>(S{source, target, shape, lines}, stages, befores);
     }
 }
 

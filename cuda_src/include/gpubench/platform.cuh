@@ -60,6 +60,8 @@
 //
 // BITS AND NUMBERS
 //   count_leading_zeros(uint32/uint64)  count_trailing_zeros(...) -> int; the width for 0.   population_count(...)
+//   select_bytes(uint32 low, uint32 high, uint32 selector) -> uint32   byte i: of the eight bytes of both, from the lowest, the one
+//                          that the selector's hexadecimal digit i (0 to 7) names
 //   multiply_high(a, b)    upper half of the product, uint32 or uint64
 //   half_to_float(uint16)  float_to_half(float) -> uint16  double_to_half(double) -> uint16   and the same for bfloat16;
 //                          one rounding to nearest even

@@ -241,14 +241,22 @@ TURNED_SHAPES: tuple[TurnedShape, ...] = (TurnedShape(32, 32, 2), TurnedShape(32
 lines: 40.4 us; 44.3 by (32, 16, 2), 48.0 by (32, 32, 1). Across them 41.1; 48.4, 48.5."""
 
 TURNED_HALF_SHAPES: tuple[TurnedShape, ...] = (TurnedShape(32, 32, 2), TurnedShape(32, 32, 1))
-"""For 16-bit floats, of which a vector takes 8 registers: too few of these are left for two blocks an SM. 4096 x 4096
-bfloat16, x along the lines: 25.2 us; 38.1 by (32, 16, 2), 29.2 by (32, 32, 1). Across them 37.3; 52.6, 41.9."""
+"""For 16-bit floats along the lines, of which a vector takes 8 registers: too few of these are left for two blocks an
+SM. 4096 x 4096 bfloat16: 25.2 us; 38.1 by (32, 16, 2), 29.2 by (32, 32, 1)."""
 
-TURNED_NARROW_SHAPES: dict[bool, tuple[TurnedShape, ...]] = {
-    True: (TurnedShape(32, 32, 4), TurnedShape(32, 32, 2), TurnedShape(32, 16, 1)),  # 4096 x 4096 int16: 49.2 us, 51.0
-    False: (TurnedShape(32, 32, 8), TurnedShape(32, 32, 2)),  # int8: 55.9 us, 76.7; int16: 62.0, 82.7
+TURNED_NARROW_SHAPES: tuple[TurnedShape, ...] = (
+    TurnedShape(32, 32, 4),  # 4096 x 4096 int16: 49.2 us, 51.0
+    TurnedShape(32, 32, 2),
+    TurnedShape(32, 16, 1),
+)
+"""For integers of 1 and 2 bytes along the lines: a vector of 16 bytes of y is few bytes of x."""
+
+TURNED_WORDS_SHAPES: dict[int, tuple[TurnedShape, ...]] = {
+    1: (TurnedShape(32, 32, 1), TurnedShape(32, 16, 1)),
+    2: (TurnedShape(32, 32, 2), TurnedShape(32, 16, 1)),
 }
-"""For integers of 1 and 2 bytes, by whether x lies along the lines: a vector of 16 bytes of y is few bytes of x."""
+"""For 16-bit floats and integers of 1 and 2 bytes across the lines, by their bytes; `vectors` are of x, 32 and 16 KB of
+2-byte elements under way a block. Not measured yet."""
 
 TURNED_STRIPS = 4
 """Strips an SM from which several small blocks an SM keep as much under way as one large one. Not measured yet."""

@@ -150,23 +150,39 @@ def kernel(x: str, y: str, x_along_lines: bool, shape: TurnedShape) -> str:
     return "gpubench::cumsum::turned_tiles" + template(x, y, *numbers)
 
 
+def turns_words(x: str, x_along_lines: bool) -> bool:
+    """Tell whether x comes across the lines by words of several elements (`turns_words` in C++)."""
+    return not x_along_lines and (is_narrow(x) or _is_half(x))
+
+
 def shared_bytes(x: str, y: str, x_along_lines: bool, shape: TurnedShape) -> int:
-    """Return the shared memory of a block: two tiles of sums, or of elements of x widened to 32 bits."""
+    """Return the dynamic shared memory of a block: two tiles; turned words of integers are exchanged through more."""
+    vectors = 32 * shape.vectors * shape.lines
+    if turns_words(x, x_along_lines):
+        exchange = 32 * shape.vectors * shape.warps * 36 * is_narrow(x)  # `PackedPart`: 9 places of 8 bytes for 8 words
+        return 2 * 16 * vectors + exchange
     item = accumulator_bytes(y) if x_along_lines and not is_narrow(x) else max(dtypes.dtype(x).itemsize, 4)
-    return 2 * shape.lines * 32 * shape.vectors * lane_items(x, y, x_along_lines) * item
+    return 2 * vectors * lane_items(x, y, x_along_lines) * item
 
 
 def shapes_of(x: str, x_along_lines: bool) -> tuple[TurnedShape, ...]:
     """Return the shapes to choose from, largest first."""
+    if turns_words(x, x_along_lines):
+        return tuning.TURNED_WORDS_SHAPES[dtypes.dtype(x).itemsize]
     if is_narrow(x):
-        return tuning.TURNED_NARROW_SHAPES[x_along_lines]
-    half = dtypes.dtype(x).kind == "float" and dtypes.dtype(x).itemsize == 2
-    return tuning.TURNED_HALF_SHAPES if half else tuning.TURNED_SHAPES
+        return tuning.TURNED_NARROW_SHAPES
+    return tuning.TURNED_HALF_SHAPES if _is_half(x) else tuning.TURNED_SHAPES
 
 
 def lane_items(x: str, y: str, x_along_lines: bool) -> int:
-    """Return the elements side by side of a lane (`TurnedStrip::V` in C++)."""
-    return 4 if x_along_lines and is_narrow(x) else items_of(x, y)
+    """Return the elements side by side of a lane (`V` of `TurnedStrip` and `TurnedRuns` in C++)."""
+    if turns_words(x, x_along_lines):
+        return 16 // dtypes.dtype(x).itemsize
+    return 4 if is_narrow(x) and x_along_lines else items_of(x, y)
+
+
+def _is_half(x: str) -> bool:
+    return dtypes.dtype(x).kind == "float" and dtypes.dtype(x).itemsize == 2
 
 
 def turned_shape(problem: Problem[Any], turned: Turned, device: DeviceInfo) -> TurnedShape | None:

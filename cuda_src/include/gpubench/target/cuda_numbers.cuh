@@ -9,6 +9,7 @@ GPUBENCH_DEVICE int count_trailing_zeros(uint32 value) { return __clz(static_cas
 GPUBENCH_DEVICE int count_trailing_zeros(uint64 value) { return __clzll(static_cast<int64>(__brevll(value))); }
 GPUBENCH_DEVICE int population_count(uint32 value) { return __popc(value); }
 GPUBENCH_DEVICE int population_count(uint64 value) { return __popcll(value); }
+GPUBENCH_DEVICE uint32 select_bytes(uint32 low, uint32 high, uint32 selector) { return __byte_perm(low, high, selector); }
 GPUBENCH_DEVICE uint32 multiply_high(uint32 a, uint32 b) { return __umulhi(a, b); }
 GPUBENCH_DEVICE uint64 multiply_high(uint64 a, uint64 b) { return __umul64hi(a, b); }
 

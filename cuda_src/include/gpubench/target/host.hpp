@@ -71,6 +71,12 @@ inline int count_trailing_zeros(uint32 value) { return value == 0 ? 32 : __built
 inline int count_trailing_zeros(uint64 value) { return value == 0 ? 64 : __builtin_ctzll(value); }
 inline int population_count(uint32 value) { return __builtin_popcount(value); }
 inline int population_count(uint64 value) { return __builtin_popcountll(value); }
+inline uint32 select_bytes(uint32 low, uint32 high, uint32 selector) {
+    const uint64 bytes = uint64{high} << 32 | low;
+    uint32 result = 0;
+    for (int i = 0; i < 4; ++i) result |= static_cast<uint32>(bytes >> (selector >> (4 * i) & 7) * 8 & 0xff) << (8 * i);
+    return result;
+}
 inline uint32 multiply_high(uint32 a, uint32 b) { return static_cast<uint32>(uint64{a} * b >> 32); }
 inline uint64 multiply_high(uint64 a, uint64 b) {
     return static_cast<uint64>(static_cast<unsigned __int128>(a) * b >> 64);
