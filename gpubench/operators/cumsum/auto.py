@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.columns import strip_cut
-from gpubench.operators.cumsum.geometry import Columns, Rows, columns_of, rows_of, vector_items
+from gpubench.operators.cumsum.geometry import Columns, Rows, columns_of, is_half, rows_of, vector_items
 from gpubench.operators.cumsum.rows import vectors_of
 from gpubench.operators.cumsum.turned import Turned, has_many_strips, turned_of
 from gpubench.operators.cumsum.variants import VARIANTS
@@ -31,7 +31,7 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     """Return the names of the variants for the problem's regime, best first."""
     rows = rows_of(problem)
     turned = turned_of(problem)
-    turns = _for_turned(turned, device) if turned is not None else ()
+    turns = _for_turned(turned, problem.operand("x").dtype, device) if turned is not None else ()
     if rows is not None:
         return turns + _for_rows(rows, vector_items(problem), device)
     columns = columns_of(problem)
@@ -40,14 +40,17 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     return turns
 
 
-def _for_turned(turned: Turned, device: DeviceInfo) -> tuple[str, ...]:
+def _for_turned(turned: Turned, dtype: str, device: DeviceInfo) -> tuple[str, ...]:
+    along = turned.x_along_lines
     if turned.across < tuning.TURNED_ACROSS:
         return ()
-    if turned.length >= tuning.TURNED_LENGTH or not has_many_strips(turned, tuning.TURNED_SHAPES[0].lines, device):
+    most = tuning.TURNED_HALF_LENGTH[along] if is_half(dtype) else tuning.TURNED_LENGTH
+    many = has_many_strips(turned, tuning.TURNED_SHAPES[0].lines, device, tuning.TURNED_LINE_STRIPS)
+    if turned.length >= most or not many:
         return ("turned_tiles",)
-    if turned.length >= tuning.TURNED_LINE_LEAST:
+    if turned.length >= tuning.TURNED_LINE_LEAST[along]:
         return ("turned_lines",)
-    return () if turned.x_along_lines else ("turned_tiles",)
+    return () if along else ("turned_tiles",)
 
 
 def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:

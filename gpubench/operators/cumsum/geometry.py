@@ -108,6 +108,11 @@ def is_narrow(x: str) -> bool:
     return dtypes.dtype(x).kind == "integer" and dtypes.dtype(x).itemsize < 4
 
 
+def is_half(x: str) -> bool:
+    """Return whether a dtype is a float of 16 bits, two of which are one word."""
+    return dtypes.dtype(x).kind == "float" and dtypes.dtype(x).itemsize == 2
+
+
 def accumulator_bytes(dtype: str) -> int:
     """Return the bytes of the accumulator of y's dtype."""
     return dtypes.dtype(dtypes.dtype(dtype).accumulator).itemsize

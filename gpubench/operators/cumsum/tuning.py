@@ -240,9 +240,9 @@ TURNED_SHAPES: tuple[TurnedShape, ...] = (TurnedShape(32, 32, 2), TurnedShape(32
 """Largest first; 32 and 16 KB of float32 under way a block, one and two blocks an SM. 4096 x 4096 float32, x along the
 lines: 40.4 us; 44.3 by (32, 16, 2), 48.0 by (32, 32, 1). Across them 41.1; 48.4, 48.5."""
 
-TURNED_HALF_SHAPES: tuple[TurnedShape, ...] = (TurnedShape(32, 32, 2), TurnedShape(32, 32, 1))
-"""For 16-bit floats along the lines, of which a vector takes 8 registers: too few of these are left for two blocks an
-SM. 4096 x 4096 bfloat16: 25.2 us; 38.1 by (32, 16, 2), 29.2 by (32, 32, 1)."""
+TURNED_HALF_SHAPES: tuple[TurnedShape, ...] = (TurnedShape(32, 32, 2), TurnedShape(32, 16, 1))
+"""For 16-bit floats along the lines, of which a vector takes 8 registers. 4096 x 4096 bfloat16: 25.2 us; 38.1 by (32,
+16, 2), 29.2 by (32, 32, 1). 65536 lines of 1024: 93.9 us by the small one; 96.1, 105.8 by (32, 32, 1)."""
 
 TURNED_NARROW_SHAPES: tuple[TurnedShape, ...] = (
     TurnedShape(32, 32, 4),  # 4096 x 4096 int16: 49.2 us, 51.0
@@ -252,11 +252,11 @@ TURNED_NARROW_SHAPES: tuple[TurnedShape, ...] = (
 """For integers of 1 and 2 bytes along the lines: a vector of 16 bytes of y is few bytes of x."""
 
 TURNED_WORDS_SHAPES: dict[int, tuple[TurnedShape, ...]] = {
-    1: (TurnedShape(32, 32, 1), TurnedShape(32, 16, 1)),
-    2: (TurnedShape(32, 32, 2), TurnedShape(32, 16, 1)),
+    1: (TurnedShape(32, 32, 2), TurnedShape(32, 16, 1)),  # 4096 x 4096 int8: 45.6 us; 47.9 by (32, 32, 1)
+    2: (TurnedShape(32, 16, 2), TurnedShape(32, 16, 1)),  # bfloat16: 24.6 us; 25.1 by (32, 32, 2); int16 50.9, 51.3
 }
-"""For 16-bit floats and integers of 1 and 2 bytes across the lines, by their bytes; `vectors` are of x, 32 and 16 KB of
-2-byte elements under way a block. Not measured yet."""
+"""For 16-bit floats and integers of 1 and 2 bytes across the lines, by their bytes; `vectors` are of x. 65536 lines of
+1024, by the small shapes: bfloat16 81.6 us (91.9 by the large one), int8 172 (189), int16 198 (193)."""
 
 TURNED_STRIPS = 4
 """Strips an SM from which several small blocks an SM keep as much under way as one large one. Not measured yet."""
@@ -264,22 +264,32 @@ TURNED_STRIPS = 4
 TURNED_ACROSS = 8
 """Lines side by side from which turning tiles is worth it: 32 bytes of float32, a sector. Not measured yet."""
 
-TURNED_LENGTH = 128
-"""Elements of a line from which tiles are worth turning where strips are many; shorter ones go to `turned_lines`. A
-block with one tile waits for memory once and has nothing else to do. A permuted tensor of 196608 lines of 64 float32:
-naive 67.0 us, turned tiles 109 by (32, 16, 1), 85.4 by (32, 8, 1). Not measured yet against `turned_lines`."""
+TURNED_LENGTH = 512
+"""Elements of a line from which tiles are worth turning where strips are many; shorter ones go to `turned_lines`: a
+block with one tile waits for memory once and has nothing else to do. float32, x along and across the lines: 32768 lines
+of 256 22.7 and 23.4 us, 24.7 and 24.4 by tiles; 65536 of 512 83.2 and 75.3, by tiles 79.6 and 77.3."""
 
-TURNED_LINE_LEAST = 4
-"""Elements from which a line is worth bringing by 16-byte units: one of float32. Below that x along the lines is left
-to `naive`, whose lanes then share the sectors that they touch. Not measured yet."""
+TURNED_HALF_LENGTH: dict[bool, int] = {True: 8192, False: 1024}
+"""The same for 16-bit floats, by whether x lies along the lines. 65536 lines of 4096 bfloat16 along them: 310 us, 326
+by tiles (longer ones were not measured); of 512 across them 45.1, 46.5, of 1024 85.8, 81.6."""
+
+TURNED_LINE_STRIPS = 2
+"""Strips an SM from which `turned_lines` has warps enough. Lines of 64 float32, x along them: two strips 6.4 us, 8.3 by
+tiles; one 6.0, 5.7."""
+
+TURNED_LINE_LEAST: dict[bool, int] = {True: 12, False: 4}
+"""Elements from which a line is worth it, by whether x lies along the lines: shorter ones there are left to `naive`,
+whose lanes then share the sectors that they touch. float32 along the lines: of 8 26.0 us (naive 22.7), of 12 26.9
+(29.0), bfloat16 16.1 (14.5), 17.6 (18.1); across them of 8 37.9 (82.8), below not measured."""
 
 TURNED_LINE_UNITS = 32
 """Units of 16 bytes of a line that `turned_lines` brings at once, at most; longer lines come in turns of half as many.
-A warp then takes 17 KB, and an SM holds 13; with lines of 64 float32 8.7 KB, and 24. Not measured yet."""
+A warp then takes 17 KB, and an SM holds 13; with lines of 64 float32 8.7 KB, and 24. float32, x along the lines: of 128
+23.8 us (22.5 by 16), of 256 22.7 (24.6); across them 21.7 (22.4), 23.4 (23.7)."""
 
 TURNED_LINE_WARPS = 2
 """Warps of a block of `turned_lines`, which share nothing: a block leaves its place when the last is done, and an SM
-holds at most 32 blocks. Not measured yet."""
+holds at most 32 blocks. One, four or eight: no difference (bfloat16 19.1 us for 18.2 with one)."""
 
 
 @dataclass(frozen=True, slots=True)

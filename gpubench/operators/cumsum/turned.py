@@ -12,7 +12,7 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
 from gpubench.operators.coalesce import coalesce
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import accumulator_bytes, is_narrow, items_of
+from gpubench.operators.cumsum.geometry import accumulator_bytes, is_half, is_narrow, items_of
 from gpubench.operators.cumsum.rows import template
 from gpubench.operators.cumsum.tuning import TurnedShape
 from gpubench.operators.packing import MAX_DIMS, strided
@@ -152,7 +152,7 @@ def kernel(x: str, y: str, x_along_lines: bool, shape: TurnedShape) -> str:
 
 def turns_words(x: str, x_along_lines: bool) -> bool:
     """Tell whether x comes across the lines by words of several elements (`turns_words` in C++)."""
-    return not x_along_lines and (is_narrow(x) or _is_half(x))
+    return not x_along_lines and (is_narrow(x) or is_half(x))
 
 
 def shared_bytes(x: str, y: str, x_along_lines: bool, shape: TurnedShape) -> int:
@@ -171,7 +171,7 @@ def shapes_of(x: str, x_along_lines: bool) -> tuple[TurnedShape, ...]:
         return tuning.TURNED_WORDS_SHAPES[dtypes.dtype(x).itemsize]
     if is_narrow(x):
         return tuning.TURNED_NARROW_SHAPES
-    return tuning.TURNED_HALF_SHAPES if _is_half(x) else tuning.TURNED_SHAPES
+    return tuning.TURNED_HALF_SHAPES if is_half(x) else tuning.TURNED_SHAPES
 
 
 def lane_items(x: str, y: str, x_along_lines: bool) -> int:
@@ -179,10 +179,6 @@ def lane_items(x: str, y: str, x_along_lines: bool) -> int:
     if turns_words(x, x_along_lines):
         return 16 // dtypes.dtype(x).itemsize
     return 4 if is_narrow(x) and x_along_lines else items_of(x, y)
-
-
-def _is_half(x: str) -> bool:
-    return dtypes.dtype(x).kind == "float" and dtypes.dtype(x).itemsize == 2
 
 
 def turned_shape(problem: Problem[Any], turned: Turned, device: DeviceInfo) -> TurnedShape | None:
@@ -198,6 +194,6 @@ def turned_shape(problem: Problem[Any], turned: Turned, device: DeviceInfo) -> T
     return fitting[-1] if has_many_strips(turned, fitting[0].lines, device) else fitting[0]
 
 
-def has_many_strips(turned: Turned, lines: int, device: DeviceInfo) -> bool:
-    """Tell whether strips of so many lines fill the SMs several times."""
-    return -(-turned.across // lines) * turned.batches >= tuning.TURNED_STRIPS * device.sm_count
+def has_many_strips(turned: Turned, lines: int, device: DeviceInfo, an_sm: int = tuning.TURNED_STRIPS) -> bool:
+    """Tell whether there are strips of so many lines enough for `an_sm` on each SM."""
+    return -(-turned.across // lines) * turned.batches >= an_sm * device.sm_count

@@ -12,6 +12,7 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
 from gpubench.operators.coalesce import coalesce
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
+from gpubench.operators.cumsum.geometry import is_half
 from gpubench.operators.cumsum.rows import template
 from gpubench.operators.cumsum.turned import Turned, turned_of
 from gpubench.operators.offset_calculator import divided_strided, divider
@@ -112,7 +113,8 @@ def lines_of(problem: Problem[Any]) -> Lines | None:
         return None
     x, y = problem.operand("x"), problem.operand("y")
     dims = [dim for dim in range(len(x.view.shape)) if dim != problem.params.dim and x.view.shape[dim] > 1]
-    dims = _in_order(dims, problem) if turned.x_along_lines else _as_in_x(dims, problem)
+    if not turned.x_along_lines:  # as they lie in x; a broadcast dim is slowest, so that its lines are no neighbours
+        dims.sort(key=lambda dim: (x.view.strides[dim] == 0, x.view.strides[dim]), reverse=True)
     sizes = [x.view.shape[dim] for dim in dims]
     x_steps, y_steps = ([one.view.strides[dim] for dim in dims] for one in (x, y))
     (x_sizes, (x_merged,)), (y_sizes, (y_merged,)) = coalesce(sizes, x_steps), coalesce(sizes, y_steps)
@@ -124,25 +126,6 @@ def lines_of(problem: Problem[Any]) -> Lines | None:
     paired = is_half(x.dtype) and turned.across % 2 == 0 and all(step % 2 == 0 for step in rest)
     count = x.view.size // turned.length
     return Lines(turned, count, (x_sizes, x_merged), (y_sizes, y_merged), aligned, paired)
-
-
-def _as_in_x(dims: Sequence[int], problem: Problem[Any]) -> list[int]:
-    """Return the dims as they lie in x; a broadcast dim is slowest, so that its lines are no neighbours."""
-    strides = problem.operand("x").view.strides
-    return sorted(dims, key=lambda dim: (strides[dim] == 0, strides[dim]), reverse=True)
-
-
-def _in_order(dims: Sequence[int], problem: Problem[Any]) -> list[int]:
-    """Return the dims with those behind the summed one, which lie side by side in y, fastest; the others as they lie in
-    x, so that lines which lie side by side there are read by warps that run at about the same time.
-    """
-    dim = problem.params.dim
-    return [*_as_in_x([one for one in dims if one < dim], problem), *(one for one in dims if one > dim)]
-
-
-def is_half(dtype: str) -> bool:
-    """Return whether a lane takes two neighbouring lines where it can: of 16-bit floats, a word."""
-    return dtypes.dtype(dtype).kind == "float" and dtypes.dtype(dtype).itemsize == 2
 
 
 def units_of_turn(problem: Problem[Any], lines: Lines) -> int:

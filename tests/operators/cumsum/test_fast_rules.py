@@ -272,29 +272,42 @@ def test_transposed_rows_are_turned_from_a_sector_on(across: int, name: str) -> 
     assert chosen((tuning.TURNED_ACROSS + across, 8192), 1, permute=(1, 0)) == name
 
 
-@pytest.mark.parametrize(("length", "name"), [(127, "turned_lines"), (128, "turned_tiles"), (129, "turned_tiles")])
-def test_many_short_lines_have_a_lane_each(length: int, name: str) -> None:
-    """Five dims in another order: many lines that are no tile of their own, either way; a few are turned by tiles."""
-    assert chosen((16, 8, length, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == name
-    assert chosen((48, 32, 8, 16, length), 4, permute=[4, 1, 3, 2, 0]) == name
-    assert chosen((2, 1, length, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == "turned_tiles"
-    assert chosen((48, 32, 1, 2, length), 4, permute=[4, 1, 3, 2, 0]) == "turned_tiles"
+ALONG, ACROSS = [4, 1, 3, 0, 2], [4, 1, 3, 2, 0]
+"""Five dims in another order: x lies along the third (or the fifth) and y across it (or along it)."""
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "turned_lines"), (0, "turned_tiles"), (1, "turned_tiles")])
+def test_many_short_lines_have_a_lane_each(near: int, name: str) -> None:
+    """Lines that are too few tiles, either way; where they are few, blocks turn them."""
+    length = tuning.TURNED_LENGTH + near
+    assert chosen((16, 8, length, 32, 48), 2, permute=ALONG) == name
+    assert chosen((48, 32, 8, 16, length), 4, permute=ACROSS) == name
+    assert chosen((2, 1, length, 32, 48), 2, permute=ALONG) == "turned_tiles"
+    assert chosen((48, 32, 1, 2, length), 4, permute=ACROSS) == "turned_tiles"
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "turned_lines"), (0, "turned_tiles"), (1, "turned_tiles")])
+def test_lines_of_16_bit_floats_may_be_longer(near: int, name: str) -> None:
+    """Each direction has its own limit."""
+    along, across = (tuning.TURNED_HALF_LENGTH[one] + near for one in (True, False))
+    assert chosen((16, 8, along, 32, 48), 2, "bfloat16", permute=ALONG) == name
+    assert chosen((48, 32, 8, 16, across), 4, "float16", permute=ACROSS) == name
 
 
 @pytest.mark.parametrize(
-    ("length", "along", "across"),
-    [(3, "naive", "turned_tiles"), (4, "turned_lines", "turned_lines"), (5, "turned_lines", "turned_lines")],
+    ("near", "along", "across"),
+    [(-1, "naive", "turned_tiles"), (0, "turned_lines", "turned_lines"), (1, "turned_lines", "turned_lines")],
 )
-def test_the_shortest_lines_have_no_unit(length: int, along: str, across: str) -> None:
-    """Below TURNED_LINE_LEAST elements a line is not worth a copy: as before by single threads, or by tiles."""
-    assert chosen((16, 8, length, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == along
-    assert chosen((48, 32, 8, 16, length), 4, permute=[4, 1, 3, 2, 0]) == across
+def test_the_shortest_lines_are_not_worth_a_copy(near: int, along: str, across: str) -> None:
+    """Below TURNED_LINE_LEAST elements: by single threads, or by tiles."""
+    assert chosen((16, 8, tuning.TURNED_LINE_LEAST[True] + near, 32, 48), 2, permute=ALONG) == along
+    assert chosen((48, 32, 8, 16, tuning.TURNED_LINE_LEAST[False] + near), 4, permute=ACROSS) == across
 
 
 @pytest.mark.parametrize(("strips", "name"), [(-1, "turned_tiles"), (0, "turned_lines"), (1, "turned_lines")])
 def test_lines_are_many_from_a_few_strips_an_sm_on(strips: int, name: str) -> None:
-    """Strips of 32 lines, TURNED_STRIPS for each SM."""
-    count = tuning.TURNED_STRIPS * SMS + strips
+    """Strips of 32 lines, TURNED_LINE_STRIPS for each SM."""
+    count = tuning.TURNED_LINE_STRIPS * SMS + strips
     assert chosen((count, 64, 32), 1, permute=(0, 2, 1)) == name
     assert chosen((32 * count, 64), 1, permute=(1, 0)) == name
 
