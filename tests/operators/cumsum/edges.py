@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gpubench.model import Case, DeviceInfo
+from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.flat_rows import longest
-from tests.operators.cases import make_case
+from tests.operators.cases import DEVICE, make_case
 
 Edge = tuple[tuple[int, ...], int, str, dict[str, Any]]
 TURNED: dict[str, Any] = {"permute": (1, 0)}
@@ -51,3 +52,13 @@ def _around(sms: int, near: int) -> list[Edge]:
 def _case(edge: Edge) -> Case:
     shape, dim, dtype, layout = edge
     return make_case("cumsum", dtype, shape=list(shape), dim=dim, layout=layout)
+
+
+def chosen(shape: tuple[int, ...], dim: int, dtype: str = "float32", **layout: Any) -> str:
+    """Return the variant that auto picks on a GPU of 132 SMs; its plan must exist."""
+    operator = OPERATORS["cumsum"]
+    problem = operator.problem(make_case("cumsum", dtype, shape=list(shape), dim=dim, layout=layout))
+    variant = operator.choose(problem, DEVICE)
+    assert variant.refuses(problem, DEVICE) is None
+    assert variant.plan(problem, DEVICE).steps
+    return variant.name

@@ -14,19 +14,10 @@ from gpubench.operators.cumsum.geometry import Rows
 from gpubench.operators.cumsum.repeated_rows import grid_of
 from gpubench.operators.cumsum.rows import segments_span
 from tests.operators.cases import DEVICE, make_case
-from tests.operators.cumsum.edges import edges
+from tests.operators.cumsum.edges import chosen, edges
 
 CUMSUM = OPERATORS["cumsum"]
 SMS = DEVICE.sm_count
-
-
-def chosen(shape: tuple[int, ...], dim: int, dtype: str = "float32", **layout: Any) -> str:
-    """Return the variant that auto picks on a GPU of 132 SMs; its plan must exist."""
-    problem = CUMSUM.problem(make_case("cumsum", dtype, shape=list(shape), dim=dim, layout=layout))
-    variant = CUMSUM.choose(problem, DEVICE)
-    assert variant.refuses(problem, DEVICE) is None
-    assert variant.plan(problem, DEVICE).steps
-    return variant.name
 
 
 @pytest.mark.parametrize(
@@ -258,72 +249,6 @@ def test_a_warp_of_segments_is_whole_rows_and_whole_vectors() -> None:
             assert span % length == 0
             assert span % items == 0
             assert span <= 32 * items
-
-
-@pytest.mark.parametrize(("across", "name"), [(-1, "naive"), (0, "turned_tiles"), (1, "turned_tiles")])
-def test_transposed_columns_are_turned_from_a_sector_on(across: int, name: str) -> None:
-    """The input lies along the summed dim, the output across it: narrow ones are not worth a tile."""
-    assert chosen((4096, tuning.TURNED_ACROSS + across), 0, permute=(1, 0)) == name
-
-
-@pytest.mark.parametrize(("across", "name"), [(-1, "linked_blocks"), (0, "turned_tiles"), (1, "turned_tiles")])
-def test_transposed_rows_are_turned_from_a_sector_on(across: int, name: str) -> None:
-    """The input lies across the summed dim, the output along it."""
-    assert chosen((tuning.TURNED_ACROSS + across, 8192), 1, permute=(1, 0)) == name
-
-
-ALONG, ACROSS = [4, 1, 3, 0, 2], [4, 1, 3, 2, 0]
-"""Five dims in another order: x lies along the third (or the fifth) and y across it (or along it)."""
-
-
-@pytest.mark.parametrize(("near", "name"), [(-1, "turned_lines"), (0, "turned_tiles"), (1, "turned_tiles")])
-def test_many_short_lines_have_a_lane_each(near: int, name: str) -> None:
-    """Lines that are too few tiles, either way; where they are few, blocks turn them."""
-    length = tuning.TURNED_LENGTH + near
-    assert chosen((16, 8, length, 32, 48), 2, permute=ALONG) == name
-    assert chosen((48, 32, 8, 16, length), 4, permute=ACROSS) == name
-    assert chosen((2, 1, length, 32, 48), 2, permute=ALONG) == "turned_tiles"
-    assert chosen((48, 32, 1, 2, length), 4, permute=ACROSS) == "turned_tiles"
-
-
-@pytest.mark.parametrize(("near", "name"), [(-1, "turned_lines"), (0, "turned_tiles"), (1, "turned_tiles")])
-def test_lines_of_16_bit_floats_may_be_longer(near: int, name: str) -> None:
-    """Each direction has its own limit."""
-    along, across = (tuning.TURNED_HALF_LENGTH[one] + near for one in (True, False))
-    assert chosen((16, 8, along, 32, 48), 2, "bfloat16", permute=ALONG) == name
-    assert chosen((48, 32, 8, 16, across), 4, "float16", permute=ACROSS) == name
-
-
-@pytest.mark.parametrize(
-    ("near", "along", "across"),
-    [(-1, "naive", "turned_tiles"), (0, "turned_lines", "turned_lines"), (1, "turned_lines", "turned_lines")],
-)
-def test_the_shortest_lines_are_not_worth_a_copy(near: int, along: str, across: str) -> None:
-    """Below TURNED_LINE_LEAST elements: by single threads, or by tiles."""
-    assert chosen((16, 8, tuning.TURNED_LINE_LEAST[True] + near, 32, 48), 2, permute=ALONG) == along
-    assert chosen((48, 32, 8, 16, tuning.TURNED_LINE_LEAST[False] + near), 4, permute=ACROSS) == across
-
-
-@pytest.mark.parametrize(("strips", "name"), [(-1, "turned_tiles"), (0, "turned_lines"), (1, "turned_lines")])
-def test_lines_are_many_from_a_few_strips_an_sm_on(strips: int, name: str) -> None:
-    """Strips of 32 lines, TURNED_LINE_STRIPS for each SM."""
-    count = tuning.TURNED_LINE_STRIPS * SMS + strips
-    assert chosen((count, 64, 32), 1, permute=(0, 2, 1)) == name
-    assert chosen((32 * count, 64), 1, permute=(1, 0)) == name
-
-
-def test_permuted_tensors_stay_where_no_fast_dim_is_summed() -> None:
-    """None of the two fastest dims."""
-    assert chosen((16, 8, 64, 32, 48), 1, permute=(2, 4, 1, 3, 0)) == "naive"
-
-
-def test_plain_operands_are_never_turned() -> None:
-    """Where both have one fastest dim, or a gap after every element, nothing is turned."""
-    variant = next(one for one in CUMSUM.variants if one.name == "turned_tiles")
-    for layout in ({}, {"step": 2}, {"offset": 1}, {"expand": (0,)}):
-        for dim in (0, 1):
-            problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[64, 64], dim=dim, layout=layout))
-            assert variant.refuses(problem, DEVICE) is not None
 
 
 def test_the_edges_reach_every_variant_that_auto_picks() -> None:

@@ -1,0 +1,52 @@
+"""What tests ask of a figure: its words, its marks, and what does not lie on the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpubench.views.charts.sheets import Chart
+
+
+def words(figure: Any) -> str:
+    """Return every text of a figure, a line each."""
+    from matplotlib.text import Text
+
+    return "\n".join(one.get_text() for one in figure.findobj(Text) if one.get_text())
+
+
+def marks(axes: Any, hollow: bool | None = None) -> list[tuple[float, float]]:
+    """Return the places of all markers on the axes, hollow ones or full ones only when asked."""
+    found = []
+    for line in axes.lines:
+        if line.get_marker() in ("None", None, "") or line.get_linestyle() != "None":
+            continue
+        is_hollow = line.get_markerfacecolor() == "#ffffff"
+        if hollow is None or hollow is is_hollow:
+            found += list(zip(line.get_xdata(), line.get_ydata(), strict=True))
+    return found
+
+
+def named(charts: list[Chart], name: str) -> Any:
+    """Draw the chart of this name."""
+    return next(chart for chart in charts if chart.name == name).draw()
+
+
+def outside(figure: Any) -> list[str]:
+    """Return the words that do not lie wholly on the page."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call] # matplotlib's own stubs leave it out
+    page = figure.bbox
+    shown = [*figure.texts]
+    for axes in figure.axes:
+        shown += [*axes.texts, axes.xaxis.label, axes.yaxis.label, axes.title, axes._left_title]
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            shown += [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+    found = []
+    for one in shown:
+        if one.get_visible() and one.get_text():
+            box = one.get_window_extent()
+            if box.x0 < page.x0 - 1 or box.x1 > page.x1 + 1 or box.y0 < page.y0 - 1 or box.y1 > page.y1 + 1:
+                found.append(one.get_text())
+    return found
