@@ -22,6 +22,10 @@ constexpr int vector_items = 16 / (sizeof(T) > sizeof(Out) ? sizeof(T) : sizeof(
 template <class T, class A>
 constexpr bool is_narrow = is_integer<T> && sizeof(T) < 4 && is_same<A, int64>;
 
+// The type of sums inside a tile of fewer than 65536 elements.
+template <class T, class A>
+using tile_sum_t = conditional_t<is_narrow<T, A>, int32, A>;
+
 // Elements between the vector boundary of y at or before `offset` and `offset`: the slots of a row that hold nothing.
 template <int V, class Out>
 GPUBENCH_DEVICE int empty_slots(const Out* y, long long offset) {

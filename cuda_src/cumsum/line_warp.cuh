@@ -71,20 +71,11 @@ GPUBENCH_DEVICE Packed<T, V> joined(const Packed<T, V>& first, const Packed<T, V
     return bit_cast<Packed<T, V>>(low);
 }
 
-template <bool First, class X, class Y>
-struct Either {
-    using type = X;
-};
-template <class X, class Y>
-struct Either<false, X, Y> {
-    using type = Y;
-};
-
 // A warp and its lines, of the operand that lies along them. Line p of lane l stands at place 32 p + l of a turn.
 template <class T, class Out, bool XAlong, bool Aligned, int P>
 struct LineWarp {
     using A = accumulator_t<Out>;
-    using Moved = typename Either<XAlong, T, Out>::type;  // what passes shared memory
+    using Moved = conditional_t<XAlong, T, Out>;  // what passes shared memory
     static constexpr int V = 16 / sizeof(Moved);
     static constexpr bool aligned = Aligned;
     static constexpr int lines = P;

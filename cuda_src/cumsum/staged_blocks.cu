@@ -17,16 +17,6 @@
 
 namespace gpubench::cumsum {
 
-// The type of sums inside a tile: of narrow integers, of which a tile holds fewer than 65536, 32 bits.
-template <class T, class A, bool Narrow = is_narrow<T, A>>
-struct TileSum {
-    using type = A;
-};
-template <class T, class A>
-struct TileSum<T, A, true> {
-    using type = int32;
-};
-
 // Ask for a warp's stage of `slots` elements from 16 bytes on, of which the first `exist` exist; the others become zero.
 template <class T>
 GPUBENCH_DEVICE void bring_stage(T* stage, const T* source, int slots, long long exist, PhaseBarrier* landed) {
@@ -90,7 +80,7 @@ template <class T, class Out, int Warps, int Vectors>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, 1024 / (Warps * warp_size))
     staged_blocks(const T* x, Out* y, long long length, int tiles, int staged, long long x_pitch, uint64* launches, void* sums) {
     using A = accumulator_t<Out>;
-    using Local = typename TileSum<T, A>::type;
+    using Local = tile_sum_t<T, A>;
     constexpr int V = vector_items<T, Out>, step = warp_size * V;
     GPUBENCH_DYNAMIC_SHARED(char, stages);
     GPUBENCH_SHARED(PhaseBarrier, landed, Warps);

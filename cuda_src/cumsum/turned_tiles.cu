@@ -25,28 +25,13 @@ struct TurnedShape {
     long long strips;              // of Lines lines
 };
 
-// What stands in shared memory: sums, or elements of x. Of narrow integers, sums since the tile's first element.
-template <class T, class A, bool XAlong>
-struct TileItem {
-    using type = A;
-};
-template <class T, class A>
-struct TileItem<T, A, false> {
-    using type = T;
-};
-template <Integer T, class A>
-    requires(is_narrow<T, A>)
-struct TileItem<T, A, true> {
-    using type = int32;
-};
-
 // The numbers of one instance, and a block's place. x and y: the first element of the strip.
 template <class T, class Out, bool XAlong, int L, int W, int K>
 struct TurnedStrip {
     using A = accumulator_t<Out>;
-    using Item = typename TileItem<T, A, XAlong>::type;
+    using Local = tile_sum_t<T, A>;                // of narrow integers, sums since the tile's first element
+    using Item = conditional_t<XAlong, Local, T>;  // what stands in shared memory: sums, or elements of x
     static constexpr bool narrow = is_narrow<T, A>;
-    using Local = typename TileItem<T, A, true>::type;  // of sums inside a tile
     static constexpr int V = narrow ? 4 : vector_items<T, Out>;  // of a lane, side by side
     static constexpr int pack = XAlong && sizeof(Out) < 16 ? 16 / static_cast<int>(sizeof(Out)) : 1;  // lines of one access
     static constexpr int vectors = warp_size * K;  // of a line in a tile

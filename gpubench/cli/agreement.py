@@ -91,7 +91,7 @@ def _show(document: dict[str, Any], into: Path | None) -> None:
     from gpubench.views import agreement as view
 
     try:
-        made = view.block(document, [view.verdict(row) for row in document["rows"]])
+        made = view.block(document)
     except (KeyError, TypeError, AttributeError) as error:
         raise ResultFileError(f"This is no file of `gpubench agreement`: {error!r}") from error
     if into is None:

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from gpubench.devices.harness import CLOCK, harness_plan, nothing
 from gpubench.devices.overhead import launch_overhead_us
-from gpubench.model import Accuracy, Ceiling, CeilingPoint, Launch, Plan, Pointer, Value
+from gpubench.model import Ceiling, CeilingPoint, Plan, Pointer, Value
 
 if TYPE_CHECKING:
     from gpubench.devices.base import Buffer, Device
@@ -30,11 +31,6 @@ MAGIC = 0x9E3779B9
 """What the fill writes, and the fold at which the read would store."""
 
 Runs = Sequence[Callable[[], None]]
-_ACCURACY = Accuracy(0, "float32")
-
-
-def nothing() -> None:
-    """Enqueue nothing: the restore of work that changes none of its inputs."""
 
 
 def measure_ceiling(device: Device, sizes: Sequence[int] = SIZES) -> Ceiling:
@@ -67,7 +63,7 @@ def measure_ceiling(device: Device, sizes: Sequence[int] = SIZES) -> Ceiling:
 def one_element(device: Device) -> Callable[[], None]:
     """Return what enqueues the shortest kernel: one thread that moves one element."""
     source, target = device.allocate(4), device.allocate(4)
-    plan = _kernel("one_element", "harness/clock.cu", 1, 1, Pointer("source"), Pointer("target"))
+    plan = harness_plan("one_element", CLOCK, 1, 1, Pointer("source"), Pointer("target"))
     run = _bound(device, plan, source, target)
 
     def enqueue() -> None:
@@ -155,18 +151,13 @@ def _bound(device: Device, plan: Plan, source: Buffer, target: Buffer) -> Callab
     return device.bind(plan, addresses, device.allocate(0)).run
 
 
-def _kernel(name: str, source: str, grid: int, threads: int, *arguments: Pointer | Value) -> Plan:
-    launch = Launch(source, f"gpubench::harness::{name}", (grid, 1, 1), (threads, 1, 1), arguments)
-    return Plan(name, (launch,), _ACCURACY)
-
-
 def _over_vectors(device: Device, name: str, source: Buffer, target: Buffer, *arguments: Pointer | Value) -> Runs:
     """Bind the kernel `name` over all vectors of the source, once an unroll."""
     count = source.nbytes // VECTOR_BYTES
     runs = []
     for unroll in UNROLLS:
         grid = -(-count // (THREADS * unroll))
-        plan = _kernel(f"{name}<{unroll}>", SOURCE, grid, THREADS, *arguments)
+        plan = harness_plan(f"{name}<{unroll}>", SOURCE, grid, THREADS, *arguments)
         runs.append(_bound(device, plan, source, target))
     return runs
 

@@ -116,10 +116,8 @@ def frequencies(stamps: StampArray) -> list[float | None]:
     spans = (times[:, 1] - times[:, 0]).astype(numpy.float64)
     reached = (times[:, 0, :, 0] > 0) & (spans > 0).all(axis=-1)
     everywhere = reached.all(axis=0)
-    if not everywhere.any() and len(stamps) > 1:
-        return [frequencies(pair)[0] for pair in stamps[:, None]]
     if not everywhere.any():
-        return [None] * len(stamps)
+        return [None] if len(stamps) == 1 else [frequencies(pair)[0] for pair in stamps[:, None]]
     ratios = spans[:, everywhere, 1] / spans[:, everywhere, 0]
     return [round(float(one)) for one in numpy.median(ratios, axis=1) * 1e3]
 

@@ -9,12 +9,15 @@ hand.
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from gpubench.model import Accuracy, Launch, Plan, Pointer, Value
+from gpubench.devices.harness import CLOCK, harness_plan, nothing
+from gpubench.model import Pointer, Sample, Value
 
 if TYPE_CHECKING:
     from gpubench.devices.base import Device
+
 
 SPIN_NS = 3000
 SAMPLES = 32
@@ -33,17 +36,23 @@ class SelfTimed:
         self._device = device
         self._blocks = device.info.sm_count
         self._spans = device.allocate(16 * self._blocks)
-        arguments = (Pointer("spans"), Value(SPIN_NS.to_bytes(8, "little")))
-        grid, block = (self._blocks, 1, 1), (device.info.warp_size, 1, 1)
-        launch = Launch("harness/clock.cu", "gpubench::harness::self_timed", grid, block, arguments)
-        plan = Plan("self_timed", (launch,), Accuracy(0, "float32"))
+        spin = Value(SPIN_NS.to_bytes(8, "little"))
+        plan = harness_plan("self_timed", CLOCK, self._blocks, device.info.warp_size, Pointer("spans"), spin)
         self._bound = device.bind(plan, {"spans": self._spans.address}, device.allocate(0))
 
-    def run(self) -> None:
-        """Enqueue the kernel."""
-        self._bound.run()
+    def beyond_us(self, sample: Callable[..., Sequence[Sample]], count: int = SAMPLES) -> float:
+        """Return what a clock reads beyond the kernel's own span in `count` runs.
 
-    def span_us(self) -> float:
+        The clock is `sample` or `trace` of the device.
+        """
+        self._bound.run()  # so that loading it is over
+        beyond = []
+        for _ in range(count):
+            (one,) = sample("cold", nothing, self._bound.run, 1)
+            beyond.append(one.us - self._span_us())
+        return middle_mean(beyond)
+
+    def _span_us(self) -> float:
         """Return the time from the first block's begin to the last one's end in the latest run."""
         import numpy
 
@@ -54,21 +63,11 @@ class SelfTimed:
 
 def launch_overhead_us(device: Device) -> float:
     """Measure what events add to the duration of one kernel, in microseconds. The device must be awake."""
-    kernel = SelfTimed(device)
-    kernel.run()
-    beyond = []
-    for _ in range(SAMPLES):
-        (sample,) = device.sample("cold", _nothing, kernel.run, 1)
-        beyond.append(sample.us - kernel.span_us())
     edges = EDGES_US.get(device.info.compute_capability, ASSUMED_EDGES_US)
-    return max(middle_mean(beyond) - edges, 0.0)
+    return max(SelfTimed(device).beyond_us(device.sample) - edges, 0.0)
 
 
 def middle_mean(values: list[float]) -> float:
     """Return the mean of the middle half: unlike a median it sees between the steps of a coarse timer."""
     quarter = len(values) // 4
     return statistics.fmean(sorted(values)[quarter : len(values) - quarter])
-
-
-def _nothing() -> None:
-    """Restore nothing."""

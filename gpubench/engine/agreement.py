@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import gpubench
+from gpubench.devices.harness import nothing
+from gpubench.devices.overhead import SelfTimed
 from gpubench.engine.environment import environment
 from gpubench.measure.correction import corrected_us
 from gpubench.measure.interval import median_interval
@@ -102,7 +104,7 @@ def measure(
         "environment": environment(device.info),
         "launch_us": ceiling.launch_us,
         "launch_overhead_us": overhead,
-        "edges_us": _edges_us(device),
+        "edges_us": SelfTimed(device).beyond_us(device.trace, SAMPLES),
         "rows": rows,
     }
 
@@ -110,12 +112,12 @@ def measure(
 def _row(device: CudaDevice, work: Work, overhead: float, theirs: Mapping[str, float] | None) -> dict[str, Json]:
     """Time one work by events and by CUPTI in turns, so that a drift of the GPU meets both."""
     run = device.bind(work.plan, work.addresses, work.workspace).run
-    warm_up(_nothing, run, device.synchronize)
+    warm_up(nothing, run, device.synchronize)
     events: list[Sample] = []
     traced: list[Sample] = []
     for _ in range(4):
-        events += device.sample("cold", _nothing, run, SAMPLES // 4)
-        traced += device.trace("cold", _nothing, run, SAMPLES // 4)
+        events += device.sample("cold", nothing, run, SAMPLES // 4)
+        traced += device.trace("cold", nothing, run, SAMPLES // 4)
     times = [sample.us for sample in events]
     seen = [sample.traced for sample in traced if sample.traced is not None]
     median = statistics.median(times)
@@ -143,7 +145,7 @@ def _in_a_tenth(device: CudaDevice, run: Callable[[], None], wall_s: float) -> d
     began = time.perf_counter()
     times: list[float] = []
     while time.perf_counter() - began < max(wall_s / 10, LEAST_SECONDS) or len(times) < 2 * TOGETHER:
-        times += [sample.us for sample in device.sample("cold", _nothing, run, TOGETHER)]
+        times += [sample.us for sample in device.sample("cold", nothing, run, TOGETHER)]
     seconds = time.perf_counter() - began
     together = [statistics.fmean(times[start : start + TOGETHER]) for start in range(0, len(times), TOGETHER)]
     return {
@@ -162,20 +164,3 @@ def _noise(mean: float, deviation: float) -> float:
 def interval_of_mean(mean: float, deviation: float, count: float) -> float:
     """Return the half-width of the mean's 95 % interval relative to the mean, from independent values' deviation."""
     return 1.96 * deviation / math.sqrt(count) / mean
-
-
-def _edges_us(device: CudaDevice) -> float:
-    """Return how much longer than its own span a kernel is by CUPTI: `overhead.EDGES_US` holds it for known GPUs."""
-    from gpubench.devices.overhead import SelfTimed, middle_mean
-
-    kernel = SelfTimed(device)
-    warm_up(_nothing, kernel.run, device.synchronize)
-    beyond = []
-    for _ in range(SAMPLES):
-        (sample,) = device.trace("cold", _nothing, kernel.run, 1)
-        beyond.append(sample.us - kernel.span_us())
-    return middle_mean(beyond)
-
-
-def _nothing() -> None:
-    """Restore nothing: the operations change none of their inputs."""

@@ -68,7 +68,7 @@ class CubPeer:
         """Return memory for sums that are wider than y: a reduction stores what it adds up in, whatever the dtype of
         the output it is given, and would write beyond a narrower one. None where y takes them as they are.
         """
-        accumulator = dtype(dtype(problem.operand("y").dtype).accumulator).numpy
+        accumulator = _accumulator(problem)
         if problem.case.operator != "sum" or accumulator == y.dtype:
             return None
         return self._cupy.empty(y.size, accumulator)
@@ -86,7 +86,7 @@ class CubPeer:
         import numpy
 
         plus = self._compute.OpKind.PLUS
-        zero = numpy.zeros(1, dtype(dtype(problem.operand("y").dtype).accumulator).numpy)
+        zero = numpy.zeros(1, _accumulator(problem))
         x, y = flat.get("x"), flat["y"]
         match problem.case.operator:
             case "cumsum":
@@ -131,6 +131,11 @@ class CubPeer:
             transform(**arguments, op=operation, num_items=count, stream=stream)
 
         return run
+
+
+def _accumulator(problem: Problem[Any]) -> Any:
+    """Return the numpy dtype that sums of the problem are added up in."""
+    return dtype(dtype(problem.operand("y").dtype).accumulator).numpy
 
 
 def _elementwise_refusal(problem: Problem[Any]) -> str | None:

@@ -32,9 +32,10 @@ def verdict(row: Mapping[str, Any]) -> bool:
     return bool(least <= row["corrected_us"] <= longest)
 
 
-def block(document: Mapping[str, Any], agrees: Sequence[bool]) -> str:
-    """Return the table with what was measured where, and the noise figures; `agrees` has one verdict a row."""
+def block(document: Mapping[str, Any]) -> str:
+    """Return the table with what was measured where, and the noise figures."""
     rows = document["rows"]
+    agrees = [verdict(row) for row in rows]
     device = document["environment"]["device"]
     lines = [
         f"{text.markdown(str(device['name']))}, driver {text.markdown(str(device.get('driver')))}, "

@@ -12,7 +12,7 @@ import pytest
 from gpubench.devices.cuda import CudaDevice
 from gpubench.engine import agreement
 from gpubench.model import Ceiling, Sample, Traced
-from gpubench.views.agreement import block, verdict
+from gpubench.views.agreement import block
 from tests.devices.cuda_double import INFO
 
 OVERHEAD_US = 2.4
@@ -100,7 +100,7 @@ def test_every_clock_is_asked_at_every_size() -> None:
     ]
     assert all(row["nvbench"]["ours"]["samples"] >= 16 for row in rows)
     again = json.loads(json.dumps(document, allow_nan=False))
-    assert "in 6 of 6 rows" in block(again, [verdict(row) for row in again["rows"]])
+    assert "in 6 of 6 rows" in block(again)
 
 
 def test_events_and_cupti_see_the_same_number_of_runs_in_turns() -> None:

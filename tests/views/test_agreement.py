@@ -52,7 +52,7 @@ def test_agreement_is_three_per_cent_or_a_seventh_of_a_microsecond(
 def test_the_page_shows_what_was_recorded() -> None:
     """The table in docs/method.md is the one that the command makes of the recorded file."""
     document = json.loads(RECORDED.read_text(encoding="utf-8"))
-    made = agreement.block(document, [verdict(one) for one in document["rows"]])
+    made = agreement.block(document)
     page = (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
     assert agreement.into(page, made) == page
 
@@ -61,7 +61,7 @@ def test_rows_that_disagree_are_named() -> None:
     """A table of thirty rows must not hide two."""
     head = {"environment": {"device": {"name": "X"}}, "created": "2026", "launch_us": 3.0, "edges_us": 0.7}
     document = {**head, "launch_overhead_us": 2.0, "rows": [row(1.0, 1.0), row(2.0, 1.0, operation="scan")]}
-    made = agreement.block(document, [True, False])
+    made = agreement.block(document)
     assert "in 1 of 2 rows" in made
     assert "The others: scan 2^10." in made
 

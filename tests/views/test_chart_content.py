@@ -4,33 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
 from gpubench.results.read import read
 from gpubench.views.charts import bandwidth, ceiling, dots, ladder, samples, speedup
 from gpubench.views.charts.data import points
-from gpubench.views.style import styled
-from tests.views.figures import marks, named, outside, words
-from tests.views.generated import case_of, h200, sweep, timed_record, us_of
-
-
-@pytest.fixture
-def drawing() -> Iterator[None]:
-    """Draw in the project's style."""
-    with styled():
-        yield
-
+from tests.views.figures import RESULTS, SMALL, marks, named, outside, words
+from tests.views.generated import case_of, h200, timed_record, us_of
 
 pytestmark = pytest.mark.usefixtures("drawing")
-
-
-RESULTS = Path(__file__).parents[2] / "results" / "nvidia-h200"
-SMALL = sweep("gpubench:auto", "torch", "numpy", dtypes=("float32", "bfloat16"))
 
 
 def test_bandwidth_has_a_mark_for_every_measurement() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,23 +13,10 @@ from gpubench.results.read import read
 from gpubench.views.charts import bandwidth, ceiling, ladder, samples, speedup
 from gpubench.views.charts import compare as forest
 from gpubench.views.charts.data import points
-from gpubench.views.style import styled
-from tests.views.figures import marks, named, words
+from tests.views.figures import SMALL, marks, named, words
 from tests.views.generated import COPY, case_of, h200, sweep, timed_record, us_of
 
-
-@pytest.fixture
-def drawing() -> Iterator[None]:
-    """Draw in the project's style."""
-    with styled():
-        yield
-
-
 pytestmark = pytest.mark.usefixtures("drawing")
-
-
-RESULTS = Path(__file__).parents[2] / "results" / "nvidia-h200"
-SMALL = sweep("gpubench:auto", "torch", "numpy", dtypes=("float32", "bfloat16"))
 
 
 def changed() -> ResultSet:

@@ -15,6 +15,23 @@ constexpr bool is_same = false;
 template <class A>
 constexpr bool is_same<A, A> = true;
 
+namespace detail {
+
+template <bool First, class X, class Y>
+struct Conditional {
+    using type = X;
+};
+template <class X, class Y>
+struct Conditional<false, X, Y> {
+    using type = Y;
+};
+
+}  // namespace detail
+
+// X where the condition holds, else Y.
+template <bool First, class X, class Y>
+using conditional_t = typename detail::Conditional<First, X, Y>::type;
+
 template <class T>
 constexpr bool is_integer = false;
 template <>

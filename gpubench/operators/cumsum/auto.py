@@ -45,7 +45,7 @@ def _for_turned(turned: Turned, dtype: str, device: DeviceInfo) -> tuple[str, ..
     if turned.across < tuning.TURNED_ACROSS:
         return ()
     most = tuning.TURNED_HALF_LENGTH[along] if is_half(dtype) else tuning.TURNED_LENGTH
-    many = has_many_strips(turned, tuning.TURNED_SHAPES[0].lines, device, tuning.TURNED_LINE_STRIPS)
+    many = has_many_strips(turned, tuning.TURNED_SHAPES[0].lines, tuning.TURNED_LINE_STRIPS, device)
     if turned.length >= most or not many:
         return ("turned_tiles",)
     if turned.length >= tuning.TURNED_LINE_LEAST[along]:
@@ -55,7 +55,7 @@ def _for_turned(turned: Turned, dtype: str, device: DeviceInfo) -> tuple[str, ..
 
 def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:
     if rows.length == 1:
-        return ("single_elements", "flat_rows", "lanes_rows")
+        return ("single_elements", "lanes_rows")
     vectors = vectors_of(rows, items)
     if vectors <= tuning.LANES_VECTORS:
         idle = rows.length % items != 0 or vectors & (vectors - 1) != 0  # lanes, or parts of vectors

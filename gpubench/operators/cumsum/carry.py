@@ -10,7 +10,7 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value, Workspace
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import Rows, is_narrow, items_of, published_bytes, rows_of, vector_items
+from gpubench.operators.cumsum.geometry import Rows, exchange_bytes, items_of, published_bytes, rows_of, vector_items
 from gpubench.operators.cumsum.rows import NOT_ROWS, template, vectors_of
 from gpubench.operators.results import sum_dtype
 
@@ -116,17 +116,6 @@ def ring_bytes(shape: tuning.RingShape, x: str, y: str) -> int:
     items = items_of(x, y)
     stage = tile_items(shape, items) * dtypes.dtype(x).itemsize + 48
     return shape.stages * (-(-stage // 16) * 16) + shape.consumers * exchange_bytes(x, shape.vectors * items)
-
-
-def exchange_bytes(x: str, items: int) -> int:
-    """Return the bytes that a warp exchanges for `items` a lane (`PackedPart::entries` in C++); 0 for wide dtypes."""
-    if not is_narrow(x):
-        return 0
-    per_word = 4 // dtypes.dtype(x).itemsize
-    run = min(items, 4 * per_word)
-    pairs = -(-run // per_word // 2)
-    plane = 32 * min(run // per_word, 2) + (8 if pairs > 1 else 0)
-    return 8 * items // run * pairs * plane
 
 
 def ring_shape(x: str, y: str, device: DeviceInfo) -> tuning.RingShape | None:

@@ -122,3 +122,14 @@ def published_bytes(dtype: str) -> int:
     """Return the bytes of one sum that blocks exchange (`Published` in cumsum/items.cuh)."""
     width = accumulator_bytes(dtype)
     return 8 if width <= 4 else 2 * width
+
+
+def exchange_bytes(x: str, items: int) -> int:
+    """Return the bytes that a warp exchanges for `items` a lane (`PackedPart::entries` in C++); 0 for wide dtypes."""
+    if not is_narrow(x):
+        return 0
+    per_word = 4 // dtypes.dtype(x).itemsize
+    run = min(items, 4 * per_word)
+    pairs = -(-run // per_word // 2)
+    plane = 32 * min(run // per_word, 2) + (8 if pairs > 1 else 0)
+    return 8 * items // run * pairs * plane

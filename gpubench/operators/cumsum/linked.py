@@ -139,9 +139,8 @@ def stands_on_words(problem: Problem[Any], rows: Rows) -> bool:
     size = dtypes.dtype(x.dtype).itemsize
     if vector_items(problem) * size == 16:
         return True
-    between = (
-        (0, 0) if rows.rows == 1 else (rows.pitch, rows.length)
-    )  # of x and of y, whose vectors decide on the shift
+    # from row to row of x, and of y, whose vectors decide on the shift
+    between = (0, 0) if rows.rows == 1 else (rows.pitch, rows.length)
     return all(elements * size % 16 == 0 for elements in (x.view.offset, *between))
 
 

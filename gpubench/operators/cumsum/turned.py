@@ -12,7 +12,7 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
 from gpubench.operators.coalesce import coalesce
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import accumulator_bytes, is_half, is_narrow, items_of
+from gpubench.operators.cumsum.geometry import accumulator_bytes, exchange_bytes, is_half, is_narrow, items_of
 from gpubench.operators.cumsum.rows import template
 from gpubench.operators.cumsum.tuning import TurnedShape
 from gpubench.operators.packing import MAX_DIMS, strided
@@ -159,8 +159,7 @@ def shared_bytes(x: str, y: str, x_along_lines: bool, shape: TurnedShape) -> int
     """Return the dynamic shared memory of a block: two tiles; turned words of integers are exchanged through more."""
     vectors = 32 * shape.vectors * shape.lines
     if turns_words(x, x_along_lines):
-        exchange = 32 * shape.vectors * shape.warps * 36 * is_narrow(x)  # `PackedPart`: 9 places of 8 bytes for 8 words
-        return 2 * 16 * vectors + exchange
+        return 2 * 16 * vectors + shape.warps * exchange_bytes(x, shape.vectors * lane_items(x, y, x_along_lines))
     item = accumulator_bytes(y) if x_along_lines and not is_narrow(x) else max(dtypes.dtype(x).itemsize, 4)
     return 2 * vectors * lane_items(x, y, x_along_lines) * item
 
@@ -191,9 +190,9 @@ def turned_shape(problem: Problem[Any], turned: Turned, device: DeviceInfo) -> T
     ]
     if not fitting:
         return None
-    return fitting[-1] if has_many_strips(turned, fitting[0].lines, device) else fitting[0]
+    return fitting[-1] if has_many_strips(turned, fitting[0].lines, tuning.TURNED_STRIPS, device) else fitting[0]
 
 
-def has_many_strips(turned: Turned, lines: int, device: DeviceInfo, an_sm: int = tuning.TURNED_STRIPS) -> bool:
+def has_many_strips(turned: Turned, lines: int, an_sm: int, device: DeviceInfo) -> bool:
     """Tell whether there are strips of so many lines enough for `an_sm` on each SM."""
     return -(-turned.across // lines) * turned.batches >= an_sm * device.sm_count

@@ -128,14 +128,18 @@ def lines_of(problem: Problem[Any]) -> Lines | None:
     return Lines(turned, count, (x_sizes, x_merged), (y_sizes, y_merged), aligned, paired)
 
 
+def all_units(problem: Problem[Any], lines: Lines) -> int:
+    """Return the 16-byte units that a line of the operand along them touches at most."""
+    along = dtypes.dtype(problem.operand("x" if lines.turned.x_along_lines else "y").dtype)
+    return -(-lines.turned.length * along.itemsize // 16) + (not lines.aligned)
+
+
 def units_of_turn(problem: Problem[Any], lines: Lines) -> int:
     """Return the 16-byte units of a line in a turn: all of it, if these are few."""
     x, y = (dtypes.dtype(problem.operand(name).dtype) for name in ("x", "y"))
-    length, limit = lines.turned.length, tuning.TURNED_LINE_UNITS // (1 + lines.paired)
+    units, limit = all_units(problem, lines), tuning.TURNED_LINE_UNITS // (1 + lines.paired)
     if lines.turned.x_along_lines:
-        units = -(-length * x.itemsize // 16) + (not lines.aligned)
         return units if units <= limit else limit // STAGES
-    units = -(-length * y.itemsize // 16) + (not lines.aligned)
     batch = batch_items(x.itemsize, 1 + lines.paired) * y.itemsize // 16
     return -(-min(units, limit // STAGES) // batch) * batch
 
@@ -147,10 +151,8 @@ def batch_items(itemsize: int, lanes: int) -> int:
 
 def warp_units(problem: Problem[Any], lines: Lines) -> int:
     """Return the 16-byte units of shared memory of a warp."""
-    x = dtypes.dtype(problem.operand("x").dtype)
     units = units_of_turn(problem, lines)
-    all_units = -(-lines.turned.length * x.itemsize // 16) + (not lines.aligned)
-    stages = STAGES if lines.turned.x_along_lines and all_units > units else 1
+    stages = STAGES if lines.turned.x_along_lines and all_units(problem, lines) > units else 1
     return stages * 32 * (1 + lines.paired) * (units | 1)
 
 
