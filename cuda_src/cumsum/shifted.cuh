@@ -32,12 +32,12 @@ GPUBENCH_DEVICE Pieces<sizeof(T) * V> load_cut_word(const T* source, const Span&
 
 // The words of a span of an aligned source, zero before; begin is at most apart. A lane holds at most one word that the
 // row's end cuts, besides its first: loaded apart, so that no word needs code for its elements.
-template <int V, int K, class T>
+template <int V, int K, Cache C = Cache::normal, class T>
 GPUBENCH_DEVICE void load_words(Pieces<sizeof(T) * V> (&words)[K], const T* source, const Span& span) {
     GPUBENCH_UNROLL
     for (int k = 0; k < K; ++k) {
         const bool full = k == 0 ? span.full<V>(0) : span.to(k) >= V;
-        if (full) words[k] = bit_cast<Pieces<sizeof(T) * V>>(load_packed<V>(source + span.first + k * span.apart));
+        if (full) words[k] = bit_cast<Pieces<sizeof(T) * V>>(load_packed<V, C>(source + span.first + k * span.apart));
     }
     const int last = span.end / span.apart;
     const bool last_cut = last > 0 && last < K && span.cut<V>(last);
@@ -97,10 +97,10 @@ GPUBENCH_DEVICE void shift_words(Word (&words)[K], int distance) {
 }  // namespace detail
 
 // load_span for a source that stands on the grid; the span's begin is at most its `apart`.
-template <int V, int K, class T>
+template <int V, int K, Cache C = Cache::normal, class T>
 GPUBENCH_DEVICE void load_aligned_span(Packed<T, V> (&raw)[K], const T* source, const Span& span) {
     Pieces<sizeof(T) * V> words[K] = {};
-    detail::load_words<V, K>(words, source, span);
+    detail::load_words<V, K, C>(words, source, span);
     GPUBENCH_UNROLL
     for (int k = 0; k < K; ++k) raw[k] = bit_cast<Packed<T, V>>(words[k]);
 }

@@ -28,7 +28,7 @@ GPUBENCH_DEVICE void bring_stage(T* stage, const T* source, int slots, long long
         phase_init_done();
     }
     for (int slot = whole + lane_index(); slot < slots; slot += warp_size) stage[slot] = slot < here ? source[slot] : T{};
-    warp_copy(stage, source, static_cast<uint32>(whole) * static_cast<uint32>(sizeof(T)), landed);
+    warp_copy<Cache::streaming>(stage, source, static_cast<uint32>(whole) * static_cast<uint32>(sizeof(T)), landed);
 }
 
 template <int V, class Local, class T>
@@ -100,7 +100,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, 1024 / (Warps * wa
     const int end = static_cast<int>(left > 0x40000000 ? 0x40000000 : left) - lane * V;  // may be negative
     const Span span{first + lane * V, step, first + lane * V < 0 ? shift : 0, end};
     Packed<T, V> raw[Vectors];
-    load_aligned_span<V, Vectors>(raw, source, span);
+    load_aligned_span<V, Vectors, Cache::streaming>(raw, source, span);
     if (thread_index_x() == 0) launch[0] = launch_number(ticket);
     Local sum{};
     GPUBENCH_UNROLL

@@ -8,7 +8,8 @@
 //   phase_arrive(barrier)              by all lanes of a warp: one arrival; what they did before is seen by those who waited
 //   phase_wait(barrier, parity)        by all lanes of a warp: until the phase of that parity is complete
 //   warp_copy(target, source, bytes, barrier)   by all lanes of one warp: bring `bytes` (a multiple of 16) from global to
-//                           shared memory, both on 16 bytes, and make one arrival when they are there
+//                           shared memory, both on 16 bytes, and make one arrival when they are there; warp_copy<Cache::streaming>
+//                           lets the L2 cache give up these lines first
 //   warp_copy_rows(target, source, rows, row_bytes, source_step, barrier)   the same for `rows` pieces of row_bytes each,
 //                           source_step bytes apart in global memory (both multiples of 16) and side by side in shared
 //   stage_written()         by each lane that stored into a stage itself: bulk copies that come into it later come after
@@ -82,12 +83,13 @@ GPUBENCH_DEVICE void phase_wait(PhaseBarrier* barrier, uint32 parity) {
     else detail::soft_phase_wait(barrier, parity);
     warp_barrier();  // lanes that had to look more often rejoin the others
 }
+template <Cache C = Cache::normal>
 GPUBENCH_DEVICE void warp_copy(void* target, const void* source, uint32 bytes, PhaseBarrier* barrier) {
     if constexpr (has_bulk_copies) {
         warp_barrier();  // what other lanes stored beside the copied bytes comes before the arrival
         if (lane_index() == 0) {
             hardware::phase_arrive_expecting(barrier->words, bytes);
-            if (bytes > 0) hardware::bulk_copy(target, source, bytes, barrier->words);
+            if (bytes > 0) hardware::bulk_copy<C>(target, source, bytes, barrier->words);
         } else {
             hardware::phase_arrive(barrier->words);
         }

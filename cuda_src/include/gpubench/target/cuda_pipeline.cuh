@@ -52,8 +52,18 @@ GPUBENCH_DEVICE void phase_arrive_expecting(uint32* barrier, uint32 bytes) {
         asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes) : "memory");
     }
 }
+template <Cache C = Cache::normal>
 GPUBENCH_DEVICE void bulk_copy(void* target, const void* source, uint32 bytes, uint32* barrier) {
-    if constexpr (has_bulk_copies) {
+    if constexpr (has_bulk_copies && C == Cache::streaming) {
+        asm volatile(
+            "{\n"
+            ".reg .b64 policy;\n"
+            "createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n"
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], policy;\n"
+            "}" ::"r"(shared_address(target)),
+            "l"(source), "r"(bytes), "r"(shared_address(barrier))
+            : "memory");
+    } else if constexpr (has_bulk_copies) {
         asm volatile(
             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared_address(target)),
             "l"(source), "r"(bytes), "r"(shared_address(barrier))

@@ -19,7 +19,8 @@ inline void phase_init_done() {}
 inline void phase_arrive(uint32*) {}
 inline void phase_wait(uint32*, uint32) {}
 inline void phase_arrive_expecting(uint32*, uint32) {}
-inline void bulk_copy(void*, const void*, uint32, uint32*) {}
+template <Cache C = Cache::normal>
+void bulk_copy(void*, const void*, uint32, uint32*) {}
 inline void barrier_of_some(int, int) {}
 inline void bulk_copy_fence() {}
 inline void copy_16_bytes(void*, const void*) {}
