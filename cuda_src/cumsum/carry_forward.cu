@@ -11,6 +11,7 @@
 // tiles travel. Fixed tiles and a fixed order of additions: bitwise the same from run to run, at no price.
 // On one H200, 2^28 float32: decoupled look-back 714 us (0.71 of a device copy), this 545 us (0.93).
 // All blocks must be resident at once (one an SM, by its shared memory; the host side launches no more).
+#include "cumsum/awaited_words.cuh"
 #include "cumsum/ring_tiles.cuh"
 
 namespace gpubench::cumsum {
@@ -48,7 +49,10 @@ GPUBENCH_DEVICE void produce(const T* x, const Out* y, const RingRows& rows, con
             if (slot < tile.end) reinterpret_cast<T*>(target)[slot] = slot_0[slot];
         }
         const int64 offset = static_cast<int64>(low - reinterpret_cast<uint64>(slot_0));
-        warp_copy(target + offset, reinterpret_cast<const void*>(low), static_cast<uint32>(high - low), shared.full + stage);
+        const void* const from = reinterpret_cast<const void*>(low);
+        const uint32 bytes = static_cast<uint32>(high - low);
+        if (rows.streaming != 0) warp_copy<Cache::streaming>(target + offset, from, bytes, shared.full + stage);
+        else warp_copy(target + offset, from, bytes, shared.full + stage);
     }
 }
 
@@ -98,29 +102,15 @@ GPUBENCH_DEVICE void reduce(const T* x, const Out* y, const RingRows& rows, cons
     }
 }
 
-// Each lane's share of the sums of tiles `after` + 1 to `index` - 1, several reads under way at once.
+// The sums of tiles `after` + 1 to `index` - 1, for all lanes.
 template <class A>
 GPUBENCH_DEVICE A fold_between(void* published, uint32 launch, int after, int index) {
-    constexpr int window = 5;
+    constexpr int window = sizeof(A) <= 8 ? 5 : 2;
     A sum{};
-    for (int top = index - 1; top > after; top -= window * warp_size) {
-        A values[window];
-        bool there[window];
-        GPUBENCH_UNROLL
-        for (int w = 0; w < window; ++w) {
-            const int other = top - w * warp_size - lane_index();
-            values[w] = A{};
-            there[w] = other <= after || read_published(published_at<A>(published, other), launch, values[w]);
-        }
-        GPUBENCH_UNROLL
-        for (int w = 0; w < window; ++w) {
-            const int other = top - w * warp_size - lane_index();
-            while (!there[w]) there[w] = read_published(published_at<A>(published, other), launch, values[w]);
-            sum = add(sum, values[w]);
-        }
-        warp_barrier();  // lanes that had to wait longer rejoin the others
-    }
-    return sum;
+    AwaitedWords<A, 1, warp_size, window> words{static_cast<const char*>(published), after + 1 + lane_index(), index, {}};
+    words.take_all(launch, sum);
+    warp_barrier();  // lanes that had to wait longer rejoin the others
+    return sum_lanes(sum);
 }
 
 template <class R, int Consumers, int Stages>
@@ -136,8 +126,7 @@ GPUBENCH_DEVICE void link(const RingRows& rows, const Shared<typename R::A>& sha
             running = A{};
         }
         phase_wait(shared.summed + stage, walk.parity());
-        const A between = fold_between<A>(published, shared.launch, previous, walk.index());
-        running = add(running, sum_lanes(between));
+        running = add(running, fold_between<A>(published, shared.launch, previous, walk.index()));
         const A mine = lane_index() < Consumers ? shared.sums[stage * Consumers + lane_index()] : A{};
         const A upto = scan_lanes(mine);
         const A left = shuffle_up(full_mask, upto, 1);

@@ -15,7 +15,7 @@
 // 49.2 us (55 by linked_ring), 1000000 x 32 82 (97), 1000000 x 9 34.6 (48); a copy of the same bytes 36, 65 and 21.
 // Fixed tiles and a fixed order of additions: bitwise the same from run to run. All blocks of a shared strip must be resident.
 #include "cumsum/column_forward.cuh"
-#include "cumsum/forward_words.cuh"
+#include "cumsum/awaited_words.cuh"
 
 namespace gpubench::cumsum {
 
@@ -29,7 +29,8 @@ GPUBENCH_DEVICE void produce(const ForwardBlock<F, T, Out>& block, const Forward
         const T* const start = block.source + turn.row(shape) * shape.x_row;
         char* const stage = block.stages + turn.stage * shape.stage_bytes;
         if (block.contiguous) {
-            copy_run(stage, start, start + static_cast<long long>(rows) * block.columns, block.limit, block.full + turn.stage);
+            copy_run(stage, start, start + static_cast<long long>(rows) * block.columns, block.limit, block.full + turn.stage,
+                     shape.streaming != 0);
             continue;
         }
         const int part = (shape.tile_rows + F::producers - 1) / F::producers;
@@ -83,6 +84,22 @@ GPUBENCH_DEVICE void reduce(const ForwardBlock<F, T, Out>& block, const ForwardS
         }
         if (last_to_arrive(block.arrived + turn.stage, F::reducers, warp)) finish_sums(block, shape, turn);
     }
+}
+
+template <class F>
+using LinkerWords = AwaitedWords<typename F::A, F::width, F::step, F::window>;
+
+// All words of two lists, of which the first have been asked for; both lists' words are under way at once.
+template <class F>
+GPUBENCH_DEVICE void fold_words(LinkerWords<F>& one, LinkerWords<F>& other, uint32 launch, typename F::A& sum, typename F::A& other_sum) {
+    while (true) {
+        one.take(launch, sum);
+        other.take(launch, other_sum);
+        if (!one.more() && !other.more()) break;
+        one.ask(launch);
+        other.ask(launch);
+    }
+    warp_barrier();  // lanes that had to wait longer rejoin the others
 }
 
 // Join two sums of each column over all linkers; the first F::width of them get the result.
@@ -157,7 +174,7 @@ GPUBENCH_DEVICE void link(const ForwardBlock<F, T, Out>& block, const ForwardSha
     if (turn.tile < shape.tiles) look(turn.tile);
     for (; turn.tile < shape.tiles; turn.next(shape)) {
         A near{}, far{};
-        fold_words(inside, before, block.launch, near, far);
+        fold_words<F>(inside, before, block.launch, near, far);
         if (turn.tile + shape.share < shape.tiles) look(turn.tile + shape.share);
         join_linkers(block, thread, meeting, near, far);
         running = add(running, far);
@@ -179,12 +196,9 @@ GPUBENCH_DEVICE void join(const ForwardBlock<F, T, Out>& block, const ForwardSha
         const int group = tile / shape.joined, first = group * shape.joined;
         if (tile != first + shape.joined - 1) continue;
         for (int column = thread; column < block.columns; column += F::joiners) {
-            ForwardWords<F, 1, F::join_window> words{block.word(block.tile_words, 0, column), first, tile + 1, {}};
+            AwaitedWords<A, F::width, 1, F::join_window> words{block.word(block.tile_words, 0, column), first, tile + 1, {}};
             A sum{};
-            while (words.more()) {
-                words.ask(block.launch);
-                words.take(block.launch, sum);
-            }
+            words.take_all(block.launch, sum);
             publish(block.word(block.group_words, group, column), block.launch, sum);
         }
         warp_barrier();

@@ -17,6 +17,7 @@ struct ForwardShape {
     int joined;                 // tiles whose sums are joined before they travel on; 1: each travels by itself
     int groups;                 // of so many tiles in a strip
     int stages, stage_bytes;
+    int streaming;  // whether the L2 cache gives up x first
 };
 
 constexpr int most_stages = 8;
@@ -253,7 +254,7 @@ GPUBENCH_DEVICE void add_rows(Vector<typename F::A, F::items> sum, const LaneRow
 
 // Rows side by side, at any alignment: whole 16 bytes by one copy; the last few elements of x, which none holds, one by one.
 template <class T>
-GPUBENCH_DEVICE void copy_run(char* stage, const T* start, const T* stop, const T* end_of_x, PhaseBarrier* full) {
+GPUBENCH_DEVICE void copy_run(char* stage, const T* start, const T* stop, const T* end_of_x, PhaseBarrier* full, bool streaming) {
     const uint64 low = reinterpret_cast<uint64>(start) & ~uint64{15};
     const uint64 limit = reinterpret_cast<uint64>(end_of_x) & ~uint64{15};
     uint64 high = (reinterpret_cast<uint64>(stop) + 15) & ~uint64{15};
@@ -263,7 +264,9 @@ GPUBENCH_DEVICE void copy_run(char* stage, const T* start, const T* stop, const 
     if (rest < start) rest = start;
     rest += lane_index();
     if (rest < stop) *reinterpret_cast<T*>(stage + (reinterpret_cast<uint64>(rest) - low)) = *rest;
-    warp_copy(stage, reinterpret_cast<const void*>(low), static_cast<uint32>(high - low), full);
+    const uint32 bytes = static_cast<uint32>(high - low);
+    if (streaming) warp_copy<Cache::streaming>(stage, reinterpret_cast<const void*>(low), bytes, full);
+    else warp_copy(stage, reinterpret_cast<const void*>(low), bytes, full);
 }
 
 }  // namespace gpubench::cumsum

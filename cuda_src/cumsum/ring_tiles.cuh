@@ -27,6 +27,7 @@ struct RingRows {
     int rows, tiles_per_row;
     int tile;                   // elements of a tile: whole vectors, at most Ring::tile
     int turn_rows, turn_tiles;  // how far away a block's next tile is: as many tiles as there are blocks
+    int streaming;              // whether the L2 cache gives up x first
 };
 
 // One tile: where it stands. Slot s of it is element first + s of the row; only slots begin to end - 1 hold one.

@@ -10,7 +10,15 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value, Workspace
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import Rows, exchange_bytes, items_of, published_bytes, rows_of, vector_items
+from gpubench.operators.cumsum.geometry import (
+    Rows,
+    exchange_bytes,
+    gives_up_x,
+    items_of,
+    published_bytes,
+    rows_of,
+    vector_items,
+)
 from gpubench.operators.cumsum.rows import NOT_ROWS, template, vectors_of
 from gpubench.operators.results import sum_dtype
 
@@ -52,8 +60,8 @@ class CarryForward:
         tile, per_row = tiles_per_row(rows, shape, problem, device)
         tiles = rows.rows * per_row
         blocks = min(device.sm_count, tiles)
-        elements = (rows.rows - 1) * rows.pitch + rows.length
         turn = divmod(blocks, per_row)
+        sizes = (rows.length, rows.pitch, (rows.rows - 1) * rows.pitch + rows.length)  # of x, up to its last element
         launch = Launch(
             self.source,
             ring_kernel(x, shape),
@@ -62,7 +70,7 @@ class CarryForward:
             (
                 Pointer("x"),
                 Pointer("y"),
-                Value(struct.pack("<qqqiiiii4x", rows.length, rows.pitch, elements, rows.rows, per_row, tile, *turn)),
+                Value(struct.pack("<qqqiiiiii", *sizes, rows.rows, per_row, tile, *turn, gives_up_x(problem, device))),
                 Workspace(0),
                 Workspace(16),
             ),

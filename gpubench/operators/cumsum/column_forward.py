@@ -17,6 +17,7 @@ from gpubench.operators.cumsum.geometry import (
     Columns,
     accumulator_bytes,
     columns_of,
+    gives_up_x,
     items_of,
     published_bytes,
     vector_items,
@@ -157,12 +158,22 @@ def forward_cut(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> 
     return None
 
 
-def shape_argument(columns: Columns, one: ForwardCut) -> Value:
+def shape_argument(columns: Columns, one: ForwardCut, streaming: bool) -> Value:
     """Pack `ForwardShape` of cumsum/column_forward.cuh."""
     last = (columns.outer - 1) * columns.outer_pitch + (columns.length - 1) * columns.row_pitch + columns.inner
     sizes = (columns.length, columns.inner, columns.outer_pitch, columns.row_pitch, one.strips, last)
-    counts = (one.tiles, one.share, one.tile_rows, one.group_rows, one.joined, one.groups, one.stages, one.stage_bytes)
-    return Value(struct.pack("<qqqqqqiiiiiiii", *sizes, *counts))
+    counts = (
+        one.tiles,
+        one.share,
+        one.tile_rows,
+        one.group_rows,
+        one.joined,
+        one.groups,
+        one.stages,
+        one.stage_bytes,
+        streaming,
+    )
+    return Value(struct.pack("<qqqqqqiiiiiiiii4x", *sizes, *counts))
 
 
 class ColumnForward:
@@ -200,7 +211,13 @@ class ColumnForward:
             kernel(x, one.items, one.lanes),
             (strips * one.share, 1, 1),
             (SHAPE.threads, 1, 1),
-            (Pointer("x"), Pointer("y"), shape_argument(columns, one), Workspace(0), Workspace(16)),
+            (
+                Pointer("x"),
+                Pointer("y"),
+                shape_argument(columns, one, gives_up_x(problem, device)),
+                Workspace(0),
+                Workspace(16),
+            ),
             shared_bytes=one.shared_bytes,
             waits_for_blocks=shared,
         )

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import Problem
+from gpubench.model import DeviceInfo, Problem
 from gpubench.operators.coalesce import coalesce
+from gpubench.operators.cumsum import tuning
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,11 @@ def _one_pitch(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int] 
     if not sizes:
         return 1, 1
     return (sizes[0], steps[0]) if len(sizes) == 1 else None
+
+
+def gives_up_x(problem: Problem[Any], device: DeviceInfo) -> bool:
+    """Tell whether the L2 cache had better give up x first, so that it keeps y and pushes out less of what it held."""
+    return problem.bytes <= tuning.STREAMING_L2 * device.l2_bytes
 
 
 def vector_items(problem: Problem[Any]) -> int:
