@@ -43,7 +43,7 @@ struct Forward {
     static constexpr int words = (12 + step - 1) / step;  // of a list that one thread reads, where 132 blocks share a strip
     static constexpr int most_words = sizeof(A) <= 4 ? 4 : sizeof(A) <= 8 ? 2 : 1;
     static constexpr int window = words < most_words ? words : most_words;  // under way at once; more would spill
-    static constexpr int join_window = 2 * most_words;  // one list, and nothing else in registers
+    static constexpr int join_window = sizeof(A) <= 4 ? 12 : 2 * most_words;  // of one list: all that 132 blocks have, in one trip
     // narrow rows that lie side by side are put together in the stage and leave as whole vectors
     static constexpr bool staged = is_same<T, Out> && Lanes <= warp_size && width * static_cast<int>(sizeof(T)) < 128;
     static constexpr int at_once = staged && Items == 8 ? 2 : 4;  // rows of a lane under way; more would spill
