@@ -151,7 +151,8 @@ GPUBENCH_DEVICE void exchange(typename R::A* sums, typename R::A* parts, const R
     }
     const int slice = thread / shape.columns, column = thread - slice * shape.columns;
     if (slice < shape.slices) {
-        parts[thread] = sum_of_blocks<R>(words + column * Published<A>::bytes, pitch, slice, block, shape.slices, launch);
+        const char* const place = words + column * Published<A>::bytes;
+        parts[thread] = sum_of_blocks<R>(place, pitch, slice, block, shape.slices, shape.pause, launch);
     }
     warp_barrier();  // lanes that had to wait longer rejoin the others
     block_barrier();

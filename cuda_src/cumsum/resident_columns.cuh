@@ -15,6 +15,7 @@ struct ResidentShape {
     int spilled, held;                    // ... are read twice, the next kept in registers, the others in shared memory
     int slot_bytes, in_place;             // of shared memory for a piece; sums are put together there before they leave
     int groups, group_rows, reciprocal;   // of lanes, where a warp has several: rows of each; 65536 / lanes, upwards
+    int pause;                            // nanoseconds until words that are missing are asked for again
 };
 
 // The numbers of one instance. Slots: pieces that a warp has in shared memory; Held: in registers, Vectors of 16 bytes a lane.
@@ -138,7 +139,7 @@ GPUBENCH_DEVICE LaneRows<T> rows_of_lane(const Piece<T>& piece, const ResidentSh
 // The words of one column from block `next` on, every step-th before `stop`, of which the first is at `place`: those that are
 // missing are asked for again, all at once.
 template <class R>
-GPUBENCH_DEVICE typename R::A sum_of_blocks(const char* place, long long pitch, int next, int stop, int step, uint32 launch) {
+GPUBENCH_DEVICE typename R::A sum_of_blocks(const char* place, long long pitch, int next, int stop, int step, int pause, uint32 launch) {
     using A = typename R::A;
     A sum{};
     for (; next < stop; next += R::window * step) {
@@ -154,6 +155,7 @@ GPUBENCH_DEVICE typename R::A sum_of_blocks(const char* place, long long pitch, 
             }
             GPUBENCH_UNROLL
             for (int w = 0; w < R::window; ++w) there = there && words[w].written_by(launch);
+            if (!there && pause > 0) back_off(static_cast<uint32>(pause));
         }
         GPUBENCH_UNROLL
         for (int w = 0; w < R::window; ++w) sum = add(sum, words[w].sum());

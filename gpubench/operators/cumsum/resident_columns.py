@@ -108,9 +108,9 @@ def shape_argument(problem: Problem[Any], columns: Columns, one: ResidentCut) ->
     narrow = columns.inner * size < tuning.IN_PLACE_BYTES or one.items * size < 16
     reciprocal = -(-65536 // (lanes % 32 or 32))
     counts = (columns.inner, lanes, one.share, read_slices(columns), one.piece_rows, one.pieces, one.spilled, one.held)
-    ways = (one.slot_bytes, int(narrow), one.groups, one.group_rows, reciprocal)
+    ways = (one.slot_bytes, int(narrow), one.groups, one.group_rows, reciprocal, tuning.PAUSE)
     sizes = (columns.length, columns.outer_pitch, last, each, longer)
-    return Value(struct.pack("<qqqqqiiiiiiiiiiiiixxxx", *sizes, *counts, *ways))
+    return Value(struct.pack("<qqqqqiiiiiiiiiiiiii", *sizes, *counts, *ways))
 
 
 class ResidentColumns:

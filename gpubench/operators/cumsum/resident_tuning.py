@@ -32,3 +32,6 @@ SLICES = 32
 
 IN_PLACE_BYTES = 128
 """Rows of fewer bytes are summed in place and leave as one run; others are stored by the lanes."""
+
+PAUSE = 0
+"""Nanoseconds until a thread asks again for sums that other blocks have not told yet: that loads the L2 cache."""
