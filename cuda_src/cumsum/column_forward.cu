@@ -225,7 +225,7 @@ GPUBENCH_DEVICE void consume(const ForwardBlock<F, T, Out>& block, const Forward
                 add_rows<F>(sum, mine, block.columns, mine.source, static_cast<long long>(block.columns));
                 stage_written();
                 warp_barrier();
-                store_run(block, shape, turn, mine.part);
+                store_part(block, shape, turn, mine.part);
             }
         }
         if (!staged) {

@@ -13,6 +13,7 @@ from gpubench.operators.cumsum.naive import Naive
 from gpubench.operators.cumsum.paired import PairedColumns
 from gpubench.operators.cumsum.pytorch.variants import PYTORCH_VARIANTS
 from gpubench.operators.cumsum.repeated_rows import RepeatedRows
+from gpubench.operators.cumsum.resident_columns import ResidentColumns
 from gpubench.operators.cumsum.rows import BlockRows, LanesRows, SegmentsRows
 from gpubench.operators.cumsum.single_elements import SingleElements
 from gpubench.operators.cumsum.turned import TurnedTiles
@@ -34,6 +35,7 @@ VARIANTS: tuple[Variant, ...] = (
     ColumnRing(),
     LinkedRing(),
     ColumnForward(),
+    ResidentColumns(),
     PairedColumns(),
     TurnedTiles(),
     TurnedLines(),

@@ -73,6 +73,7 @@ inline void check_shared_byte(Thread& thread, Cell& cell, Access kind, const Tro
         cell.writer = static_cast<std::uint16_t>(thread.view.rank);
         cell.write_code = code;
         cell.write_atomic = is_atomic(kind);
+        if (kind == Access::write) cell.read_epoch = 0;  // whoever comes after this write comes after those reads, too
     } else if (kind == Access::read) {
         note_reader(cell, thread, code);
     }

@@ -1,0 +1,203 @@
+// cumsum, variant `resident_columns`: a few columns side by side, all of x on the chip at once and one exchange of sums.
+//
+//     x:  | block 0                           | block 1 ...      one block an SM, all resident
+//         | warp 0 | warp 1 | ... | warp 15   |                  each takes one run of whole rows, cut into pieces
+//     run:  | spilled | held: in registers | staged: in the warp's own shared memory |
+//
+// Data: a warp brings its pieces by bulk copies into the slots of its shared memory, all that fit at once, at any alignment.
+// As a piece lands its columns are summed: lanes side by side take a row, groups of lanes consecutive rows. The first pieces
+// then leave their slots, spilled ones for good, held ones for registers, where they lie as bytes: which lane has which
+// row does not matter there, so no register is lost to narrow rows or types. The last ones stay. One word a column and block
+// tells the others the block's sums; each block reads those of all before it, one hop. Then every piece is summed once
+// more, from what came before: staged ones first; into the slots that they leave spilled ones come again, from the L2 cache, and
+// held ones at last. Rows of less than 128 bytes are summed in place and leave as one run of whole vectors.
+// What it changes against column_forward.cu: there 132 blocks exchange sums a tile, each hop under load and waited for at
+// fill and drain; here once, when no load is left to disturb it. Lines that are read once do not push others out of the L2 cache.
+// Limits: x is no more than registers and shared memory of all SMs hold, and what may be spilled. All blocks must be
+// resident; the host side sees to it. The cut and the order of additions are fixed by the shape: bitwise reproducible.
+#include "gpubench/grid.cuh"
+#include "cumsum/resident_columns.cuh"
+
+namespace gpubench::cumsum {
+
+// Add a piece's columns to the warp's sums. staged: the first of those that stay, before which they are noted.
+template <class R, class T, class Out>
+GPUBENCH_DEVICE void sum_piece(const ResidentWarp<R, T, Out>& warp, const ResidentShape& shape, const Piece<T>& piece, bool first, bool staged) {
+    using A = typename R::A;
+    for (int lanes = 0; lanes < shape.lanes; lanes += warp_size) {
+        const LaneGrid grid = lane_grid(shape, lanes);
+        const LaneRows<T> mine = rows_of_lane<R>(piece, shape, grid, lanes);
+        Vector<typename R::Local, R::items> sum = sum_lane<typename R::Near>(mine, shape.columns);
+        sum_groups<typename R::Near>(sum, grid.across, grid.across * grid.groups);
+        if (lane_index() >= grid.across) continue;
+        Vector<A, R::items> before{};
+        if (!first) before = load_vector<R::items>(warp.sums + mine.column);
+        if (staged) store_vector(warp.early + mine.column, before);
+        add_vector(before, convert_items<R::items, A>(sum));
+        store_vector(warp.sums + mine.column, before);
+    }
+}
+
+// Bring all pieces and sum them; what does not stay in its slot is kept in registers as far as they hold it.
+template <class R, class T, class Out>
+GPUBENCH_DEVICE void take_in(const ResidentWarp<R, T, Out>& warp, const ResidentShape& shape, Word128 (&kept)[R::held][R::vectors]) {
+    for (int copy = 0; copy < R::slots && copy < shape.pieces; ++copy) ask(warp, shape, copy);
+    GPUBENCH_NO_UNROLL
+    for (int copy = 0; copy < shape.pieces; ++copy) {
+        char* const slot = slot_of(warp, shape, copy);
+        const Piece<T> piece = piece_in(warp, shape, copy, slot);
+        await(warp, copy);
+        sum_piece(warp, shape, piece, copy == 0, copy == shape.spilled + shape.held);
+        if (copy + R::slots >= shape.pieces) continue;
+        GPUBENCH_UNROLL
+        for (int h = 0; h < R::held; ++h) {
+            if (copy == shape.spilled + h) take_from_slot<R>(kept[h], slot, bytes_of<R>(piece, slot, shape.columns));
+        }
+        ask(warp, shape, copy + R::slots);
+    }
+}
+
+// Store the running sums of a piece. sums: of the columns before it, moved on behind it.
+template <class R, class T, class Out>
+GPUBENCH_DEVICE void give_piece(const ResidentWarp<R, T, Out>& warp, const ResidentShape& shape, const Piece<T>& piece, typename R::A* sums) {
+    using A = typename R::A;
+    Out* const target = warp.target + static_cast<long long>(piece.first) * shape.columns;
+    for (int lanes = 0; lanes < shape.lanes; lanes += warp_size) {
+        const LaneGrid grid = lane_grid(shape, lanes);
+        const LaneRows<T> mine = rows_of_lane<R>(piece, shape, grid, lanes);
+        Vector<typename R::Local, R::items> near = sum_lane<typename R::Near>(mine, shape.columns);
+        sums_before_group<typename R::Near>(near, grid.across, grid.across * grid.groups);
+        const bool exists = grid.group < grid.groups;
+        Vector<A, R::items> sum{};
+        if (exists) sum = load_vector<R::items>(sums + mine.column);
+        add_vector(sum, convert_items<R::items, A>(near));
+        bool in_place = false;
+        if constexpr (is_same<T, Out>) {
+            in_place = shape.in_place != 0;
+            if (in_place) add_rows<typename R::Wide>(sum, mine, shape.columns, mine.source, static_cast<long long>(shape.columns));
+        }
+        if (!in_place) {
+            Out* const place = target + mine.first * shape.columns + mine.column;
+            add_rows<typename R::Wide>(sum, mine, shape.columns, place, static_cast<long long>(shape.columns));
+        }
+        if (grid.group == grid.groups - 1) store_vector(sums + mine.column, sum);
+    }
+    if constexpr (is_same<T, Out>) {
+        if (shape.in_place == 0) return;
+        warp_barrier();
+        store_run<4>(piece.place, target, piece.rows * shape.columns);
+    }
+}
+
+// Store all sums. carry: of the columns in the blocks before.
+template <class R, class T, class Out>
+GPUBENCH_DEVICE void give_out(const ResidentWarp<R, T, Out>& warp, const ResidentShape& shape, Word128 (&kept)[R::held][R::vectors],
+                              const typename R::A* carry) {
+    using A = typename R::A;
+    for (int column = lane_index(); column < shape.columns; column += warp_size) {
+        const A before = add(carry[column], warp.sums[column]);
+        warp.sums[column] = before;
+        warp.early[column] = add(before, warp.early[column]);
+    }
+    warp_barrier();
+    const int copies = shape.pieces + shape.spilled;
+    GPUBENCH_NO_UNROLL
+    for (int copy = shape.spilled + shape.held; copy < copies + shape.held; ++copy) {
+        char* const slot = slot_of(warp, shape, copy);
+        const bool staged = copy < shape.pieces;
+        const Piece<T> piece = piece_in(warp, shape, staged ? copy : copy - shape.pieces, slot);
+        if (copy < copies) await(warp, copy);
+        GPUBENCH_UNROLL
+        for (int h = 0; h < R::held; ++h) {
+            if (copy == copies + h) put_into_slot<R>(kept[h], slot, bytes_of<R>(piece, slot, shape.columns));
+        }
+        give_piece(warp, shape, piece, staged ? warp.early : warp.sums);
+        if (copy + R::slots >= copies) continue;
+        stage_written();
+        ask(warp, shape, copy + R::slots);
+    }
+}
+
+// Tell the other blocks this one's sums; those of its warps become sums before each warp. By a thread a column.
+template <class R>
+GPUBENCH_DEVICE void publish_block(typename R::A* sums, int columns, int column, char* words, uint32 launch) {
+    using A = typename R::A;
+    constexpr int at_once = 8;
+    static_assert(R::warps % at_once == 0);
+    A sum{};
+    GPUBENCH_UNROLL
+    for (int warp = 0; warp < R::warps; warp += at_once) {
+        A values[at_once];
+        GPUBENCH_UNROLL
+        for (int k = 0; k < at_once; ++k) values[k] = sums[(warp + k) * columns + column];
+        GPUBENCH_UNROLL
+        for (int k = 0; k < at_once; ++k) {
+            sums[(warp + k) * columns + column] = sum;
+            sum = add(sum, values[k]);
+        }
+    }
+    publish(words + column * Published<A>::bytes, launch, sum);
+}
+
+// One hop: the sums of all blocks of the columns before this one, for all threads, in the first of `parts`. words: of the first.
+template <class R>
+GPUBENCH_DEVICE void exchange(typename R::A* sums, typename R::A* parts, const ResidentShape& shape, int block, char* words, uint32 launch) {
+    using A = typename R::A;
+    const int thread = thread_index_x();
+    const long long pitch = static_cast<long long>(shape.columns) * Published<A>::bytes;
+    if (thread / warp_size * warp_size < shape.columns) {  // a branch of its own, or the compiler may publish later
+        if (thread < shape.columns) publish_block<R>(sums, shape.columns, thread, words + block * pitch, launch);
+        warp_barrier();
+    }
+    const int slice = thread / shape.columns, column = thread - slice * shape.columns;
+    if (slice < shape.slices) {
+        const char* const place = words + column * Published<A>::bytes;
+        parts[thread] = sum_of_blocks<R>(place, pitch, slice, block, shape.slices, launch);
+    }
+    warp_barrier();  // lanes that had to wait longer rejoin the others
+    block_barrier();
+    if (thread < shape.columns) parts[thread] = sum_of_table<8>(parts, thread, shape.columns, shape.slices);
+    block_barrier();
+}
+
+// launches, published: workspace, zero before the first launch.
+template <class T, class Out, int Items, int Warps, int Slots, int Held, int Vectors>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, 1)
+    resident_columns(const T* x, Out* y, ResidentShape shape, uint64* launches, char* published) {
+    using R = Resident<T, Out, Items, Warps, Slots, Held, Vectors>;
+    using A = typename R::A;
+    GPUBENCH_DYNAMIC_SHARED(char, memory);
+    GPUBENCH_SHARED(PhaseBarrier, landed, Warps * Slots);
+    GPUBENCH_SHARED(A, parts, R::threads);
+    GPUBENCH_SHARED(uint32, launch, 1);
+    uint64 ticket = 0;
+    if (thread_index_x() == 0) ticket = take_ticket(launches);
+    const int number = thread_index_x() / warp_size;
+    const int outer = block_index_x() / shape.share, block = block_index_x() - outer * shape.share;
+    const long long unit = static_cast<long long>(block) * Warps + number;  // this warp, of all that share the columns
+    const long long first = unit * shape.rows + (unit < shape.longer ? unit : shape.longer);
+    A* const sums = reinterpret_cast<A*>(memory + Warps * Slots * shape.slot_bytes);
+    const ResidentWarp<R, T, Out> warp{x + outer * shape.x_outer + first * shape.columns,
+                                       x + shape.elements,
+                                       y + (outer * shape.length + first) * shape.columns,
+                                       static_cast<int>(shape.rows) + (unit < shape.longer ? 1 : 0),
+                                       memory + number * Slots * shape.slot_bytes,
+                                       landed + number * Slots,
+                                       sums + number * shape.columns,
+                                       sums + (Warps + number) * shape.columns};
+    if (lane_index() == 0) {
+        GPUBENCH_UNROLL
+        for (int slot = 0; slot < Slots; ++slot) phase_init(warp.landed + slot, 1);
+        phase_init_done();
+    }
+    warp_barrier();
+    Word128 kept[Held][Vectors];
+    take_in(warp, shape, kept);
+    if (thread_index_x() == 0) launch[0] = launch_number(ticket);
+    block_barrier();
+    const long long words = static_cast<long long>(outer) * shape.share * shape.columns * Published<A>::bytes;
+    exchange<R>(sums, parts, shape, block, published + words, launch[0]);
+    give_out(warp, shape, kept, parts);
+}
+
+}  // namespace gpubench::cumsum
