@@ -65,8 +65,8 @@ struct RingStrip {
     // `row` of lane i's V rows stands at place 32 row + i, turned so that lanes may also take neighbouring warps' pieces.
     static GPUBENCH_DEVICE Word128* part(Word128* slot, int k, int warp) { return slot + (k * warps + warp) * part_units; }
     static GPUBENCH_DEVICE Out* piece(Word128* slot, int k, int warp, int lane, int row) {
-        constexpr int banks = 16 / (P * static_cast<int>(sizeof(Out)));  // pieces of a unit
-        return reinterpret_cast<Out*>(part(slot, k, warp)) + (row * warp_size + (lane ^ (warp * banks % warp_size))) * P;
+        constexpr int of_unit = 16 / (P * static_cast<int>(sizeof(Out))), apart = of_unit * (warps < 8 ? 8 / warps : 1);
+        return reinterpret_cast<Out*>(part(slot, k, warp)) + (row * warp_size + (lane ^ (warp * apart % warp_size))) * P;
     }
 
     // Otherwise: where unit `u` of a row stands. Eight lanes that store have neighbouring units of one row, or of a few; those that
@@ -143,24 +143,27 @@ GPUBENCH_DEVICE void scan_lines(Vector<typename S::Local, S::V> (&items)[S::P], 
     }
 }
 
-// XAlong: sum the warp's lines in their place.
+// XAlong: sum the warp's lines in their place. All steps at once, so that their shuffles overlap.
 template <class S, class Out>
 GPUBENCH_DEVICE void sum_in_place(const S&, Word128* slot, typename S::A (&carries)[S::P], Out*) {
     const int lane = lane_index();
+    Vector<typename S::A, S::V> sums[S::steps][S::P];
     GPUBENCH_UNROLL
     for (int k = 0; k < S::steps; ++k) {
         const auto* const x = reinterpret_cast<const typename S::X*>(S::part(slot, k, S::warp())) + lane * S::V;
         Vector<typename S::Local, S::V> items[S::P];
         GPUBENCH_UNROLL
         for (int p = 0; p < S::P; ++p) items[p] = unpack_items<S::V, typename S::Local>(load_packed<S::V>(x + p * S::step_rows));
-        Vector<typename S::A, S::V> sums[S::P];
-        scan_lines<S>(items, carries, sums);
-        warp_barrier();  // all lanes have what was there
+        scan_lines<S>(items, carries, sums[k]);
+    }
+    warp_barrier();  // all lanes have what was there
+    GPUBENCH_UNROLL
+    for (int k = 0; k < S::steps; ++k) {
         GPUBENCH_UNROLL
         for (int j = 0; j < S::V; ++j) {
             Vector<typename S::A, S::P> row;
             GPUBENCH_UNROLL
-            for (int p = 0; p < S::P; ++p) row[p] = sums[p][j];
+            for (int p = 0; p < S::P; ++p) row[p] = sums[k][p][j];
             store_packed(S::piece(slot, k, S::warp(), lane, j), pack_items<S::P, Out>(row));
         }
     }

@@ -263,15 +263,16 @@ TURNED_STRIPS = 4
 """Strips an SM from which several small blocks an SM keep as much under way as one large one. Not measured yet."""
 
 TURNED_RING_BYTES = (192 << 10, 96 << 10, 64 << 10)
-"""Shared memory of a block of `turned_ring`, largest first: all slots of a ring but one are under way. The last is what
-the smallest GPUs have. Not measured yet."""
+"""Shared memory of a block of `turned_ring`, largest first, down to what the smallest GPUs have. Not measured yet."""
 
 TURNED_RING_SLOT = 16 << 10
 """Bytes of a slot of the ring, unless one step fills more: 512 bytes of a line. Not measured yet."""
 
+TURNED_RING_LINES = (32, 8)
+"""Lines of a strip: the most of which there is a strip for nearly every SM (FULL_SHARE). Not measured yet."""
+
 TURNED_RING_STRIPS = 2
-"""Strips an SM from which two smaller rings an SM are better than one: a strip's beginning and end are hidden by
-another's middle. Not measured yet."""
+"""Strips an SM from which two smaller rings an SM hide each other's beginning and end. Not measured yet."""
 
 TURNED_ACROSS = 8
 """Lines side by side from which turning tiles is worth it: 32 bytes of float32, a sector. Not measured yet."""

@@ -17,16 +17,20 @@ from gpubench.operators.cumsum.turned import Turned, has_many_strips, turned_of
 from gpubench.operators.packing import MAX_DIMS, strided
 from gpubench.operators.results import sum_dtype
 
-LINES = 32
-"""Lines of a strip."""
+LEAST_BYTES = 32
+"""Bytes of a strip's row in the operand that lies across the lines, at least: a sector."""
+
+MOST_STEPS = 8
+"""Squares of a lane in a slot, at most: each has its code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """The numbers of an instance (`RingStrip` in C++): a lane takes `items` elements of `lines` lines a step."""
+    """The numbers of an instance (`RingStrip` in C++): of `lines` a lane takes `items` elements of `beside` a step."""
 
     x_along_lines: bool
     lines: int
+    beside: int
     items: int
     steps: int
     stages: int
@@ -35,7 +39,7 @@ class Ring:
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return LINES // self.lines * 32
+        return self.lines // self.beside * 32
 
 
 class TurnedRing:
@@ -45,7 +49,7 @@ class TurnedRing:
     summary: str = (
         "x and y with different fastest dims: tiles by copies into a ring in shared memory, turned in registers"
     )
-    origin: str = "a block walks a strip of 32 lines; a lane holds a few elements of a few lines"
+    origin: str = "a block walks a strip of 32 lines, or fewer; a lane holds a few elements of a few lines"
     source = "cumsum/turned_ring.cu"
 
     def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
@@ -57,9 +61,10 @@ class TurnedRing:
             return "takes only x whose lines (or rows across them) are whole units of 16 bytes"
         if len(turned.sizes) > MAX_DIMS:
             return f"takes at most {MAX_DIMS} further dims"
-        if ring_of(problem, turned, device) is None:
+        ring = ring_of(problem, turned, device)
+        if ring is None:
             return f"needs more than the {device.max_shared_bytes} bytes of shared memory of a block"
-        if -(-turned.across // LINES) * turned.batches >= 2**31:
+        if strips_of(turned, ring.lines) >= 2**31:
             return "takes at most 2^31 - 1 strips"
         return None
 
@@ -69,7 +74,7 @@ class TurnedRing:
         assert turned is not None
         ring = ring_of(problem, turned, device)
         assert ring is not None
-        strips = -(-turned.across // LINES)
+        strips = -(-turned.across // ring.lines)
         distances = (turned.x_along, turned.x_across, turned.y_along, turned.y_across)
         launch = Launch(
             self.source,
@@ -86,7 +91,7 @@ class TurnedRing:
             shared_bytes=ring.stages * ring.slot_bytes,
         )
         additions = ring.items + 6 + -(-turned.length // (32 * ring.items))
-        notes = {"stages": ring.stages, "steps": ring.steps, "x_along_lines": turned.x_along_lines}
+        notes = {"lines": ring.lines, "stages": ring.stages, "steps": ring.steps, "x_along_lines": turned.x_along_lines}
         return Plan(self.name, (launch,), bound(problem, additions), notes=notes)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
@@ -95,13 +100,14 @@ class TurnedRing:
         return [
             (self.source, kernel(dtype, y, ring))
             for along in (True, False)
-            for ring in dict.fromkeys(ring_shape(dtype, y, along, size) for size in tuning.TURNED_RING_BYTES)
+            for lines in widths(dtype, y, along)
+            for ring in dict.fromkeys(ring_shape(dtype, y, along, lines, size) for size in tuning.TURNED_RING_BYTES)
         ]
 
 
 def kernel(x: str, y: str, ring: Ring) -> str:
     """Return the name expression."""
-    numbers = (ring.x_along_lines, LINES, ring.steps, ring.stages)
+    numbers = (ring.x_along_lines, ring.lines, ring.steps, ring.stages)
     return "gpubench::cumsum::turned_ring" + template(x, y, *numbers)
 
 
@@ -113,23 +119,40 @@ def has_whole_units(problem: Problem[Any], turned: Turned) -> bool:
     return all(number % items == 0 for number in (x.view.offset, *own, *turned.x_batch))
 
 
-def ring_shape(x: str, y: str, x_along_lines: bool, ring_bytes: int) -> Ring:
+def widths(x: str, y: str, x_along_lines: bool) -> list[int]:
+    """Return the lines of a strip to choose from, most first."""
+    itemsize = dtypes.dtype(y if x_along_lines else x).itemsize
+    return [lines for lines in tuning.TURNED_RING_LINES if lines == 32 or lines * itemsize >= LEAST_BYTES]
+
+
+def strips_of(turned: Turned, lines: int) -> int:
+    """Return the strips of so many lines."""
+    return -(-turned.across // lines) * turned.batches
+
+
+def ring_shape(x: str, y: str, x_along_lines: bool, lines: int, ring_bytes: int) -> Ring:
     """Return the instance for a ring of at most so many bytes (of two slots, if that is more)."""
     one, other = (dtypes.dtype(name).itemsize for name in (x, y))
-    lines = min(16 // (other if x_along_lines else one), 4)
+    beside = min(16 // (other if x_along_lines else one), 4)
     items = items_of(x, y) if not x_along_lines else 4 if is_narrow(x) else 16 // one
-    step_bytes = LINES * 32 * items * (max(one, other) if x_along_lines else one)
-    steps = max(tuning.TURNED_RING_SLOT // step_bytes, 1)
+    step_bytes = lines * 32 * items * (max(one, other) if x_along_lines else one)
+    steps = min(max(tuning.TURNED_RING_SLOT // step_bytes, 1), MOST_STEPS)
     slot = steps * step_bytes
-    return Ring(x_along_lines, lines, items, steps, max(ring_bytes // slot, 2), slot)
+    return Ring(x_along_lines, lines, beside, items, steps, max(ring_bytes // slot, 2), slot)
 
 
 def ring_of(problem: Problem[Any], turned: Turned, device: DeviceInfo) -> Ring | None:
-    """Return the largest ring that fits; where strips are many, the largest of which an SM holds several."""
+    """Return the largest ring that fits; where strips are many, the largest of which an SM holds several.
+
+    Strips are as wide as leaves one for nearly every SM.
+    """
     x, y = problem.operand("x").dtype, problem.operand("y").dtype
-    many = has_many_strips(turned, LINES, tuning.TURNED_RING_STRIPS, device)
+    choice = widths(x, y, turned.x_along_lines)
+    enough = (one for one in choice if strips_of(turned, one) >= tuning.FULL_SHARE * device.sm_count)
+    lines = next(enough, choice[-1])
+    many = has_many_strips(turned, lines, tuning.TURNED_RING_STRIPS, device)
     for size in tuning.TURNED_RING_BYTES:
-        ring = ring_shape(x, y, turned.x_along_lines, size)
+        ring = ring_shape(x, y, turned.x_along_lines, lines, size)
         if ring.stages * ring.slot_bytes <= device.max_shared_bytes // (tuning.TURNED_RING_STRIPS if many else 1):
             return ring
     return ring if ring.stages * ring.slot_bytes <= device.max_shared_bytes else None

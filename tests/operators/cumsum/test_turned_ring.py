@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from gpubench.dtypes import NAMES, dtype
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import tuning
-from gpubench.operators.cumsum.turned_ring import LINES, Ring, ring_shape
+from gpubench.operators.cumsum.turned_ring import Ring, ring_shape, widths
 from gpubench.operators.results import sum_dtype
 from tests.operators.cases import DEVICE, make_case
 from tests.operators.cumsum.test_fast_kernels import outputs
@@ -39,38 +40,47 @@ def passes(places: list[int], size: int) -> int:
 
 def piece(ring: Ring, size: int, part: int, lane: int, row: int) -> int:
     """Return where a piece of sums stands, in bytes, behind the part of warp 0 (`RingStrip::piece` in C++)."""
-    bytes_of_piece = ring.lines * size
-    part_bytes = ring.slot_bytes // ring.steps // (LINES // ring.lines)
-    return part * part_bytes + (row * 32 + (lane ^ (part * (16 // bytes_of_piece) % 32))) * bytes_of_piece
+    bytes_of_piece, parts = ring.beside * size, ring.lines // ring.beside
+    part_bytes = ring.slot_bytes // ring.steps // parts
+    apart = 16 // bytes_of_piece * max(8 // parts, 1)
+    return part * part_bytes + (row * 32 + (lane ^ (part * apart % 32))) * bytes_of_piece
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_bank_is_met_twice_as_sums_are_turned(name: str) -> None:
+def rings(x_along_lines: bool) -> list[tuple[str, Ring]]:
+    """Return the instances of each dtype, of each width of a strip."""
+    size = tuning.TURNED_RING_BYTES[0]
+    return [
+        (name, ring_shape(name, sum_dtype(name), x_along_lines, lines, size))
+        for name in NAMES
+        for lines in widths(name, sum_dtype(name), x_along_lines)
+    ]
+
+
+@pytest.mark.parametrize(("name", "ring"), rings(x_along_lines=True))
+def test_no_bank_is_met_twice_as_sums_are_turned(name: str, ring: Ring) -> None:
     """Neither as a warp puts its sums down nor as the block takes them row by row."""
     size = dtype(sum_dtype(name)).itemsize
-    ring = ring_shape(name, sum_dtype(name), x_along_lines=True, ring_bytes=tuning.TURNED_RING_BYTES[0])
-    parts = LINES // ring.lines
+    parts = ring.lines // ring.beside
     for row in range(ring.items):
         for part in range(parts):
-            assert passes([piece(ring, size, part, lane, row) for lane in range(32)], ring.lines * size) == 1
+            assert passes([piece(ring, size, part, lane, row) for lane in range(32)], ring.beside * size) == 1
         for warp in range(parts):
             threads = range(32 * warp, 32 * warp + 32)
             places = [piece(ring, size, thread % parts, thread // parts, row) for thread in threads]
-            assert passes(places, ring.lines * size) == 1
+            assert passes(places, ring.beside * size) == 1
 
 
 def place(name: str, ring: Ring, row: int, unit: int) -> int:
     """Return where a unit of a row of x stands, in units (`RingStrip::place` in C++)."""
-    units = LINES * dtype(name).itemsize // 16
+    units = ring.lines * dtype(name).itemsize // 16
     alike = ring.items if ring.items * units > 8 else 8 // units
     return (row * units + unit) ^ (row // alike % 8)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_units_of_x_meet_as_few_banks_twice_as_can_be(name: str) -> None:
+@pytest.mark.parametrize(("name", "ring"), rings(x_along_lines=False))
+def test_units_of_x_meet_as_few_banks_twice_as_can_be(name: str, ring: Ring) -> None:
     """Whole units never; parts of units as often as eight places in a row of banks make it."""
-    ring = ring_shape(name, sum_dtype(name), x_along_lines=False, ring_bytes=tuning.TURNED_RING_BYTES[0])
-    size, units = dtype(name).itemsize, LINES * dtype(name).itemsize // 16
+    size, units = dtype(name).itemsize, ring.lines * dtype(name).itemsize // 16
     rows = 32 * ring.items * ring.steps
     assert sorted(place(name, ring, row, unit) for row in range(rows) for unit in range(units)) == list(
         range(rows * units)
@@ -82,14 +92,14 @@ def test_units_of_x_meet_as_few_banks_twice_as_can_be(name: str) -> None:
         for j in range(ring.items):
             for unit in range(units):
                 loaded = [16 * place(name, ring, first + lane * ring.items + j, unit) for lane in range(32)]
-                assert passes(loaded, ring.lines * size) == 16 // (ring.lines * size)
+                assert passes(loaded, ring.beside * size) == 16 // (ring.beside * size)
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("shared", [64, 227])
-def test_lines_of_several_tiles(name: str, shared: int) -> None:
+@pytest.mark.parametrize(("shared", "sms"), [(64, 1), (227, 1), (227, 132)])
+def test_lines_of_several_tiles(name: str, shared: int, sms: int) -> None:
     """More tiles than slots, the last one cut, and a cut strip; NaN and infinity stay in their line."""
-    figures = {"max_shared_bytes": shared << 10}
+    figures = {"max_shared_bytes": shared << 10, "sm_count": sms}
     layout = {"permute": [1, 0]}
     special = "with_nonfinite"
     outputs("turned_ring", name, "random:6", 1, figures, shape=[1616, 41], dim=0, layout=layout, distribution=special)
@@ -137,6 +147,16 @@ def test_where_strips_are_many_an_sm_has_several_rings(strips: int, stages: int)
     count = tuning.TURNED_RING_STRIPS * DEVICE.sm_count + strips
     (launch,) = VARIANT.plan(problem_of([1024, 32 * count], 0, permute=[1, 0]), DEVICE).launches
     assert launch.shared_bytes == stages * tuning.TURNED_RING_SLOT
+
+
+@pytest.mark.parametrize(("strips", "lines"), [(-1, 8), (0, 32), (1, 32)])
+def test_where_strips_are_few_they_are_narrow(strips: int, lines: int) -> None:
+    """Strips of 32 lines for FULL_SHARE of the SMs, or strips of a sector of float32."""
+    count = math.ceil(tuning.FULL_SHARE * DEVICE.sm_count) + strips
+    plan = VARIANT.plan(problem_of([1024, 32 * count], 0, permute=[1, 0]), DEVICE)
+    assert plan.notes["lines"] == lines
+    (launch,) = plan.launches
+    assert launch.grid[0] == count * 32 // lines
 
 
 def test_what_need_not_be_turned_is_refused() -> None:
