@@ -16,6 +16,7 @@
 //   last_to_arrive(counter, warps, warp)   by all lanes of each of `warps` warps, numbered by `warp`: true for one of them,
 //                           which then sees what the others did before; counter: a zeroed uint32 in shared memory
 //   copy_in_background(target, source)   by any lane: bring 16 bytes from global to shared memory, both on 16 bytes
+//   copy_in_background(target, source, exists)   the same, or 16 bytes of zero, for which the source is not touched
 //   close_copies()          what this thread asked for since the last call becomes one group, be it empty
 //   await_copies<Later>()   until all groups of this thread but the `Later` last have landed; others of the warp or block see
 //                           them behind a barrier. Compute capability 8.0 and later; elsewhere the copy itself waits
@@ -130,6 +131,10 @@ GPUBENCH_DEVICE void stage_written() {
 GPUBENCH_DEVICE void copy_in_background(Word128* target, const Word128* source) {
     if constexpr (has_async_copies) hardware::copy_16_bytes(target, source);
     else store_word(target, load_word<Cache::read_only>(source));
+}
+GPUBENCH_DEVICE void copy_in_background(Word128* target, const Word128* source, bool exists) {
+    if constexpr (has_async_copies) hardware::copy_up_to_16_bytes(target, source, exists ? 16 : 0);
+    else store_word(target, exists ? load_word<Cache::read_only>(source) : Word128{});
 }
 GPUBENCH_DEVICE void close_copies() {
     if constexpr (has_async_copies) hardware::close_copies();

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpubench.operators.cumsum import tuning
+from gpubench import dtypes
+from gpubench.operators.cumsum import resident_tuning, tuning
 from gpubench.operators.cumsum.columns import strip_cut
-from gpubench.operators.cumsum.geometry import Columns, Rows, columns_of, is_half, rows_of, vector_items
+from gpubench.operators.cumsum.geometry import Columns, Rows, columns_of, is_half, is_narrow, rows_of, vector_items
 from gpubench.operators.cumsum.rows import vectors_of
 from gpubench.operators.cumsum.turned import Turned, has_many_strips, turned_of
 from gpubench.operators.cumsum.variants import VARIANTS
@@ -46,11 +47,17 @@ def _for_turned(turned: Turned, dtype: str, device: DeviceInfo) -> tuple[str, ..
         return ()
     most = tuning.TURNED_HALF_LENGTH[along] if is_half(dtype) else tuning.TURNED_LENGTH
     many = has_many_strips(turned, tuning.TURNED_SHAPES[0].lines, tuning.TURNED_LINE_STRIPS, device)
+    tiles = ("turned_ring", "turned_tiles") if _has_ring(dtype, device) else ("turned_tiles",)
     if turned.length >= most or not many:
-        return ("turned_tiles",)
+        return tiles
     if turned.length >= tuning.TURNED_LINE_LEAST[along]:
         return ("turned_lines",)
-    return () if along else ("turned_tiles",)
+    return () if along else tiles
+
+
+def _has_ring(dtype: str, device: DeviceInfo) -> bool:
+    """Tell whether copies in the background bring tiles; of narrow integers few bytes are under way at any time."""
+    return device.compute_capability >= (8, 0) and not is_narrow(dtype)
 
 
 def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:
@@ -79,4 +86,12 @@ def _for_wider_columns(problem: Problem[Any], columns: Columns, device: DeviceIn
     strips = strip_cut(problem, columns, device).strips * columns.outer
     if strips >= tuning.FULL_SHARE * device.sm_count:
         return ("columns",)
-    return ("column_forward", "linked_ring", "linked_columns", "columns")
+    resident = ("resident_columns",) if _is_worth_residence(problem, columns, device) else ()
+    return (*resident, "column_forward", "linked_ring", "linked_columns", "columns")
+
+
+def _is_worth_residence(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> bool:
+    """Tell whether there is enough of x, and enough SMs for each block of columns."""
+    x = problem.operand("x")
+    enough = x.view.size * dtypes.dtype(x.dtype).itemsize >= resident_tuning.LEAST_BYTES
+    return enough and columns.outer * resident_tuning.LEAST_SHARE <= device.sm_count

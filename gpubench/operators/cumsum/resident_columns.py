@@ -70,7 +70,7 @@ def table_bytes(problem: Problem[Any], columns: Columns, warps: int) -> int:
 
 
 def resident_cut(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> ResidentCut | None:
-    """Return the cut by the shape that fits the problem best; None where the device does not hold as much as it should."""
+    """Return the cut by the shape that suits the problem; None where the device does not hold what it should."""
     one = cut_by(tuning.RESIDENT, problem, columns, device)
     if is_half(problem.operand("x").dtype) or (one is not None and one.pieces <= tuning.RESIDENT.slots):
         return one

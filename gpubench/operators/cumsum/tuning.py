@@ -264,6 +264,20 @@ TURNED_WORDS_SHAPES: dict[int, tuple[TurnedShape, ...]] = {
 TURNED_STRIPS = 4
 """Strips an SM from which several small blocks an SM keep as much under way as one large one. Not measured yet."""
 
+TURNED_RING_BYTES = (192 << 10, 96 << 10, 64 << 10)
+"""Shared memory of a block of `turned_ring`, largest first, down to what the smallest GPUs have. 4096 x 4096, x along
+the lines and across them: float32 39.3 and 39.2 us (tiles 40.3, 40.8; 96 KB 40.1, 40.3), bfloat16 22.7, 23.1 (25.2,
+25.1), int32 57.7, 59.4 (64.2, 63.0), float64 74.8, 73.2 (73.7, 74.4). 65536 lines of 1024 float32 across 140.9 (146.2;
+two blocks an SM with 96 KB each 142.3)."""
+
+TURNED_RING_SLOT = 16 << 10
+"""Bytes of a slot of the ring, unless one step fills more: 512 bytes of a line. 32 KB: 39.7 us for 39.3."""
+
+TURNED_RING_LINES = (32, 16, 8)
+"""Lines of a strip: the most of which there is a strip for nearly every SM (FULL_SHARE). 2048 x 2048 float32, 64 strips
+of 32: 16.1 us, 128 of 16 13.3, 256 of 8 16.2; 1024 x 1024, 128 of 8: 7.9 (9.7 by 32); 4096 x 2048, 128 of 16: 22.8
+(25.8, tiles 30.0); 1000 lines of 70001 across: 576, 242, 207 (tiles 648)."""
+
 TURNED_ACROSS = 8
 """Lines side by side from which turning tiles is worth it: 32 bytes of float32, a sector. Not measured yet."""
 

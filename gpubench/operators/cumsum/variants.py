@@ -18,6 +18,7 @@ from gpubench.operators.cumsum.rows import BlockRows, LanesRows, SegmentsRows
 from gpubench.operators.cumsum.single_elements import SingleElements
 from gpubench.operators.cumsum.turned import TurnedTiles
 from gpubench.operators.cumsum.turned_lines import TurnedLines
+from gpubench.operators.cumsum.turned_ring import TurnedRing
 
 VARIANTS: tuple[Variant, ...] = (
     Naive(),
@@ -39,4 +40,5 @@ VARIANTS: tuple[Variant, ...] = (
     PairedColumns(),
     TurnedTiles(),
     TurnedLines(),
+    TurnedRing(),
 )

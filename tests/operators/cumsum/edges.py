@@ -6,7 +6,7 @@ from typing import Any
 
 from gpubench.model import Case, DeviceInfo
 from gpubench.operators import OPERATORS
-from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum import resident_tuning, tuning
 from gpubench.operators.cumsum.flat_rows import longest
 from tests.operators.cases import DEVICE, make_case
 
@@ -33,6 +33,8 @@ def _around(sms: int, near: int) -> list[Edge]:
         ((100, 8, tuning.SHORT_COLUMN_WIDTH + near), 1, "float32", {}),
         ((round(tuning.FULL_SHARE * sms) + near, 2048, 32), 1, "float32", {}),
         ((round(tuning.FULL_SHARE * sms) + near, 2048, 64), 1, "float16", {}),
+        ((resident_tuning.LEAST_BYTES // 1024 + near, 64), 0, "complex128", {}),
+        ((sms // resident_tuning.LEAST_SHARE + near, 420, 64), 1, "complex128", {}),
         ((4097, 2 + near), 0, "float32", {}),
         ((4096, tuning.TURNED_ACROSS + near), 0, "float32", TURNED),
         ((tuning.TURNED_ACROSS + near, 8192), 1, "float32", TURNED),

@@ -9,7 +9,7 @@ import pytest
 
 from gpubench.model import DeviceInfo, Plan
 from gpubench.operators import OPERATORS
-from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum import resident_tuning, tuning
 from gpubench.operators.cumsum.geometry import Rows
 from gpubench.operators.cumsum.repeated_rows import grid_of
 from gpubench.operators.cumsum.rows import segments_span
@@ -18,6 +18,8 @@ from tests.operators.cumsum.edges import chosen, edges
 
 CUMSUM = OPERATORS["cumsum"]
 SMS = DEVICE.sm_count
+MOST_ROWS = 192192
+"""Of 64 float32 that `resident_columns` takes on 132 SMs: 49 MB."""
 
 
 @pytest.mark.parametrize(
@@ -206,11 +208,31 @@ def test_strips_are_as_wide_as_leaves_work_for_the_device(inner: int, outer: int
 
 @pytest.mark.parametrize(
     ("inner", "offset", "name"),
-    [(2, 0, "paired_columns"), (2, 2, "paired_columns"), (2, 1, "column_forward"), (3, 0, "column_forward")],
+    [(2, 0, "paired_columns"), (2, 2, "paired_columns"), (2, 1, "resident_columns"), (3, 0, "resident_columns")],
 )
 def test_two_columns_are_complex_rows(inner: int, offset: int, name: str) -> None:
     """Two float columns that start on a pair become one row; others share strips."""
     assert chosen((1000000, inner), 0, offset=offset) == name
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "column_forward"), (0, "resident_columns"), (1, "resident_columns")])
+def test_columns_stay_on_the_chip_from_a_few_megabytes_on(near: int, name: str) -> None:
+    """One exchange of sums in the place of one a tile is worth it where there are many tiles; but x must fit."""
+    assert chosen((resident_tuning.LEAST_BYTES // 256 + near, 64), 0) == name
+    assert chosen((resident_tuning.LEAST_BYTES // 128 + near, 64), 0, "float16") == name
+    assert chosen((262144, 64), 0) == "column_forward"
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "resident_columns"), (0, "resident_columns"), (1, "column_forward")])
+def test_few_blocks_of_columns_stay_on_the_chip(near: int, name: str) -> None:
+    """Each block of columns has several SMs."""
+    assert chosen((SMS // resident_tuning.LEAST_SHARE + near, 4096, 64), 1) == name
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "resident_columns"), (0, "resident_columns"), (1, "column_forward")])
+def test_columns_that_do_not_fit_the_chip_share_strips(near: int, name: str) -> None:
+    """Registers and shared memory of all SMs, and a seventh that is read twice."""
+    assert chosen((MOST_ROWS + near, 64), 0) == name
 
 
 def test_equal_terms_get_the_worst_case_bound() -> None:
@@ -236,8 +258,10 @@ def test_hard_layouts_have_a_variant() -> None:
     assert chosen((4096, 4097), 1, step=2) == "block_rows"
     assert chosen((4096, 4097), 1, expand=[0]) == "repeated_rows"
     assert chosen((4096, 4097), 1, "float16", offset=1) == "block_rows"
-    assert chosen((4096, 4097), 1, permute=[1, 0]) == "turned_tiles"
-    assert chosen((4096, 4097), 0, permute=[1, 0]) == "turned_tiles"
+    assert chosen((4096, 4097), 1, permute=[1, 0]) == "turned_ring"
+    assert chosen((4096, 4097), 0, permute=[1, 0]) == "turned_ring"
+    assert chosen((4097, 4096), 1, permute=[1, 0]) == "turned_tiles"
+    assert chosen((4097, 4096), 0, permute=[1, 0]) == "turned_tiles"
     assert chosen((16, 8, 64, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == "turned_lines"
 
 
@@ -261,6 +285,7 @@ def test_the_edges_reach_every_variant_that_auto_picks() -> None:
         "linked_blocks",
         "carry_forward",
         "turned_tiles",
+        "turned_ring",
         "turned_lines",
     }
     assert regimes | {"columns", "column_forward", "paired_columns", "naive"} <= found

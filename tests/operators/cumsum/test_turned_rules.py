@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from gpubench.operators import OPERATORS
@@ -13,43 +15,63 @@ CUMSUM = OPERATORS["cumsum"]
 SMS = DEVICE.sm_count
 
 
-@pytest.mark.parametrize(("across", "name"), [(-1, "naive"), (0, "turned_tiles"), (1, "turned_tiles")])
+@pytest.mark.parametrize(("across", "name"), [(-1, "naive"), (0, "turned_ring"), (1, "turned_ring")])
 def test_transposed_columns_are_turned_from_a_sector_on(across: int, name: str) -> None:
     """The input lies along the summed dim, the output across it: narrow ones are not worth a tile."""
     assert chosen((4096, tuning.TURNED_ACROSS + across), 0, permute=(1, 0)) == name
 
 
-@pytest.mark.parametrize(("across", "name"), [(-1, "linked_blocks"), (0, "turned_tiles"), (1, "turned_tiles")])
+@pytest.mark.parametrize(("across", "name"), [(-1, "linked_blocks"), (0, "turned_ring"), (1, "turned_tiles")])
 def test_transposed_rows_are_turned_from_a_sector_on(across: int, name: str) -> None:
-    """The input lies across the summed dim, the output along it."""
+    """The input lies across the summed dim, the output along it; where no row of x is whole units, tiles are left."""
     assert chosen((tuning.TURNED_ACROSS + across, 8192), 1, permute=(1, 0)) == name
 
 
 ALONG, ACROSS = [4, 1, 3, 0, 2], [4, 1, 3, 2, 0]
 """Five dims in another order: x lies along the third (or the fifth) and y across it (or along it)."""
 
+EDGE = [(-1, *["turned_lines"] * 2), (0, *["turned_ring"] * 2), (1, "turned_tiles", "turned_ring")]
+"""Below, at and above a limit; a line of x beyond it is no whole number of units."""
 
-@pytest.mark.parametrize(("near", "name"), [(-1, "turned_lines"), (0, "turned_tiles"), (1, "turned_tiles")])
-def test_many_short_lines_have_a_lane_each(near: int, name: str) -> None:
+
+@pytest.mark.parametrize(("near", "many"), [(-1, True), (0, False), (1, False)])
+def test_many_short_lines_have_a_lane_each(near: int, many: bool) -> None:
     """Lines that are too few tiles, either way; where they are few, blocks turn them."""
     length = tuning.TURNED_LENGTH + near
-    assert chosen((16, 8, length, 32, 48), 2, permute=ALONG) == name
-    assert chosen((48, 32, 8, 16, length), 4, permute=ACROSS) == name
-    assert chosen((2, 1, length, 32, 48), 2, permute=ALONG) == "turned_tiles"
-    assert chosen((48, 32, 1, 2, length), 4, permute=ACROSS) == "turned_tiles"
+    blocks = "turned_ring" if near == 0 else "turned_tiles"  # along x, only every fourth length is whole units
+    assert chosen((16, 8, length, 32, 48), 2, permute=ALONG) == ("turned_lines" if many else blocks)
+    assert chosen((48, 32, 8, 16, length), 4, permute=ACROSS) == ("turned_lines" if many else "turned_ring")
+    assert chosen((2, 1, length, 32, 48), 2, permute=ALONG) == blocks
+    assert chosen((48, 32, 1, 2, length), 4, permute=ACROSS) == "turned_ring"
 
 
-@pytest.mark.parametrize(("near", "name"), [(-1, "turned_lines"), (0, "turned_tiles"), (1, "turned_tiles")])
-def test_lines_of_16_bit_floats_may_be_longer(near: int, name: str) -> None:
+@pytest.mark.parametrize(("near", "along", "across"), EDGE)
+def test_lines_of_16_bit_floats_may_be_longer(near: int, along: str, across: str) -> None:
     """Each direction has its own limit."""
-    along, across = (tuning.TURNED_HALF_LENGTH[one] + near for one in (True, False))
-    assert chosen((16, 8, along, 32, 48), 2, "bfloat16", permute=ALONG) == name
-    assert chosen((48, 32, 8, 16, across), 4, "float16", permute=ACROSS) == name
+    lengths = [tuning.TURNED_HALF_LENGTH[one] + near for one in (True, False)]
+    assert chosen((16, 8, lengths[0], 32, 48), 2, "bfloat16", permute=ALONG) == along
+    assert chosen((48, 32, 8, 16, lengths[1]), 4, "float16", permute=ACROSS) == across
+
+
+@pytest.mark.parametrize(
+    ("capability", "name"), [((7, 5), "turned_tiles"), ((8, 0), "turned_ring"), ((8, 6), "turned_ring")]
+)
+def test_a_ring_needs_copies_in_the_background(capability: tuple[int, int], name: str) -> None:
+    """Where a copy is a load that waits, tiles come through registers."""
+    problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[4096, 4096], dim=0, layout={"permute": [1, 0]}))
+    assert CUMSUM.choose(problem, dataclasses.replace(DEVICE, compute_capability=capability)).name == name
+
+
+def test_narrow_integers_stay_words() -> None:
+    """Of one and two bytes, few are under way at any time."""
+    for dtype, name in (("int8", "turned_tiles"), ("int16", "turned_tiles"), ("int32", "turned_ring")):
+        assert chosen((4096, 4096), 0, dtype, permute=(1, 0)) == name
+        assert chosen((4096, 4096), 1, dtype, permute=(1, 0)) == name
 
 
 @pytest.mark.parametrize(
     ("near", "along", "across"),
-    [(-1, "naive", "turned_tiles"), (0, "turned_lines", "turned_lines"), (1, "turned_lines", "turned_lines")],
+    [(-1, "naive", "turned_ring"), (0, "turned_lines", "turned_lines"), (1, "turned_lines", "turned_lines")],
 )
 def test_the_shortest_lines_are_not_worth_a_copy(near: int, along: str, across: str) -> None:
     """Below TURNED_LINE_LEAST elements: by single threads, or by tiles."""
@@ -57,7 +79,7 @@ def test_the_shortest_lines_are_not_worth_a_copy(near: int, along: str, across: 
     assert chosen((48, 32, 8, 16, tuning.TURNED_LINE_LEAST[False] + near), 4, permute=ACROSS) == across
 
 
-@pytest.mark.parametrize(("strips", "name"), [(-1, "turned_tiles"), (0, "turned_lines"), (1, "turned_lines")])
+@pytest.mark.parametrize(("strips", "name"), [(-1, "turned_ring"), (0, "turned_lines"), (1, "turned_lines")])
 def test_lines_are_many_from_a_few_strips_an_sm_on(strips: int, name: str) -> None:
     """Strips of 32 lines, TURNED_LINE_STRIPS for each SM."""
     count = tuning.TURNED_LINE_STRIPS * SMS + strips

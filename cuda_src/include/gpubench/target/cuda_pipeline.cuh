@@ -82,6 +82,13 @@ GPUBENCH_DEVICE void copy_16_bytes(void* target, const void* source) {
         asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(shared_address(target)), "l"(source) : "memory");
     }
 }
+// The first `exist` of them, and zero behind; of none the source is not touched.
+GPUBENCH_DEVICE void copy_up_to_16_bytes(void* target, const void* source, uint32 exist) {
+    if constexpr (has_async_copies) {
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(shared_address(target)), "l"(source), "r"(exist)
+                     : "memory");
+    }
+}
 GPUBENCH_DEVICE void close_copies() {
     if constexpr (has_async_copies) asm volatile("cp.async.commit_group;" ::: "memory");
 }

@@ -1,0 +1,151 @@
+"""The host rule of cumsum/turned_ring.cu: operands with different fastest dims, tiles by copies into a ring."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
+from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.accuracy import bound
+from gpubench.operators.cumsum.geometry import is_narrow, items_of
+from gpubench.operators.cumsum.rows import template
+from gpubench.operators.cumsum.turned import Turned, turned_of
+from gpubench.operators.packing import MAX_DIMS, strided
+from gpubench.operators.results import sum_dtype
+
+LEAST_BYTES = 32
+"""Bytes of a strip's row in the operand that lies across the lines, at least: a sector."""
+
+MOST_STEPS = 8
+"""Squares of a lane in a slot, at most: each has its code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """The numbers of an instance (`RingStrip` in C++): of `lines` a lane takes `items` elements of `beside` a step."""
+
+    x_along_lines: bool
+    lines: int
+    beside: int
+    items: int
+    steps: int
+    stages: int
+    slot_bytes: int
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.lines // self.beside * 32
+
+
+class TurnedRing:
+    """Transposed operands whose x is whole units of 16 bytes."""
+
+    name: str = "turned_ring"
+    summary: str = (
+        "x and y with different fastest dims: tiles by copies into a ring in shared memory, turned in registers"
+    )
+    origin: str = "a block walks a strip of 32 lines, or fewer; a lane holds a few elements of a few lines"
+    source = "cumsum/turned_ring.cu"
+
+    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
+        """Take what has to be turned, comes by whole units, and fits."""
+        turned = turned_of(problem)
+        if turned is None:
+            return "takes only x and y with different fastest dims, one of which is summed"
+        if not has_whole_units(problem, turned):
+            return "takes only x whose lines (or rows across them) are whole units of 16 bytes"
+        if len(turned.sizes) > MAX_DIMS:
+            return f"takes at most {MAX_DIMS} further dims"
+        ring = ring_of(problem, turned, device)
+        if ring is None:
+            return f"needs more than the {device.max_shared_bytes} bytes of shared memory of a block"
+        if strips_of(turned, ring.lines) >= 2**31:
+            return "takes at most 2^31 - 1 strips"
+        return None
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+        """One launch, a block a strip."""
+        turned = turned_of(problem)
+        assert turned is not None
+        ring = ring_of(problem, turned, device)
+        assert ring is not None
+        strips = -(-turned.across // ring.lines)
+        distances = (turned.x_along, turned.x_across, turned.y_along, turned.y_across)
+        launch = Launch(
+            self.source,
+            kernel(problem.operand("x").dtype, problem.operand("y").dtype, ring),
+            (strips * turned.batches, 1, 1),
+            (ring.threads, 1, 1),
+            (
+                Pointer("x"),
+                Pointer("y"),
+                Value(struct.pack("<7q", turned.length, turned.across, *distances, strips)),
+                strided(turned.sizes, turned.x_batch),
+                strided(turned.sizes, turned.y_batch),
+            ),
+            shared_bytes=ring.stages * ring.slot_bytes,
+        )
+        additions = ring.items + 6 + -(-turned.length // (32 * ring.items))
+        notes = {"lines": ring.lines, "stages": ring.stages, "steps": ring.steps, "x_along_lines": turned.x_along_lines}
+        return Plan(self.name, (launch,), bound(problem, additions), notes=notes)
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One instance a direction and size of the ring."""
+        y = sum_dtype(dtype)
+        return [
+            (self.source, kernel(dtype, y, ring))
+            for along in (True, False)
+            for lines in widths(dtype, y, along)
+            for ring in dict.fromkeys(ring_shape(dtype, y, along, lines, size) for size in tuning.TURNED_RING_BYTES)
+        ]
+
+
+def kernel(x: str, y: str, ring: Ring) -> str:
+    """Return the name expression."""
+    numbers = (ring.x_along_lines, ring.lines, ring.steps, ring.stages)
+    return "gpubench::cumsum::turned_ring" + template(x, y, *numbers)
+
+
+def has_whole_units(problem: Problem[Any], turned: Turned) -> bool:
+    """Tell whether each 16-byte unit of x that a strip touches is aligned and holds nothing else."""
+    x = problem.operand("x")
+    items = 16 // dtypes.dtype(x.dtype).itemsize
+    own = (turned.length, turned.x_across) if turned.x_along_lines else (turned.across, turned.x_along)
+    return all(number % items == 0 for number in (x.view.offset, *own, *turned.x_batch))
+
+
+def widths(x: str, y: str, x_along_lines: bool) -> list[int]:
+    """Return the lines of a strip to choose from, most first."""
+    itemsize = dtypes.dtype(y if x_along_lines else x).itemsize
+    return [lines for lines in tuning.TURNED_RING_LINES if lines == 32 or lines * itemsize >= LEAST_BYTES]
+
+
+def strips_of(turned: Turned, lines: int) -> int:
+    """Return the strips of so many lines."""
+    return -(-turned.across // lines) * turned.batches
+
+
+def ring_shape(x: str, y: str, x_along_lines: bool, lines: int, ring_bytes: int) -> Ring:
+    """Return the instance for a ring of at most so many bytes (of two slots, if that is more)."""
+    one, other = (dtypes.dtype(name).itemsize for name in (x, y))
+    beside = min(16 // (other if x_along_lines else one), 4)
+    items = items_of(x, y) if not x_along_lines else 4 if is_narrow(x) else 16 // one
+    step_bytes = lines * 32 * items * (max(one, other) if x_along_lines else one)
+    steps = min(max(tuning.TURNED_RING_SLOT // step_bytes, 1), MOST_STEPS)
+    slot = steps * step_bytes
+    return Ring(x_along_lines, lines, beside, items, steps, max(ring_bytes // slot, 2), slot)
+
+
+def ring_of(problem: Problem[Any], turned: Turned, device: DeviceInfo) -> Ring | None:
+    """Return the largest ring that fits, of strips as wide as leaves one for nearly every SM."""
+    x, y = problem.operand("x").dtype, problem.operand("y").dtype
+    choice = widths(x, y, turned.x_along_lines)
+    enough = (one for one in choice if strips_of(turned, one) >= tuning.FULL_SHARE * device.sm_count)
+    lines = next(enough, choice[-1])
+    rings = (ring_shape(x, y, turned.x_along_lines, lines, size) for size in tuning.TURNED_RING_BYTES)
+    return next((one for one in rings if one.stages * one.slot_bytes <= device.max_shared_bytes), None)
