@@ -34,7 +34,7 @@ def _around(sms: int, near: int) -> list[Edge]:
         ((round(tuning.FULL_SHARE * sms) + near, 2048, 32), 1, "float32", {}),
         ((round(tuning.FULL_SHARE * sms) + near, 2048, 64), 1, "float16", {}),
         ((resident_tuning.LEAST_BYTES // 1024 + near, 64), 0, "complex128", {}),
-        ((sms // resident_tuning.LEAST_SHARE + near, 420, 64), 1, "complex128", {}),
+        ((max(sms // resident_tuning.LEAST_SHARE, 1) + near, 420, 64), 1, "complex128", {}),
         ((4097, 2 + near), 0, "float32", {}),
         ((4096, tuning.TURNED_ACROSS + near), 0, "float32", TURNED),
         ((tuning.TURNED_ACROSS + near, 8192), 1, "float32", TURNED),
