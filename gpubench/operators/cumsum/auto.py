@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpubench import dtypes
-from gpubench.operators.cumsum import resident_tuning, tuning
+from gpubench.operators.cumsum import resident_tuning, tuning, turned_tuning
 from gpubench.operators.cumsum.columns import strip_cut
 from gpubench.operators.cumsum.geometry import Columns, Rows, columns_of, is_half, is_narrow, rows_of, vector_items
 from gpubench.operators.cumsum.rows import vectors_of
@@ -43,14 +43,14 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
 
 def _for_turned(turned: Turned, dtype: str, device: DeviceInfo) -> tuple[str, ...]:
     along = turned.x_along_lines
-    if turned.across < tuning.TURNED_ACROSS:
+    if turned.across < turned_tuning.TURNED_ACROSS:
         return ()
-    most = tuning.TURNED_HALF_LENGTH[along] if is_half(dtype) else tuning.TURNED_LENGTH
-    many = has_many_strips(turned, tuning.TURNED_SHAPES[0].lines, tuning.TURNED_LINE_STRIPS, device)
+    most = turned_tuning.TURNED_HALF_LENGTH[along] if is_half(dtype) else turned_tuning.TURNED_LENGTH
+    many = has_many_strips(turned, turned_tuning.TURNED_SHAPES[0].lines, turned_tuning.TURNED_LINE_STRIPS, device)
     tiles = ("turned_ring", "turned_tiles") if _has_ring(dtype, device) else ("turned_tiles",)
     if turned.length >= most or not many:
         return tiles
-    if turned.length >= tuning.TURNED_LINE_LEAST[along]:
+    if turned.length >= turned_tuning.TURNED_LINE_LEAST[along]:
         return ("turned_lines",)
     return () if along else tiles
 

@@ -10,11 +10,11 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
 from gpubench.operators.coalesce import coalesce
-from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum import turned_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import accumulator_bytes, exchange_bytes, is_half, is_narrow, items_of
 from gpubench.operators.cumsum.rows import template
-from gpubench.operators.cumsum.tuning import TurnedShape
+from gpubench.operators.cumsum.turned_tuning import TurnedShape
 from gpubench.operators.packing import MAX_DIMS, strided
 from gpubench.operators.results import sum_dtype
 
@@ -167,10 +167,10 @@ def shared_bytes(x: str, y: str, x_along_lines: bool, shape: TurnedShape) -> int
 def shapes_of(x: str, x_along_lines: bool) -> tuple[TurnedShape, ...]:
     """Return the shapes to choose from, largest first."""
     if turns_words(x, x_along_lines):
-        return tuning.TURNED_WORDS_SHAPES[dtypes.dtype(x).itemsize]
+        return turned_tuning.TURNED_WORDS_SHAPES[dtypes.dtype(x).itemsize]
     if is_narrow(x):
-        return tuning.TURNED_NARROW_SHAPES
-    return tuning.TURNED_HALF_SHAPES if is_half(x) else tuning.TURNED_SHAPES
+        return turned_tuning.TURNED_NARROW_SHAPES
+    return turned_tuning.TURNED_HALF_SHAPES if is_half(x) else turned_tuning.TURNED_SHAPES
 
 
 def lane_items(x: str, y: str, x_along_lines: bool) -> int:
@@ -190,7 +190,7 @@ def turned_shape(problem: Problem[Any], turned: Turned, device: DeviceInfo) -> T
     ]
     if not fitting:
         return None
-    return fitting[-1] if has_many_strips(turned, fitting[0].lines, tuning.TURNED_STRIPS, device) else fitting[0]
+    return fitting[-1] if has_many_strips(turned, fitting[0].lines, turned_tuning.TURNED_STRIPS, device) else fitting[0]
 
 
 def has_many_strips(turned: Turned, lines: int, an_sm: int, device: DeviceInfo) -> bool:

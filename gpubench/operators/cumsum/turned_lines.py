@@ -10,7 +10,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
 from gpubench.operators.coalesce import coalesce
-from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum import turned_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import is_half
 from gpubench.operators.cumsum.rows import template
@@ -63,7 +63,7 @@ class TurnedLines:
             return f"takes lines of at most {LONGEST_BYTES} bytes"
         if max(len(lines.x[0]), len(lines.y[0])) > MAX_DIMS:
             return f"takes lines of at most {MAX_DIMS} dims"
-        if tuning.TURNED_LINE_WARPS * warp_units(problem, lines) * 16 > device.max_shared_bytes:
+        if turned_tuning.TURNED_LINE_WARPS * warp_units(problem, lines) * 16 > device.max_shared_bytes:
             return f"needs more than the {device.max_shared_bytes} bytes of shared memory of a block"
         return None
 
@@ -72,7 +72,7 @@ class TurnedLines:
         del device
         lines = lines_of(problem)
         assert lines is not None
-        turned, warps = lines.turned, tuning.TURNED_LINE_WARPS
+        turned, warps = lines.turned, turned_tuning.TURNED_LINE_WARPS
         units, room = units_of_turn(problem, lines), warp_units(problem, lines)
         shape = (
             struct.pack("<Ii", lines.count, turned.length) + divider(units) + struct.pack("<iii", units | 1, room, 0)
@@ -137,7 +137,7 @@ def all_units(problem: Problem[Any], lines: Lines) -> int:
 def units_of_turn(problem: Problem[Any], lines: Lines) -> int:
     """Return the 16-byte units of a line in a turn: all of it, if these are few."""
     x, y = (dtypes.dtype(problem.operand(name).dtype) for name in ("x", "y"))
-    units, limit = all_units(problem, lines), tuning.TURNED_LINE_UNITS // (1 + lines.paired)
+    units, limit = all_units(problem, lines), turned_tuning.TURNED_LINE_UNITS // (1 + lines.paired)
     if lines.turned.x_along_lines:
         return units if units <= limit else limit // STAGES
     batch = batch_items(x.itemsize, 1 + lines.paired) * y.itemsize // 16

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
-from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum import tuning, turned_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import is_narrow, items_of
 from gpubench.operators.cumsum.rows import template
@@ -101,7 +101,9 @@ class TurnedRing:
             (self.source, kernel(dtype, y, ring))
             for along in (True, False)
             for lines in widths(dtype, y, along)
-            for ring in dict.fromkeys(ring_shape(dtype, y, along, lines, size) for size in tuning.TURNED_RING_BYTES)
+            for ring in dict.fromkeys(
+                ring_shape(dtype, y, along, lines, size) for size in turned_tuning.TURNED_RING_BYTES
+            )
         ]
 
 
@@ -122,7 +124,7 @@ def has_whole_units(problem: Problem[Any], turned: Turned) -> bool:
 def widths(x: str, y: str, x_along_lines: bool) -> list[int]:
     """Return the lines of a strip to choose from, most first."""
     itemsize = dtypes.dtype(y if x_along_lines else x).itemsize
-    return [lines for lines in tuning.TURNED_RING_LINES if lines == 32 or lines * itemsize >= LEAST_BYTES]
+    return [lines for lines in turned_tuning.TURNED_RING_LINES if lines == 32 or lines * itemsize >= LEAST_BYTES]
 
 
 def strips_of(turned: Turned, lines: int) -> int:
@@ -136,7 +138,7 @@ def ring_shape(x: str, y: str, x_along_lines: bool, lines: int, ring_bytes: int)
     beside = min(16 // (other if x_along_lines else one), 4)
     items = items_of(x, y) if not x_along_lines else 4 if is_narrow(x) else 16 // one
     step_bytes = lines * 32 * items * (max(one, other) if x_along_lines else one)
-    steps = min(max(tuning.TURNED_RING_SLOT // step_bytes, 1), MOST_STEPS)
+    steps = min(max(turned_tuning.TURNED_RING_SLOT // step_bytes, 1), MOST_STEPS)
     slot = steps * step_bytes
     return Ring(x_along_lines, lines, beside, items, steps, max(ring_bytes // slot, 2), slot)
 
@@ -147,5 +149,5 @@ def ring_of(problem: Problem[Any], turned: Turned, device: DeviceInfo) -> Ring |
     choice = widths(x, y, turned.x_along_lines)
     enough = (one for one in choice if strips_of(turned, one) >= tuning.FULL_SHARE * device.sm_count)
     lines = next(enough, choice[-1])
-    rings = (ring_shape(x, y, turned.x_along_lines, lines, size) for size in tuning.TURNED_RING_BYTES)
+    rings = (ring_shape(x, y, turned.x_along_lines, lines, size) for size in turned_tuning.TURNED_RING_BYTES)
     return next((one for one in rings if one.stages * one.slot_bytes <= device.max_shared_bytes), None)

@@ -8,7 +8,7 @@ import pytest
 
 from gpubench.dtypes import NAMES
 from gpubench.operators import OPERATORS
-from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum import turned_tuning
 from gpubench.operators.cumsum.turned_lines import lines_of, units_of_turn
 from tests.operators.cases import DEVICE, make_case
 from tests.operators.cumsum.test_fast_kernels import outputs
@@ -93,13 +93,13 @@ def test_alignment_is_known_before_the_launch(
 @pytest.mark.parametrize(("units", "turn"), [(-1, 31), (0, 32), (1, 16)])
 def test_a_line_is_brought_at_once_up_to_a_limit(units: int, turn: int) -> None:
     """Longer lines take turns of half as many units, of which two are under way."""
-    problem = problem_of([4 * (tuning.TURNED_LINE_UNITS + units), 64], 0, permute=[1, 0])
+    problem = problem_of([4 * (turned_tuning.TURNED_LINE_UNITS + units), 64], 0, permute=[1, 0])
     lines = lines_of(problem)
     assert lines is not None
     assert units_of_turn(problem, lines) == turn
     variant = next(one for one in CUMSUM.variants if one.name == "turned_lines")
     (launch,) = variant.plan(problem, DEVICE).launches
-    assert launch.shared_bytes == tuning.TURNED_LINE_WARPS * 32 * 16 * (turn | 1) * (2 if units > 0 else 1)
+    assert launch.shared_bytes == turned_tuning.TURNED_LINE_WARPS * 32 * 16 * (turn | 1) * (2 if units > 0 else 1)
 
 
 def test_no_lane_idles_at_an_odd_width() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from gpubench.dtypes import NAMES, dtype
 from gpubench.operators import OPERATORS
-from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum import tuning, turned_tuning
 from gpubench.operators.cumsum.turned_ring import Ring, ring_shape, widths
 from gpubench.operators.results import sum_dtype
 from tests.operators.cases import DEVICE, make_case
@@ -49,7 +49,7 @@ def piece(ring: Ring, size: int, part: int, lane: int, row: int) -> int:
 
 def rings(x_along_lines: bool) -> list[tuple[str, Ring]]:
     """Return the instances of each dtype, of each width of a strip."""
-    size = tuning.TURNED_RING_BYTES[0]
+    size = turned_tuning.TURNED_RING_BYTES[0]
     return [
         (name, ring_shape(name, sum_dtype(name), x_along_lines, lines, size))
         for name in NAMES
@@ -158,7 +158,7 @@ def test_the_ring_is_as_large_as_fits(kib: int, stages: int) -> None:
     """Up to 192 KB; what is left of an SM's shared memory stays unused."""
     device = dataclasses.replace(DEVICE, max_shared_bytes=kib << 10)
     (launch,) = VARIANT.plan(problem_of([4096, 4096], 0, permute=[1, 0]), device).launches
-    assert launch.shared_bytes == stages * tuning.TURNED_RING_SLOT
+    assert launch.shared_bytes == stages * turned_tuning.TURNED_RING_SLOT
 
 
 def test_what_need_not_be_turned_is_refused() -> None:

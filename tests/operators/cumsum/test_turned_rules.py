@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from gpubench.operators import OPERATORS
-from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum import turned_tuning
 from tests.operators.cases import DEVICE, make_case
 from tests.operators.cumsum.edges import chosen
 
@@ -18,13 +18,13 @@ SMS = DEVICE.sm_count
 @pytest.mark.parametrize(("across", "name"), [(-1, "naive"), (0, "turned_ring"), (1, "turned_ring")])
 def test_transposed_columns_are_turned_from_a_sector_on(across: int, name: str) -> None:
     """The input lies along the summed dim, the output across it: narrow ones are not worth a tile."""
-    assert chosen((4096, tuning.TURNED_ACROSS + across), 0, permute=(1, 0)) == name
+    assert chosen((4096, turned_tuning.TURNED_ACROSS + across), 0, permute=(1, 0)) == name
 
 
 @pytest.mark.parametrize(("across", "name"), [(-1, "linked_blocks"), (0, "turned_ring"), (1, "turned_tiles")])
 def test_transposed_rows_are_turned_from_a_sector_on(across: int, name: str) -> None:
     """The input lies across the summed dim, the output along it; where no row of x is whole units, tiles are left."""
-    assert chosen((tuning.TURNED_ACROSS + across, 8192), 1, permute=(1, 0)) == name
+    assert chosen((turned_tuning.TURNED_ACROSS + across, 8192), 1, permute=(1, 0)) == name
 
 
 ALONG, ACROSS = [4, 1, 3, 0, 2], [4, 1, 3, 2, 0]
@@ -37,7 +37,7 @@ EDGE = [(-1, *["turned_lines"] * 2), (0, *["turned_ring"] * 2), (1, "turned_tile
 @pytest.mark.parametrize(("near", "many"), [(-1, True), (0, False), (1, False)])
 def test_many_short_lines_have_a_lane_each(near: int, many: bool) -> None:
     """Lines that are too few tiles, either way; where they are few, blocks turn them."""
-    length = tuning.TURNED_LENGTH + near
+    length = turned_tuning.TURNED_LENGTH + near
     blocks = "turned_ring" if near == 0 else "turned_tiles"  # along x, only every fourth length is whole units
     assert chosen((16, 8, length, 32, 48), 2, permute=ALONG) == ("turned_lines" if many else blocks)
     assert chosen((48, 32, 8, 16, length), 4, permute=ACROSS) == ("turned_lines" if many else "turned_ring")
@@ -48,7 +48,7 @@ def test_many_short_lines_have_a_lane_each(near: int, many: bool) -> None:
 @pytest.mark.parametrize(("near", "along", "across"), EDGE)
 def test_lines_of_16_bit_floats_may_be_longer(near: int, along: str, across: str) -> None:
     """Each direction has its own limit."""
-    lengths = [tuning.TURNED_HALF_LENGTH[one] + near for one in (True, False)]
+    lengths = [turned_tuning.TURNED_HALF_LENGTH[one] + near for one in (True, False)]
     assert chosen((16, 8, lengths[0], 32, 48), 2, "bfloat16", permute=ALONG) == along
     assert chosen((48, 32, 8, 16, lengths[1]), 4, "float16", permute=ACROSS) == across
 
@@ -75,14 +75,14 @@ def test_narrow_integers_stay_words() -> None:
 )
 def test_the_shortest_lines_are_not_worth_a_copy(near: int, along: str, across: str) -> None:
     """Below TURNED_LINE_LEAST elements: by single threads, or by tiles."""
-    assert chosen((16, 8, tuning.TURNED_LINE_LEAST[True] + near, 32, 48), 2, permute=ALONG) == along
-    assert chosen((48, 32, 8, 16, tuning.TURNED_LINE_LEAST[False] + near), 4, permute=ACROSS) == across
+    assert chosen((16, 8, turned_tuning.TURNED_LINE_LEAST[True] + near, 32, 48), 2, permute=ALONG) == along
+    assert chosen((48, 32, 8, 16, turned_tuning.TURNED_LINE_LEAST[False] + near), 4, permute=ACROSS) == across
 
 
 @pytest.mark.parametrize(("strips", "name"), [(-1, "turned_ring"), (0, "turned_lines"), (1, "turned_lines")])
 def test_lines_are_many_from_a_few_strips_an_sm_on(strips: int, name: str) -> None:
     """Strips of 32 lines, TURNED_LINE_STRIPS for each SM."""
-    count = tuning.TURNED_LINE_STRIPS * SMS + strips
+    count = turned_tuning.TURNED_LINE_STRIPS * SMS + strips
     assert chosen((count, 64, 32), 1, permute=(0, 2, 1)) == name
     assert chosen((32 * count, 64), 1, permute=(1, 0)) == name
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from gpubench.operators.cumsum import tuning
-from gpubench.operators.cumsum.tuning import TurnedShape
+from gpubench.operators.cumsum import turned_tuning
 from gpubench.operators.cumsum.turned import shared_bytes
+from gpubench.operators.cumsum.turned_tuning import TurnedShape
 from gpubench.operators.results import sum_dtype
 from tests.operators.cumsum.test_fast_kernels import outputs
 
 BANKS = 32
-SHAPES = [(size, shape) for size, shapes in tuning.TURNED_WORDS_SHAPES.items() for shape in shapes]
+SHAPES = [(size, shape) for size, shapes in turned_tuning.TURNED_WORDS_SHAPES.items() for shape in shapes]
 
 
 def place(line: int, run: int, pack: int, runs: int) -> int:
@@ -58,7 +58,7 @@ def test_no_bank_is_met_twice(size: int, shape: TurnedShape) -> None:
 def test_every_shape_fits_any_gpu_or_has_one_that_does(size: int, shape: TurnedShape) -> None:
     """The last shape of a size takes at most the 64 KB of the smallest block; the first, those of a large one."""
     dtype = "int8" if size == 1 else "int16"
-    smallest = shape == tuning.TURNED_WORDS_SHAPES[size][-1]
+    smallest = shape == turned_tuning.TURNED_WORDS_SHAPES[size][-1]
     assert shared_bytes(dtype, sum_dtype(dtype), x_along_lines=False, shape=shape) <= (64 if smallest else 227) << 10
 
 
