@@ -17,17 +17,10 @@
 // loads, a half or a quarter of the accesses to shared memory. On one H200, 4096 x 4096 float32: 39.3 us with x along the
 // lines, 39.2 across them (40.3, 40.8), bfloat16 22.7 (25.2); 2048 x 2048 in strips of 16 lines 13.3 (17.7).
 #include "gpubench/pipeline.cuh"
-#include "gpubench/strided.cuh"
 #include "cumsum/items.cuh"
+#include "cumsum/turned_shape.cuh"
 
 namespace gpubench::cumsum {
-
-struct TurnedRingShape {
-    long long length, across;      // elements of a line; lines side by side
-    long long x_along, x_across;   // distances in x
-    long long y_along, y_across;   // distances in y
-    long long strips;              // of L lines
-};
 
 // The numbers of one instance, and a block's place. x and y: the first element of the strip. A lane's K squares of a tile are
 // its steps; `rows` are elements along the lines.
@@ -51,7 +44,7 @@ struct RingStrip {
 
     const T* x;
     Out* y;
-    TurnedRingShape shape;
+    TurnedShape shape;
     int lines;  // that exist
 
     static GPUBENCH_DEVICE int warp() { return thread_index_x() / warp_size; }
@@ -260,7 +253,7 @@ GPUBENCH_DEVICE void sum_and_store(const S& strip, long long start, const Word12
 template <class T, class Out, bool XAlong, int L, int K, int Stages>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((RingStrip<T, Out, XAlong, L, K, Stages>::threads),
                                             (RingStrip<T, Out, XAlong, L, K, Stages>::threads > 256 ? 1 : 2))
-    turned_ring(const T* x, Out* y, TurnedRingShape shape, Strided x_batch, Strided y_batch) {
+    turned_ring(const T* x, Out* y, TurnedShape shape, Strided x_batch, Strided y_batch) {
     using S = RingStrip<T, Out, XAlong, L, K, Stages>;
     GPUBENCH_DYNAMIC_SHARED(Word128, ring);
     const long long batch = block_index_x() / shape.strips;

@@ -12,18 +12,11 @@
 // vector, so that neither way through a tile meets a bank twice. Against `naive`: every access of x and y is coalesced; a
 // thread a line touches a line of 128 bytes for each element of x or of y. On one H200, 4096 x 4096 float32: 40.1 us with
 // x along the lines, 40.8 across them, 0.87 to 0.89 of the ceiling (naive 624 us, the best library 277 and 136).
-#include "gpubench/strided.cuh"
 #include "cumsum/items.cuh"
+#include "cumsum/turned_shape.cuh"
 #include "cumsum/turned_words.cuh"
 
 namespace gpubench::cumsum {
-
-struct TurnedShape {
-    long long length, across;      // elements of a line; lines side by side
-    long long x_along, x_across;   // distances in x
-    long long y_along, y_across;   // distances in y
-    long long strips;              // of Lines lines
-};
 
 // The numbers of one instance, and a block's place. x and y: the first element of the strip.
 template <class T, class Out, bool XAlong, int L, int W, int K>

@@ -80,6 +80,31 @@ def turned_of(problem: Problem[Any]) -> Turned | None:
     )
 
 
+def strips_of(turned: Turned, lines: int) -> int:
+    """Return the strips of so many lines."""
+    return -(-turned.across // lines) * turned.batches
+
+
+def strip_launch(turned: Turned, source: str, name: str, lines: int, threads: int, shared_bytes: int) -> Launch:
+    """Return the launch of a kernel whose blocks walk strips of so many lines (`TurnedShape` in C++)."""
+    distances = (turned.x_along, turned.x_across, turned.y_along, turned.y_across)
+    strips = -(-turned.across // lines)
+    return Launch(
+        source,
+        name,
+        (strips_of(turned, lines), 1, 1),
+        (threads, 1, 1),
+        (
+            Pointer("x"),
+            Pointer("y"),
+            Value(struct.pack("<7q", turned.length, turned.across, *distances, strips)),
+            strided(turned.sizes, turned.x_batch),
+            strided(turned.sizes, turned.y_batch),
+        ),
+        shared_bytes=shared_bytes,
+    )
+
+
 class TurnedTiles:
     """Transposed operands: tiles turned in shared memory."""
 
@@ -98,7 +123,7 @@ class TurnedTiles:
         shape = turned_shape(problem, turned, device)
         if shape is None:
             return f"needs more than the {device.max_shared_bytes} bytes of shared memory of a block"
-        if -(-turned.across // shape.lines) * turned.batches >= 2**31:
+        if strips_of(turned, shape.lines) >= 2**31:
             return "takes at most 2^31 - 1 strips"
         return None
 
@@ -108,23 +133,9 @@ class TurnedTiles:
         assert turned is not None
         shape = turned_shape(problem, turned, device)
         assert shape is not None
-        strips = -(-turned.across // shape.lines)
         x, y = problem.operand("x").dtype, problem.operand("y").dtype
-        distances = (turned.x_along, turned.x_across, turned.y_along, turned.y_across)
-        launch = Launch(
-            self.source,
-            kernel(x, y, turned.x_along_lines, shape),
-            (strips * turned.batches, 1, 1),
-            (32 * shape.warps, 1, 1),
-            (
-                Pointer("x"),
-                Pointer("y"),
-                Value(struct.pack("<7q", turned.length, turned.across, *distances, strips)),
-                strided(turned.sizes, turned.x_batch),
-                strided(turned.sizes, turned.y_batch),
-            ),
-            shared_bytes=shared_bytes(x, y, turned.x_along_lines, shape),
-        )
+        name, shared = kernel(x, y, turned.x_along_lines, shape), shared_bytes(x, y, turned.x_along_lines, shape)
+        launch = strip_launch(turned, self.source, name, shape.lines, 32 * shape.warps, shared)
         items = lane_items(x, y, turned.x_along_lines)
         additions = items + 6 + shape.vectors * -(-turned.length // (32 * items * shape.vectors))
         return Plan(

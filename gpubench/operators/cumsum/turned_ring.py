@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
+from gpubench.model import DeviceInfo, Plan, Problem
 from gpubench.operators.cumsum import tuning, turned_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import is_narrow, items_of
 from gpubench.operators.cumsum.rows import template
-from gpubench.operators.cumsum.turned import Turned, turned_of
-from gpubench.operators.packing import MAX_DIMS, strided
+from gpubench.operators.cumsum.turned import Turned, strip_launch, strips_of, turned_of
+from gpubench.operators.packing import MAX_DIMS
 from gpubench.operators.results import sum_dtype
 
 LEAST_BYTES = 32
@@ -74,22 +73,8 @@ class TurnedRing:
         assert turned is not None
         ring = ring_of(problem, turned, device)
         assert ring is not None
-        strips = -(-turned.across // ring.lines)
-        distances = (turned.x_along, turned.x_across, turned.y_along, turned.y_across)
-        launch = Launch(
-            self.source,
-            kernel(problem.operand("x").dtype, problem.operand("y").dtype, ring),
-            (strips * turned.batches, 1, 1),
-            (ring.threads, 1, 1),
-            (
-                Pointer("x"),
-                Pointer("y"),
-                Value(struct.pack("<7q", turned.length, turned.across, *distances, strips)),
-                strided(turned.sizes, turned.x_batch),
-                strided(turned.sizes, turned.y_batch),
-            ),
-            shared_bytes=ring.stages * ring.slot_bytes,
-        )
+        name = kernel(problem.operand("x").dtype, problem.operand("y").dtype, ring)
+        launch = strip_launch(turned, self.source, name, ring.lines, ring.threads, ring.stages * ring.slot_bytes)
         additions = ring.items + 6 + -(-turned.length // (32 * ring.items))
         notes = {"lines": ring.lines, "stages": ring.stages, "steps": ring.steps, "x_along_lines": turned.x_along_lines}
         return Plan(self.name, (launch,), bound(problem, additions), notes=notes)
@@ -125,11 +110,6 @@ def widths(x: str, y: str, x_along_lines: bool) -> list[int]:
     """Return the lines of a strip to choose from, most first."""
     itemsize = dtypes.dtype(y if x_along_lines else x).itemsize
     return [lines for lines in turned_tuning.TURNED_RING_LINES if lines == 32 or lines * itemsize >= LEAST_BYTES]
-
-
-def strips_of(turned: Turned, lines: int) -> int:
-    """Return the strips of so many lines."""
-    return -(-turned.across // lines) * turned.batches
 
 
 def ring_shape(x: str, y: str, x_along_lines: bool, lines: int, ring_bytes: int) -> Ring:

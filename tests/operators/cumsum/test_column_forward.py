@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gpubench import dtypes
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum.column_forward import SHAPE, ForwardCut, forward_cut, parts_of
 from gpubench.operators.cumsum.geometry import accumulator_bytes, columns_of, published_bytes
 from tests.operators.cases import DEVICE, make_case
+from tests.operators.cumsum.column_problems import columns_and_devices
 from tests.operators.cumsum.test_fast_kernels import outputs
 
 CUMSUM = OPERATORS["cumsum"]
@@ -105,20 +104,12 @@ def check_plan(problem: Any, columns: Any, one: ForwardCut, device: Any) -> None
     assert plan.workspace_bytes >= (needed + 16 if one.share > 1 else 0)
 
 
-@given(
-    dtype=st.sampled_from(CUMSUM.dtypes),
-    shape=st.tuples(st.sampled_from((1, 2, 7, 200)), st.integers(1, 3_000_000), st.integers(2, 300)),
-    offset=st.integers(0, 9),
-    expand=st.sampled_from(((), (0,), (1,))),
-    sms=st.sampled_from((1, 4, 17, 132, 188)),
-    shared=st.sampled_from((48, 64, 99, 163, 227)),
-)
+@columns_and_devices(most_columns=300)
 def test_every_cut_holds(
-    dtype: str, shape: tuple[int, int, int], offset: int, expand: tuple[int, ...], sms: int, shared: int
+    dtype: str, shape: tuple[int, int, int], layout: dict[str, Any], figures: dict[str, int]
 ) -> None:
     """Every row is taken once, no stage or SM takes more than it has, and all blocks of a shared strip are resident."""
-    layout = {"offset": offset, "expand": list(expand)}
-    columns, one, _ = cut_of(dtype, list(shape), layout, sm_count=sms, max_shared_bytes=shared << 10)
+    columns, one, _ = cut_of(dtype, list(shape), layout, **figures)
     if columns.contiguous and columns.inner <= 128:
         assert one is not None  # whole rows come at any alignment
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gpubench import dtypes
 from gpubench.operators import OPERATORS
@@ -16,6 +14,7 @@ from gpubench.operators.cumsum import resident_tuning as tuning
 from gpubench.operators.cumsum.geometry import accumulator_bytes, columns_of, published_bytes
 from gpubench.operators.cumsum.resident_columns import ResidentCut, copy_slack, resident_cut
 from tests.operators.cases import DEVICE, make_case
+from tests.operators.cumsum.column_problems import columns_and_devices
 from tests.operators.cumsum.test_fast_kernels import device, outputs
 
 CUMSUM = OPERATORS["cumsum"]
@@ -167,20 +166,12 @@ def check_plan(problem: Any, columns: Any, one: ResidentCut, info: Any) -> None:
     assert plan.workspace_bytes >= 16 + blocks * columns.inner * published_bytes(problem.operand("y").dtype)
 
 
-@given(
-    dtype=st.sampled_from(CUMSUM.dtypes),
-    shape=st.tuples(st.sampled_from((1, 2, 7, 200)), st.integers(1, 3_000_000), st.integers(2, 140)),
-    offset=st.integers(0, 9),
-    expand=st.sampled_from(((), (0,), (1,))),
-    sms=st.sampled_from((1, 4, 17, 132, 188)),
-    shared=st.sampled_from((48, 64, 99, 163, 227)),
-)
+@columns_and_devices(most_columns=140)
 def test_every_cut_holds(
-    dtype: str, shape: tuple[int, int, int], offset: int, expand: tuple[int, ...], sms: int, shared: int
+    dtype: str, shape: tuple[int, int, int], layout: dict[str, Any], figures: dict[str, int]
 ) -> None:
     """Every row is taken once, nothing takes more than it has, and all blocks are resident."""
-    layout = {"offset": offset, "expand": list(expand)}
-    cut_of(dtype, list(shape), layout, sm_count=sms, max_shared_bytes=shared << 10)
+    cut_of(dtype, list(shape), layout, **figures)
 
 
 @pytest.mark.parametrize(
