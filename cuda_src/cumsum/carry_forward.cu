@@ -48,10 +48,8 @@ GPUBENCH_DEVICE void produce(const T* x, const Out* y, const RingRows& rows, con
             if (slot < tile.end) reinterpret_cast<T*>(target)[slot] = slot_0[slot];
         }
         const int64 offset = static_cast<int64>(low - reinterpret_cast<uint64>(slot_0));
-        const void* const from = reinterpret_cast<const void*>(low);
-        const uint32 bytes = static_cast<uint32>(high - low);
-        if (rows.streaming != 0) warp_copy<Cache::streaming>(target + offset, from, bytes, shared.full + stage);
-        else warp_copy(target + offset, from, bytes, shared.full + stage);
+        warp_copy(target + offset, reinterpret_cast<const void*>(low), static_cast<uint32>(high - low), shared.full + stage,
+                  rows.streaming != 0);
     }
 }
 

@@ -7,8 +7,7 @@
 // by columns.cu), 262144 x 64 55 us (51.5 by linked_columns, 49.2 by column_forward). 16-bit floats are faster by columns.cu.
 // Strips whose rows lie side by side come by one copy a tile, others by one copy a row. A copy of the whole rows needs no
 // alignment: Items is 1 then, and Lanes the next power of two of the columns.
-#include "gpubench/pipeline.cuh"
-#include "cumsum/strip.cuh"
+#include "cumsum/column_rows.cuh"
 
 namespace gpubench::cumsum {
 
@@ -55,17 +54,7 @@ GPUBENCH_DEVICE void fill(const ColumnRing<T>& ring, int stage, long long row) {
         phase_arrive(ring.full + stage);
         return;
     }
-    const T* const stop = start + static_cast<long long>(rows) * ring.columns;
-    const uint64 low = reinterpret_cast<uint64>(start) & ~uint64{15};
-    const uint64 limit = reinterpret_cast<uint64>(ring.limit) & ~uint64{15};
-    uint64 high = (reinterpret_cast<uint64>(stop) + 15) & ~uint64{15};
-    if (high > limit) high = limit;
-    if (high < low) high = low;
-    const T* rest = reinterpret_cast<const T*>(high);  // the last few elements of x, which no whole 16 bytes hold
-    if (rest < start) rest = start;
-    rest += lane_index();
-    if (rest < stop) *reinterpret_cast<T*>(target + (reinterpret_cast<uint64>(rest) - low)) = *rest;
-    warp_copy(target, reinterpret_cast<const void*>(low), static_cast<uint32>(high - low), ring.full + stage);
+    copy_run(target, start, start + static_cast<long long>(rows) * ring.columns, ring.limit, ring.full + stage, false);
 }
 
 // The sums of this thread's rows, from `rows` rows of its columns.

@@ -154,9 +154,7 @@ GPUBENCH_DEVICE void copy_run(char* stage, const T* start, const T* stop, const 
     if (rest < start) rest = start;
     rest += lane_index();
     if (rest < stop) *reinterpret_cast<T*>(stage + (reinterpret_cast<uint64>(rest) - low)) = *rest;
-    const uint32 bytes = static_cast<uint32>(high - low);
-    if (streaming) warp_copy<Cache::streaming>(stage, reinterpret_cast<const void*>(low), bytes, full);
-    else warp_copy(stage, reinterpret_cast<const void*>(low), bytes, full);
+    warp_copy(stage, reinterpret_cast<const void*>(low), static_cast<uint32>(high - low), full, streaming);
 }
 
 }  // namespace gpubench::cumsum

@@ -9,7 +9,7 @@
 //   phase_wait(barrier, parity)        by all lanes of a warp: until the phase of that parity is complete
 //   warp_copy(target, source, bytes, barrier)   by all lanes of one warp: bring `bytes` (a multiple of 16) from global to
 //                           shared memory, both on 16 bytes, and make one arrival when they are there; warp_copy<Cache::streaming>
-//                           lets the L2 cache give up these lines first
+//                           lets the L2 cache give up these lines first; so does a last argument that says so at run time
 //   warp_copy_rows(target, source, rows, row_bytes, source_step, barrier)   the same for `rows` pieces of row_bytes each,
 //                           source_step bytes apart in global memory (both multiples of 16) and side by side in shared
 //   stage_written()         by each lane that stored into a stage itself: bulk copies that come into it later come after
@@ -97,6 +97,11 @@ GPUBENCH_DEVICE void warp_copy(void* target, const void* source, uint32 bytes, P
     } else {
         detail::soft_warp_copy(target, source, bytes, barrier);
     }
+}
+
+GPUBENCH_DEVICE void warp_copy(void* target, const void* source, uint32 bytes, PhaseBarrier* barrier, bool streaming) {
+    if (streaming) warp_copy<Cache::streaming>(target, source, bytes, barrier);
+    else warp_copy(target, source, bytes, barrier);
 }
 
 GPUBENCH_DEVICE void warp_copy_rows(void* target, const void* source, int rows, uint32 row_bytes, long long source_step,

@@ -27,6 +27,8 @@ from gpubench.operators.results import sum_dtype
 
 STAGED_SOURCE = "cumsum/staged_blocks.cu"
 
+NOT_RESIDENT = "more than the registers and the shared memory of the whole device hold"
+
 RESERVED_BYTES = 2048
 """What a block takes of an SM's shared memory beside its stage: the system's share, its own barriers and sums."""
 
@@ -45,7 +47,7 @@ class LinkedBlocks:
         if rows is None:
             return NOT_ROWS
         if linked_shape(problem, rows, device) is None and staged_vectors(problem, rows, device) is None:
-            return "more than the registers and the shared memory of the whole device hold"
+            return NOT_RESIDENT
         return None
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:

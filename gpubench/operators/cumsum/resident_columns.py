@@ -20,6 +20,7 @@ from gpubench.operators.cumsum.geometry import (
     items_of,
     published_bytes,
 )
+from gpubench.operators.cumsum.linked import NOT_RESIDENT
 from gpubench.operators.cumsum.rows import template
 from gpubench.operators.results import sum_dtype
 
@@ -154,7 +155,7 @@ class ResidentColumns:
         if not columns.contiguous or columns.inner > tuning.COLUMNS:
             return f"takes only rows side by side, of up to {tuning.COLUMNS} columns"
         if resident_cut(problem, columns, device) is None:
-            return "more than the registers and the shared memory of the whole device hold"
+            return NOT_RESIDENT
         return None
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:

@@ -80,9 +80,23 @@ def turned_of(problem: Problem[Any]) -> Turned | None:
     )
 
 
+NOT_TURNED = "takes only x and y with different fastest dims, one of which is summed"
+
+
 def strips_of(turned: Turned, lines: int) -> int:
     """Return the strips of so many lines."""
     return -(-turned.across // lines) * turned.batches
+
+
+def not_strips(turned: Turned, lines: int | None, device: DeviceInfo) -> str | None:
+    """Return why strips of so many lines do not do; `lines` None: no block has the shared memory."""
+    if len(turned.sizes) > MAX_DIMS:
+        return f"takes at most {MAX_DIMS} further dims"
+    if lines is None:
+        return f"needs more than the {device.max_shared_bytes} bytes of shared memory of a block"
+    if strips_of(turned, lines) >= 2**31:
+        return "takes at most 2^31 - 1 strips"
+    return None
 
 
 def strip_launch(turned: Turned, source: str, name: str, lines: int, threads: int, shared_bytes: int) -> Launch:
@@ -117,15 +131,9 @@ class TurnedTiles:
         """Take what has to be turned, and fits."""
         turned = turned_of(problem)
         if turned is None:
-            return "takes only x and y with different fastest dims, one of which is summed"
-        if len(turned.sizes) > MAX_DIMS:
-            return f"takes at most {MAX_DIMS} further dims"
+            return NOT_TURNED
         shape = turned_shape(problem, turned, device)
-        if shape is None:
-            return f"needs more than the {device.max_shared_bytes} bytes of shared memory of a block"
-        if strips_of(turned, shape.lines) >= 2**31:
-            return "takes at most 2^31 - 1 strips"
-        return None
+        return not_strips(turned, shape.lines if shape else None, device)
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
         """One launch, a block a strip."""

@@ -14,7 +14,7 @@ from gpubench.operators.cumsum import turned_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import is_half
 from gpubench.operators.cumsum.rows import template
-from gpubench.operators.cumsum.turned import Turned, turned_of
+from gpubench.operators.cumsum.turned import NOT_TURNED, Turned, turned_of
 from gpubench.operators.offset_calculator import divided_strided, divider
 from gpubench.operators.packing import MAX_DIMS
 from gpubench.operators.results import sum_dtype
@@ -55,7 +55,7 @@ class TurnedLines:
         """Take what has to be turned, and fits 32-bit numbers and shared memory."""
         lines = lines_of(problem)
         if lines is None:
-            return "takes only x and y with different fastest dims, one of which is summed"
+            return NOT_TURNED
         y = problem.operand("y")
         if lines.count >= 2**31:
             return "takes fewer than 2^31 lines"

@@ -12,8 +12,7 @@ from gpubench.operators.cumsum import tuning, turned_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import is_narrow, items_of
 from gpubench.operators.cumsum.rows import template
-from gpubench.operators.cumsum.turned import Turned, strip_launch, strips_of, turned_of
-from gpubench.operators.packing import MAX_DIMS
+from gpubench.operators.cumsum.turned import NOT_TURNED, Turned, not_strips, strip_launch, strips_of, turned_of
 from gpubench.operators.results import sum_dtype
 
 LEAST_BYTES = 32
@@ -55,17 +54,11 @@ class TurnedRing:
         """Take what has to be turned, comes by whole units, and fits."""
         turned = turned_of(problem)
         if turned is None:
-            return "takes only x and y with different fastest dims, one of which is summed"
+            return NOT_TURNED
         if not has_whole_units(problem, turned):
             return "takes only x whose lines (or rows across them) are whole units of 16 bytes"
-        if len(turned.sizes) > MAX_DIMS:
-            return f"takes at most {MAX_DIMS} further dims"
         ring = ring_of(problem, turned, device)
-        if ring is None:
-            return f"needs more than the {device.max_shared_bytes} bytes of shared memory of a block"
-        if strips_of(turned, ring.lines) >= 2**31:
-            return "takes at most 2^31 - 1 strips"
-        return None
+        return not_strips(turned, ring.lines if ring else None, device)
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
         """One launch, a block a strip."""
