@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "gpubench"
+STUDIES = ROOT / "studies"
 SOURCES = ROOT / "cuda_src"
 LONGEST_FILE = 350
 
@@ -27,8 +28,12 @@ class Refuse(importlib.abc.MetaPathFinder):
             raise AssertionError(f"{name} was asked for")
 
 sys.meta_path.insert(0, Refuse())
-import gpubench
-names = [module.name for module in pkgutil.walk_packages(gpubench.__path__, "gpubench.")]
+import gpubench, studies
+names = [
+    module.name
+    for package in (gpubench, studies)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+]
 for name in names:
     if not name.startswith("gpubench.peers.") and name != "gpubench.__main__":
         importlib.import_module(name)
@@ -37,8 +42,9 @@ print(len(names), bool(LIBRARIES & set(sys.modules)))
 
 
 def modules() -> Iterator[Path]:
-    """Yield every Python file of the package."""
+    """Yield every Python file of the package, and of what only scripts use."""
     yield from sorted(PACKAGE.rglob("*.py"))
+    yield from sorted(STUDIES.rglob("*.py"))
 
 
 def test_imports_go_one_way() -> None:

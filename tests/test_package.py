@@ -62,21 +62,22 @@ def run(command: Path, folder: Path, *arguments: str) -> str:
 
 
 def test_the_wheel_carries_kernels_and_suites(archives: Path) -> None:
-    """Every file of cuda_src and suites travels inside the package, and nothing of the tests does."""
+    """Every file of cuda_src and suites travels inside the package, and nothing of the tests or studies does."""
     (wheel,) = archives.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {f"gpubench/{name}" for name in data_files()} <= names
     assert {"gpubench/views/gpubench.mplstyle", "gpubench/views/templates/report.html.j2"} <= names
-    assert not [name for name in names if "test" in Path(name).parts[0] or name.endswith(".pyc")]
+    assert {Path(name).parts[0] for name in names} == {"gpubench", f"gpubench-{__version__}.dist-info"}
+    assert not [name for name in names if name.endswith(".pyc")]
 
 
 def test_the_source_archive_is_whole(archives: Path) -> None:
-    """The source archive holds what it takes to build and test: data, tests, scripts, licence, papers."""
+    """The source archive holds what it takes to build and test: data, tests, studies, scripts, licence, papers."""
     (archive,) = archives.glob("*.tar.gz")
     with tarfile.open(archive) as file:
         names = {name.partition("/")[2] for name in file.getnames()}
-    wanted = {"pyproject.toml", "LICENSE", "README.md", "scripts/test", "tests/test_package.py", *data_files()}
-    assert wanted <= names
+    wanted = {"pyproject.toml", "LICENSE", "README.md", "scripts/test", *data_files()}
+    assert wanted | {"tests/test_package.py", "studies/measured.py"} <= names
 
 
 def test_the_installed_command_runs_anywhere(command: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpubench.results.write import write
-from gpubench.views import measured
+from studies import measured
 from tests.views.samples import record, result
 
 ROOT = Path(__file__).parents[2]

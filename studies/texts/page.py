@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from gpubench.model import Json, ResultSet
 from gpubench.views import text
 from gpubench.views.rows import Row
-from gpubench.views.seeds_claims import CLAIMS, SLIPS, TABLE, UNDECIDED, WIDTHS, WORKED, Claim, Worked
-from gpubench.views.seeds_figures import GOOD, Figures, bound, median, shown, verdict
-from gpubench.views.seeds_torch import against_torch
+from studies.texts.beside_torch import against_torch
+from studies.texts.claims import CLAIMS, SLIPS, TABLE, UNDECIDED, WIDTHS, WORKED, Claim, Worked
+from studies.texts.figures import GOOD, Figures, bound, median, shown, verdict
 
 ONEFLOW_THREADS = 256
 """Threads of a block in OneFlow's launch."""

@@ -13,8 +13,8 @@ from gpubench.model import Record
 from gpubench.results.read import read
 from gpubench.suite.expand import load_suite
 from gpubench.suite.explain import ASSUMED, explain
-from gpubench.views.seeds import page
-from gpubench.views.seeds_claims import CLAIMS, FEW_1D, FEW_3D, MANY_2D, SLIPS, TABLE, UNDECIDED, WORKED, Worked
+from studies.texts.claims import CLAIMS, FEW_1D, FEW_3D, MANY_2D, SLIPS, TABLE, UNDECIDED, WORKED, Worked
+from studies.texts.page import page
 from tests.views.samples import record, result
 
 ROOT = Path(__file__).parents[2]

@@ -6,8 +6,8 @@ import re
 
 from gpubench.views import text
 from gpubench.views.means import geometric
-from gpubench.views.seeds_claims import PRESUMED
-from gpubench.views.seeds_figures import Figures, median
+from studies.texts.claims import PRESUMED
+from studies.texts.figures import Figures, median
 
 LARGE_BYTES = 16_000_000
 """Cases from this size on are compared with torch itself."""
