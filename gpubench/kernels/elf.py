@@ -32,18 +32,19 @@ def complete(cubin: bytes) -> bytes:
     return cubin + b"\0" if end == len(cubin) + 1 else cubin
 
 
-def code_sha256(cubin: bytes, symbol: str) -> str:
+def code_sha256(cubin: bytes, symbol: str, named: bool = True) -> str:
     """Return a hash of what one kernel is to the GPU: its instructions, constants and shared memory.
 
     Line tables and numbers of symbols are left out, so that a comment, a folder or another kernel in the same program
-    changes nothing.
+    changes nothing. named: the symbol counts too; without it a renamed kernel has the hash that it had.
     ValueError when the CUBIN is malformed or has no such kernel.
     """
     parts = {}
     for name, kind, content, size, _ in _sections(cubin):
         if name.endswith("." + symbol) and name.startswith((".text.", ".nv.constant", ".nv.shared.")):
-            parts[name] = str(size).encode() if kind == _NO_BITS else content
-    if f".text.{symbol}" not in parts:
+            key = name if named else name.removesuffix(symbol)
+            parts[key] = str(size).encode() if kind == _NO_BITS else content
+    if f".text.{symbol if named else ''}" not in parts:
         raise ValueError(f"no code of {symbol} in this CUBIN")
     digest = hashlib.sha256()
     for name in sorted(parts):

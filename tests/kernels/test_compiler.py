@@ -62,6 +62,19 @@ def test_the_hash_is_of_the_kernel_alone(tree: SourceTree, tmp_path: Path, monke
 
 
 @pytest.mark.usefixtures("compiler")
+def test_a_renamed_kernel_has_the_same_code(tree: SourceTree) -> None:
+    """Without its name a kernel's hash stays through a renaming, and still tells kernels apart."""
+    names = ["demo::scale<float>", "demo::scale<double>"]
+    first = [compile_instance(SCALE, name, "sm_90", tree) for name in names]
+    _edit(tree, SCALE, "scale", "grow")
+    renamed = compile_instance(SCALE, "demo::grow<float>", "sm_90", tree)
+    before, other = (code_sha256(one.cubin, one.lowered_name, named=False) for one in first)
+    assert code_sha256(renamed.cubin, renamed.lowered_name, named=False) == before
+    assert renamed.resources.cubin_sha256 != first[0].resources.cubin_sha256
+    assert before != other
+
+
+@pytest.mark.usefixtures("compiler")
 def test_the_cubin_is_a_whole_file(tree: SourceTree) -> None:
     """The byte that CuPy's binding cuts off is there again, and a file that is whole or foreign is left alone."""
     cubin = compile_instance(SCALE, "demo::scale<float>", "sm_90", tree).cubin
