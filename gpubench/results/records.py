@@ -60,7 +60,7 @@ def result_from_json(node: Node) -> ResultSet:
         suite=node.get("suite").object(),
         environment=_environment(node.get("environment")),
         ceiling=ceiling_from_json(node.get("ceiling")),
-        records=tuple(record_from_json(one) for one in node.get("records").items()),
+        records=tuple(record_from_json(item) for item in node.get("records").items()),
         extra={key: value for key, value in node.object().items() if key not in TOP_KEYS},
     )
 
@@ -75,7 +75,7 @@ def _environment(node: Node) -> dict[str, Json]:
 
 def ceiling_from_json(node: Node) -> Ceiling:
     """Return the ceiling block; each figure is null or above 0, and files from before the sweep have none."""
-    names = [one.name for one in fields(Ceiling)]
+    names = [field.name for field in fields(Ceiling)]
     node.keys(frozenset(), frozenset(names))
     values: dict[str, float | None] = {}
     for name in names:
@@ -83,11 +83,11 @@ def ceiling_from_json(node: Node) -> Ceiling:
         if name != "sweep":
             values[name] = None if one.value is None else one.number(lowest=0.0)
     sweep = node.get("sweep")
-    return Ceiling(**values, sweep=tuple(_ceiling_point(one) for one in sweep.items()) if sweep.value else ())
+    return Ceiling(**values, sweep=tuple(_ceiling_point(point) for point in sweep.items()) if sweep.value else ())
 
 
 def _ceiling_point(node: Node) -> CeilingPoint:
-    node.keys(frozenset(one.name for one in fields(CeilingPoint)), frozenset())
+    node.keys(frozenset(field.name for field in fields(CeilingPoint)), frozenset())
     times = (node.get(name).number(positive=True) for name in ("copy_us", "read_us", "write_us"))
     return CeilingPoint(node.get("bytes").integer(1), *times)
 
@@ -105,7 +105,7 @@ def case_from_json(node: Node) -> Case:
         if node.has("distribution")
         else plain.distribution,
         seed=node.get("seed").integer() if node.has("seed") else plain.seed,
-        contenders=tuple(one.text() for one in node.get("contenders").items())
+        contenders=tuple(name.text() for name in node.get("contenders").items())
         if node.has("contenders")
         else plain.contenders,
         timing=options_from_json(node.get("timing")) if node.has("timing") else plain.timing,
@@ -154,7 +154,7 @@ def _object_or_none(node: Node) -> dict[str, Json] | None:
 
 
 def _timing(record: Node) -> Timing | None:
-    rounds = [one.times() for one in record.get("rounds_us").items()]
+    rounds = [times.times() for times in record.get("rounds_us").items()]
     discarded = record.get("discarded_us").times() if record.has("discarded_us") else []
     verdict = record.get("timing")
     if verdict.value is None:
@@ -166,7 +166,7 @@ def _timing(record: Node) -> Timing | None:
     kept_clocks, discarded_clocks = _clocks(record, sum(map(len, rounds)), len(discarded))
     clocks = iter(kept_clocks)
     return Timing(
-        rounds=tuple(tuple(Sample(us, next(clocks)) for us in one) for one in rounds),
+        rounds=tuple(tuple(Sample(us, next(clocks)) for us in times) for times in rounds),
         discarded=tuple(
             (owner, Sample(us, clock)) for owner, us, clock in zip(owners, discarded, discarded_clocks, strict=True)
         ),
@@ -180,7 +180,7 @@ def _discarded_rounds(verdict: Node, discarded: int, rounds: int) -> list[int]:
     node = verdict.get("discarded_rounds")
     if node.value is None:
         return [0] * discarded
-    owners = [one.integer(0) for one in node.items()]
+    owners = [owner.integer(0) for owner in node.items()]
     if len(owners) != discarded:
         node.fail(f"has {len(owners)} entries where {discarded} samples were discarded")
     if any(owner >= max(rounds, 1) for owner in owners):
