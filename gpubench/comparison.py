@@ -9,15 +9,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
-from gpubench.model import Json, Status
+from gpubench.model import Json
+from gpubench.names import Status
 
 Verdict = Literal["SLOWER", "FASTER", "SAME", "UNDECIDED", "BROKEN", "FIXED", "ADDED", "REMOVED"]
 
 VERDICTS: tuple[Verdict, ...] = ("BROKEN", "SLOWER", "FASTER", "SAME", "UNDECIDED", "FIXED", "ADDED", "REMOVED")
 """In the order in which a summary names them."""
-
-FAILED: tuple[Status, ...] = ("compile_error", "out_of_memory", "timeout", "device_error", "crashed")
-"""Statuses of a case that gave no answer though it should have."""
 
 
 @dataclass(frozen=True, slots=True)

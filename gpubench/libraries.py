@@ -5,10 +5,12 @@ Data alone, so that a suite can be checked against it without any of them; `gpub
 
 from __future__ import annotations
 
+from gpubench import names
+
 PEERS: dict[str, str] = {
-    "cupy": "gpubench.peers.cupy:CupyPeer",
-    "torch": "gpubench.peers.torch:TorchPeer",
-    "inductor": "gpubench.peers.inductor:InductorPeer",
-    "cub": "gpubench.peers.cub:CubPeer",
-    "jax": "gpubench.peers.jax:JaxPeer",
+    names.CUPY: "gpubench.peers.cupy:CupyPeer",
+    names.TORCH: "gpubench.peers.torch:TorchPeer",
+    names.INDUCTOR: "gpubench.peers.inductor:InductorPeer",
+    names.CUB: "gpubench.peers.cub:CubPeer",
+    names.JAX: "gpubench.peers.jax:JaxPeer",
 }

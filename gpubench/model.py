@@ -12,22 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
 from gpubench.layout import View
+from gpubench.names import AUTO, NUMPY
+from gpubench.names import Status as Status
 
 Json = Any  # what json.loads returns: None, bool, int, float, str, list or dict of these
 
-Status = Literal[
-    "ok",
-    "wrong",
-    "unsupported",
-    "compile_error",
-    "out_of_memory",
-    "timeout",
-    "device_error",
-    "crashed",
-    "noisy",
-    "throttled",
-    "skipped",
-]
 Method = Literal["cold", "hot", "graph"]
 Order = Literal["random", "alternating"]
 Clock = Literal["events", "cupti", "both"]
@@ -68,7 +57,7 @@ class Case:
     params: Mapping[str, Json]
     distribution: Distribution = "normal"
     seed: int = 1
-    contenders: tuple[str, ...] = ("gpubench:auto", "numpy")
+    contenders: tuple[str, ...] = (AUTO, NUMPY)
     timing: TimingOptions = TimingOptions()
 
 
@@ -258,7 +247,7 @@ class Timing:
     @property
     def samples(self) -> tuple[Sample, ...]:
         """The kept samples of all rounds, in order."""
-        return tuple(sample for samples in self.rounds for sample in samples)
+        return tuple(sample for one in self.rounds for sample in one)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from gpubench.model import ResultSet
+from gpubench.names import AUTO, TRUSTED, is_peer
 from gpubench.views import text
 from gpubench.views.means import geometric, means
-from gpubench.views.rows import Row, is_peer, rows
+from gpubench.views.rows import Row, rows
 
-CONTENDER = "gpubench:auto"
+CONTENDER = AUTO
 """Whose times the others are held against."""
-
-GOOD = ("ok", "noisy")
-"""Statuses of records whose times may be compared."""
 
 NOTE = (
     "Medians of cold launches of one run. *Of the ceiling*: of the rate that a plain copy, read or write of as many "
@@ -55,7 +53,7 @@ class Summary:
 
 def lines(result: ResultSet) -> list[Line]:
     """Return a line a case that our contender has a time for, in the order of the file."""
-    found = [row for row in rows(result) if row.status in GOOD and row.median_us and not row.simulated]
+    found = [row for row in rows(result) if row.status in TRUSTED and row.median_us and not row.simulated]
     ours = {row.case: row for row in found if row.contender == CONTENDER}
     peers: dict[str, dict[str, Row]] = {case: {} for case in ours}
     for row in found:
@@ -100,13 +98,13 @@ def summary_table(result: ResultSet, source: str) -> str:
     )
     body = [
         (
-            text.markdown(summary.operator),
-            str(summary.cases),
-            text.MISSING if summary.of_ceiling is None else text.percent(summary.of_ceiling),
-            text.quantity(summary.over_best, "ratio"),
-            *(text.quantity(summary.over.get(name), "ratio") for name in names),
+            text.markdown(one.operator),
+            str(one.cases),
+            text.MISSING if one.of_ceiling is None else text.percent(one.of_ceiling),
+            text.quantity(one.over_best, "ratio"),
+            *(text.quantity(one.over.get(name), "ratio") for name in names),
         )
-        for summary in summaries(result)
+        for one in summaries(result)
     ]
     return f"{_origin(result, source)}\n\n{text.markdown_grid(head, body, range(1, len(head)))}"
 

@@ -19,8 +19,7 @@ from gpubench.analysis.timed import Timed
 from gpubench.comparison import Comparison, Difference, Mean, Row
 from gpubench.errors import ComparisonError
 from gpubench.model import Json, Record, ResultSet
-
-HOST_CONTENDERS = ("numpy",)
+from gpubench.names import HOST_CONTENDERS
 
 LISTED = 5
 """How many cases a refusal names."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, get_args
 
-from gpubench.comparison import FAILED, Comparison, Row
+from gpubench.comparison import Comparison, Row
 from gpubench.errors import ExitCode
+from gpubench.names import FAILED
 
 FailOn = Literal["none", "wrong", "slower", "missing"]
 LEVELS: tuple[FailOn, ...] = get_args(FailOn)

@@ -11,9 +11,7 @@ from typing import NoReturn
 
 from gpubench.errors import ComparisonError, UsageError
 from gpubench.model import Case, Record, ResultSet
-
-MEASURED = ("ok", "noisy", "throttled")
-"""Statuses whose times may be compared."""
+from gpubench.names import MEASURED
 
 Key = tuple[str, str, int]
 """Case id, contender (empty where two contenders are compared with each other), number among equals."""

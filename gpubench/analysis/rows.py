@@ -11,8 +11,9 @@ from gpubench.analysis.pairing import Pair, measured, samples
 from gpubench.analysis.rounds import side
 from gpubench.analysis.rule import Rule
 from gpubench.analysis.timed import Timed
-from gpubench.comparison import FAILED, Difference, Estimate, Row, Verdict
+from gpubench.comparison import Difference, Estimate, Row, Verdict
 from gpubench.model import Record
+from gpubench.names import FAILED
 
 
 def timed_row(timed: Timed, number: int, rule: Rule, listed: Sequence[Difference]) -> Row:

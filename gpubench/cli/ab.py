@@ -15,12 +15,13 @@ from gpubench.cli import output
 from gpubench.cli.comparing import CODES, Outputs, emit, output_options, rule_options
 from gpubench.cli.options import Filters, device_option, filter_options, quiet_option, share_option, suites_argument
 from gpubench.errors import ExitCode, UsageError
+from gpubench.names import AUTO, NUMPY, SECOND_SUFFIX, contender_of, is_ours
 from gpubench.results.strict import shown
 
 
 @click.command(epilog=CODES)
 @suites_argument
-@click.option("--a", "a", default="gpubench:auto", show_default=True, metavar="CONTENDER", help="The one to beat.")
+@click.option("--a", "a", default=AUTO, show_default=True, metavar="CONTENDER", help="The one to beat.")
 @click.option("--b", "b", metavar="CONTENDER", help="The other one; without it the same contender, from --b-source.")
 @click.option(
     "--b-source",
@@ -120,10 +121,8 @@ def command(
 
 def _other(a: str, b: str | None, b_source: Path | None) -> str:
     """Return the name of the second contender. UsageError when there is nothing to compare."""
-    from gpubench.engine.contenders import NUMPY, OURS, SECOND_SUFFIX
-
     other = b or a
-    if b_source is not None and not other.startswith(OURS):
+    if b_source is not None and not is_ours(other):
         raise UsageError(f"--b-source holds kernels of gpubench, and {other} is another library.")
     name = other if b_source is None else other + SECOND_SUFFIX
     if name == a:
@@ -135,11 +134,10 @@ def _other(a: str, b: str | None, b_source: Path | None) -> str:
 
 def _known(name: str, operators: Iterable[str]) -> None:
     """UsageError, with the nearest names, for a contender that none of these operators can have."""
-    from gpubench.engine.contenders import AUTO, OURS
     from gpubench.operators import operator
     from gpubench.peers import PEERS
 
-    names = [AUTO, *(f"{OURS}{variant.name}" for each in operators for variant in operator(each).variants), *PEERS]
+    names = [AUTO, *(contender_of(variant.name) for one in operators for variant in operator(one).variants), *PEERS]
     if name not in names:
         near = difflib.get_close_matches(name, names, n=3) or names[:12]
         raise UsageError(f"There is no contender {shown(name)!r} for these cases. The nearest: {', '.join(near)}.")

@@ -37,11 +37,11 @@ def list_() -> None:
     found = baselines.saved(Path())
     if not found:
         output.write("no baselines in results/*/baselines")
-    for baseline in found:
+    for one in found:
         try:
-            result = read(baseline.path)
+            result = read(one.path)
             floors = "calibrated" if noise_floors.stored(result) else "not calibrated"
             rest = f"{result.created}  {result.suite.get('name', 'suite')}  {floors}"
         except GpubenchError as error:
             rest = f"unreadable: {error}"
-        output.write(printable(f"{baseline.device}  {baseline.name}  {rest}"))
+        output.write(printable(f"{one.device}  {one.name}  {rest}"))

@@ -15,6 +15,7 @@ import click
 from gpubench.cli import output
 from gpubench.cli.options import Filters, filter_options, suites_argument
 from gpubench.errors import ExitCode, UsageError
+from gpubench.names import FINE, MEASURED, contender_of
 
 if TYPE_CHECKING:
     from gpubench.engine.events import Event
@@ -34,7 +35,6 @@ Exit codes (the first that applies):
 SCHEDULES = ("forward", "reverse", "random:1")
 """What `--schedule all` stands for."""
 
-FINE = ("ok", "noisy", "throttled", "unsupported", "skipped")
 LONGEST_MESSAGE = 24
 """Lines of one failure that are shown."""
 
@@ -97,11 +97,11 @@ def _specs(device: str, schedules: Sequence[str], build: str, max_elements: int 
         return [(device, device)]
     from gpubench.devices.host import parse_schedule
 
-    wanted = [schedule for given in schedules or ("all",) for schedule in (SCHEDULES if given == "all" else (given,))]
+    wanted = [one for given in schedules or ("all",) for one in (SCHEDULES if given == "all" else (given,))]
     limit = f",largest={max_elements}" if max_elements else ""
     own = device.partition(":")[2]
     specs = []
-    for schedule in dict.fromkeys(str(parse_schedule(name)) for name in wanted):
+    for schedule in dict.fromkeys(str(parse_schedule(one)) for one in wanted):
         options = ",".join(filter(None, [own, f"schedule={schedule},build={build},workers=1{limit}"]))
         specs.append((schedule, f"host:{options}"))
     return specs
@@ -115,7 +115,7 @@ def _cases(suites: Sequence[str], filters: Filters) -> tuple[Case, ...]:
 
     cases = []
     for case in load_suites(suites).cases:
-        variants = tuple(f"gpubench:{variant.name}" for variant in operator(case.operator).variants)
+        variants = tuple(contender_of(variant.name) for variant in operator(case.operator).variants)
         timing = replace(case.timing, method="cold", rounds=1, min_samples=1, max_samples=1, max_noise=1e9)
         cases.append(replace(case, contenders=variants, timing=timing))
     return select(
@@ -170,7 +170,7 @@ class _Tally:
         if not isinstance(event, RecordFinished):
             return
         record = event.record
-        status = "ok" if record.status in ("noisy", "throttled") else record.status
+        status = "ok" if record.status in MEASURED else record.status
         seen[status] += 1
         if status in FINE:
             return
@@ -211,12 +211,10 @@ def describe(record: Record, label: str) -> str:
 
 def _sanitizer_lines(message: str) -> list[str]:
     """Return the lines of AddressSanitizer's report that a kernel's author needs."""
-    keep = ("ERROR: AddressSanitizer", "READ of size", "WRITE of size", "is located", "gpubench:", "SUMMARY")
+    keep = ("ERROR: AddressSanitizer", "READ of size", "WRITE of size", "is located", "gpubench: ", "SUMMARY")
     lines = message.splitlines()
     frames = [line for line in lines if line.lstrip().startswith("#") and (".cu:" in line or ".cuh:" in line)]
-    return [line.strip() for line in lines if any(word in line for word in keep)] + [
-        frame.strip() for frame in frames[:4]
-    ]
+    return [line.strip() for line in lines if any(word in line for word in keep)] + [one.strip() for one in frames[:4]]
 
 
 # --- AddressSanitizer ------------------------------------------------------------------------------------------------

@@ -204,9 +204,10 @@ def _cases(suite: Suite, filters: Filters, given: dict[str, Any]) -> tuple[Case,
 
 
 def _require_peers(names: Sequence[str]) -> None:
+    from gpubench.names import NUMPY
     from gpubench.peers import PEERS
 
-    known_names = ("numpy", *PEERS)
+    known_names = (NUMPY, *PEERS)
     for name in names:
         if name not in known_names:
             known = ", ".join(known_names)

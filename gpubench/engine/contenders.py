@@ -13,18 +13,13 @@ from gpubench.engine.buffers import Operands
 from gpubench.errors import GpubenchError, OutOfMemoryError, UnsupportedError
 from gpubench.kernels.sources import SECOND_PREFIX
 from gpubench.model import Accuracy, Json, KernelResources, Launch, Plan, Problem
+from gpubench.names import AUTO, SECOND_SUFFIX, contender_of, is_ours, variant_of
 from gpubench.operators.base import Operator, Variant
 from gpubench.results.format import plain
 
 if TYPE_CHECKING:
     from gpubench.devices.base import Device
     from gpubench.peers.base import Peer, Prepared
-
-OURS = "gpubench:"
-AUTO = "gpubench:auto"
-SECOND_SUFFIX = "@b"
-"""`gpubench:auto@b` is `gpubench:auto` with kernels from the second cuda_src folder (`sources.SECOND`)."""
-NUMPY = "numpy"
 
 
 class Runner(Protocol):
@@ -58,7 +53,7 @@ class Runner(Protocol):
 
 def resolve(name: str, operator: Operator[Any], problem: Problem[Any], device: Device) -> Runner:
     """Return the runner of a contender. UnsupportedError with the reason when it does not take the problem."""
-    if name.startswith(OURS):
+    if is_ours(name):
         plain_name, second = name.removesuffix(SECOND_SUFFIX), name.endswith(SECOND_SUFFIX)
         variant = operator.choose(problem, device.info) if plain_name == AUTO else _variant(plain_name, operator)
         reason = variant.refuses(problem, device.info)
@@ -78,13 +73,13 @@ def _from_second_tree(plan: Plan) -> Plan:
 
 
 def _variant(name: str, operator: Operator[Any]) -> Variant:
-    wanted = name.removeprefix(OURS)
+    wanted = variant_of(name)
     for variant in operator.variants:
         if variant.name == wanted:
             return variant
     names = [variant.name for variant in operator.variants]
     near = difflib.get_close_matches(wanted, names, n=1)
-    hint = f" Did you mean {OURS}{near[0]}?" if near else ""
+    hint = f" Did you mean {contender_of(near[0])}?" if near else ""
     raise UnsupportedError(f"{operator.name} has no variant {wanted!r}; it has {', '.join(names)}.{hint}")
 
 
@@ -134,14 +129,14 @@ def kernel_block(plan: Plan, resources: tuple[KernelResources, ...]) -> dict[str
         if index < len(resources):
             one |= {key: value for key, value in asdict(resources[index]).items() if key != "kernel"}
         launches.append(plain(one))
-    occupancies = [kernel.occupancy for kernel in resources if kernel.occupancy is not None]
+    occupancies = [one.occupancy for one in resources if one.occupancy is not None]
     return {
         "variant": plan.variant,
         "launches": launches,
         "cubin_sha256": _joined_hash(resources),
-        "registers": max((kernel.registers for kernel in resources), default=None),
+        "registers": max((one.registers for one in resources), default=None),
         "spill_bytes": _spills(resources),
-        "shared_bytes": max((kernel.shared_bytes for kernel in resources), default=None),
+        "shared_bytes": max((one.shared_bytes for one in resources), default=None),
         "occupancy": min(occupancies, default=None),
         "workspace_bytes": plan.workspace_bytes,
         "notes": plain(plan.notes),
@@ -150,12 +145,12 @@ def kernel_block(plan: Plan, resources: tuple[KernelResources, ...]) -> dict[str
 
 def _spills(resources: tuple[KernelResources, ...]) -> int | None:
     """Return the most bytes that one launch spills; None where a compiler did not tell, or nothing is launched."""
-    told = [kernel.spill_bytes for kernel in resources if kernel.spill_bytes is not None]
+    told = [one.spill_bytes for one in resources if one.spill_bytes is not None]
     return max(told) if told and len(told) == len(resources) else None
 
 
 def _joined_hash(resources: tuple[KernelResources, ...]) -> str | None:
-    hashes = [kernel.cubin_sha256 for kernel in resources]
+    hashes = [one.cubin_sha256 for one in resources]
     if len(set(hashes)) <= 1:
         return hashes[0] if hashes else None
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
@@ -168,10 +163,10 @@ class PeerLibrary:
 
     def __init__(self, name: str, operator: Operator[Any], problem: Problem[Any], device: Device) -> None:
         """Ask the peer, then load it. UnsupportedError: it does not take the problem. MissingExtraError without it."""
-        from gpubench.peers import load
+        from gpubench.peers import load, refusal
 
         peer = load(name)
-        reason = peer.offers(problem)
+        reason = refusal(peer, problem)
         if device.info.kind != "cuda":
             reason = f"{name} needs a CUDA device; this one is {device.info.kind}"
         if reason is not None:

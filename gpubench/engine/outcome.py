@@ -13,7 +13,8 @@ from gpubench.errors import (
     UnsupportedError,
     UsageError,
 )
-from gpubench.model import Check, Status
+from gpubench.model import Check
+from gpubench.names import Status
 
 _STATUS: tuple[tuple[type[BaseException], Status], ...] = (
     (MissingExtraError, "skipped"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpubench.engine.ahead import KINDS, Ahead, make_reference
 from gpubench.engine.buffers import Landing, Pristine
-from gpubench.engine.contenders import NUMPY, OURS, Runner, resolve
+from gpubench.engine.contenders import Runner, resolve
 from gpubench.engine.host_time import time_host
 from gpubench.engine.memory import beyond_simulation, device_parts, free_host_bytes, host_parts, shortage
 from gpubench.engine.outcome import describe, status_of, where
@@ -25,7 +25,8 @@ from gpubench.measure.check import check
 from gpubench.measure.clock_watch import ClockWatch
 from gpubench.measure.summary import summarise
 from gpubench.measure.timing import time_contestants
-from gpubench.model import Case, Ceiling, Check, Problem, Record, Status, Timing
+from gpubench.model import Case, Ceiling, Check, Problem, Record, Timing
+from gpubench.names import NUMPY, Status, is_ours
 from gpubench.operators import operator as find_operator
 from gpubench.results.format import with_sample_clocks
 
@@ -121,7 +122,7 @@ class _Work:
         self._moved = (problem.bytes_read, problem.bytes_written)
         runners: dict[str, Runner] = {}
         with self._stage("plan"):
-            for name in self._each("plan", [name for name in self._waiting if name != NUMPY]):
+            for name in self._each("plan", [one for one in self._waiting if one != NUMPY]):
                 with self._blaming(name):
                     runners[name] = resolve(name, operator, problem, self._device)
         with self._stage("compile"):
@@ -194,24 +195,24 @@ class _Work:
         with self._stage("time"):
             timed = [Timed(runner, self._device, problem, pristine, self._announce) for runner in runners]
             outcomes = time_contestants(timed, self._case.timing, seed, watch=self._watch)
-        for work in timed:
-            for name, spent in work.seconds.items():
+        for one in timed:
+            for name, spent in one.seconds.items():
                 self.seconds[f"time: {name}"] = self.seconds.get(f"time: {name}", 0.0) + spent
         if self._ahead is not None:
             with self._stage("reference"):
                 self._ahead.wait_for_reference()
         with self._stage("check"):
-            for work in timed:
-                self._begin(work.name, "check")
-                with self._blaming(work.name):
-                    outcome = outcomes[work.name]
+            for one in timed:
+                self._begin(one.name, "check")
+                with self._blaming(one.name):
+                    outcome = outcomes[one.name]
                     if not isinstance(outcome, Timing):
                         raise outcome
                     with self._stage("check: download"):
-                        output = work.output(self._landing)
-                    verdict = check(problem, reference, work.runner.accuracy, output)
-                    self._record_device(work, outcome, verdict)
-                work.forget()
+                        output = one.output(self._landing)
+                    verdict = check(problem, reference, one.runner.accuracy, output)
+                    self._record_device(one, outcome, verdict)
+                one.forget()
 
     # --- records -----------------------------------------------------------------------------------------------------
 
@@ -219,7 +220,7 @@ class _Work:
         simulated = self._device.info.simulated
         status: Status = "ok"
         message = timing.message
-        if not verdict.ok and one.name.startswith(OURS):  # another library's accuracy is reported, not judged
+        if not verdict.ok and is_ours(one.name):  # another library's accuracy is reported, not judged
             status, message = "wrong", where(verdict)
         elif timing.throttled:
             status = "throttled"

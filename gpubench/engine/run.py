@@ -17,12 +17,11 @@ from gpubench.engine.lock import device_lock
 from gpubench.engine.supervisor import Outcome, Supervisor
 from gpubench.errors import ExitCode, GpubenchError, ResultFileError
 from gpubench.model import Case, Ceiling, Json, Record, ResultSet
+from gpubench.names import FAILED
 from gpubench.results.paths import JOURNAL_SUFFIX, default_path, journal_path, result_path
 from gpubench.results.records import ceiling_from_json
 from gpubench.results.strict import Node
 from gpubench.results.write import write
-
-FAILED = ("crashed", "timeout", "out_of_memory", "device_error", "compile_error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +175,6 @@ def exit_code(finished: Finished) -> ExitCode:
     statuses = {record.status for record in finished.result.records}
     if "wrong" in statuses:
         return ExitCode.WRONG_ANSWER
-    if statuses & set(FAILED):
+    if not statuses.isdisjoint(FAILED):
         return ExitCode.FAILED_CASE
     return ExitCode.FINE

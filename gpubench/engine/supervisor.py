@@ -11,19 +11,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from types import TracebackType
-from typing import get_args
 
 from gpubench.engine.events import ContenderStarted, Event, Note, RecordFinished, RunStopped, WorkerRestarted
 from gpubench.engine.messages import Begin, Fault, Finished, FromWorker, Job, JobDone, ProtocolError
 from gpubench.engine.process import WorkerEndedError, WorkerProcess
 from gpubench.engine.workers import InterruptError, StopRunError, WorkerOptions, Workers
 from gpubench.errors import DeviceError, GpubenchError, ResultFileError
-from gpubench.model import Case, Ceiling, Json, Record, Status
+from gpubench.model import Case, Ceiling, Json, Record
+from gpubench.names import FINE, STATUSES, Status
 from gpubench.results.format import case_to_json
 from gpubench.results.records import ceiling_from_json, record_from_json
 from gpubench.results.strict import Node
-
-NOT_FAULTS = ("ok", "noisy", "throttled", "unsupported", "skipped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,5 +296,4 @@ def _fault(current: Begin, status: Status, message: str) -> Fault:
 
 def _status(name: str) -> Status:
     """Return a fault's status; a worker may not claim that a fault is fine."""
-    known: tuple[Status, ...] = get_args(Status)
-    return next((status for status in known if status == name and status not in NOT_FAULTS), "crashed")
+    return next((status for status in STATUSES if status == name and status not in FINE), "crashed")

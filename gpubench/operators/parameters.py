@@ -5,27 +5,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from gpubench.errors import ParameterError
 from gpubench.layout import Layout, view
 from gpubench.model import Json
 
 T = TypeVar("T")
-
-DTypeName = Literal[
-    "uint8",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-]
 
 
 def to_json(params: Any) -> dict[str, Json]:

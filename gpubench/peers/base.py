@@ -56,6 +56,8 @@ class Peer(Protocol):
     """One library. Its module imports the library late, in `load`, so that it may be absent."""
 
     name: str
+    operators: tuple[str, ...]
+    """The operators that it has heard of. Another one is `unsupported` and never reaches the methods below."""
 
     def load(self) -> None:
         """Import the library. MissingExtraError when it is not installed."""

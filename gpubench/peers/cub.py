@@ -8,6 +8,7 @@ from typing import Any
 
 from gpubench.dtypes import dtype
 from gpubench.model import Problem
+from gpubench.names import CUB
 from gpubench.peers.base import DeviceOperand, Prepared, attempt, library
 
 OPERATIONS = {
@@ -28,7 +29,8 @@ DTYPES = ("uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "fl
 class CubPeer:
     """What CUB has an algorithm for: scans of one line, sums of everything or of the last dims, plain transforms."""
 
-    name = "cub"
+    name = CUB
+    operators = ("cumsum", "sum", "elementwise")
 
     def load(self) -> None:
         """Import cuda.compute. MissingExtraError without it."""
@@ -49,9 +51,8 @@ class CubPeer:
             case "sum":
                 kept = len(params.shape) - len(params.dim)
                 return None if tuple(params.dim) == tuple(range(kept, len(params.shape))) else "CUB sums the last dims"
-            case "elementwise":
+            case _:
                 return _elementwise_refusal(problem)
-        return f"CUB has no {problem.case.operator}"
 
     def prepare(self, problem: Problem[Any], operands: Mapping[str, DeviceOperand], stream: int | None) -> Prepared:
         """Build the algorithm (cuda.compute keeps it for the next round) and its temporary storage."""

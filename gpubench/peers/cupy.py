@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpubench.model import Problem
+from gpubench.names import CUPY
 from gpubench.peers.base import DeviceOperand, Prepared, attempt, library
 
 UFUNCS = {
@@ -31,7 +32,8 @@ OTHERS = ("copy", "relu", "clamp", "where")
 class CupyPeer:
     """cumsum, sum, index_add (cupyx.scatter_add) and the elementwise functions that are a single call. No bfloat16."""
 
-    name = "cupy"
+    name = CUPY
+    operators = ("cumsum", "sum", "elementwise", "index_add")
 
     def load(self) -> None:
         """Import CuPy. MissingExtraError without it."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpubench.errors import UnsupportedError
 from gpubench.model import Problem
+from gpubench.names import INDUCTOR
 from gpubench.peers import tensors
 from gpubench.peers.base import DeviceOperand, Latest, Prepared, first_line, library
 from gpubench.peers.torch import torch_stream
@@ -15,7 +16,8 @@ from gpubench.peers.torch import torch_stream
 class InductorPeer:
     """What eager torch has. The result is a tensor of Inductor's own, copied into ours before the check, untimed."""
 
-    name = "inductor"
+    name = INDUCTOR
+    operators = ("cumsum", "sum", "elementwise", "index_add")
 
     def __init__(self) -> None:
         """Nothing is compiled yet."""

@@ -13,6 +13,7 @@ from typing import Any
 from gpubench.dtypes import dtype
 from gpubench.errors import UnsupportedError
 from gpubench.model import Problem
+from gpubench.names import JAX
 from gpubench.peers.base import DeviceOperand, Latest, Prepared, first_line, library
 
 NAMES = {
@@ -44,7 +45,8 @@ class JaxPeer:
     copied into ours before the check, untimed; the same holds for index_add, whose destination XLA may not change.
     """
 
-    name = "jax"
+    name = JAX
+    operators = ("cumsum", "sum", "elementwise", "index_add")
 
     def __init__(self) -> None:
         """Nothing is compiled yet."""

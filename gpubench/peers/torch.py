@@ -7,6 +7,7 @@ from typing import Any
 
 from gpubench.errors import UnsupportedError
 from gpubench.model import Problem
+from gpubench.names import TORCH
 from gpubench.peers import tensors
 from gpubench.peers.base import DeviceOperand, Prepared, attempt, first_line, library
 
@@ -14,7 +15,8 @@ from gpubench.peers.base import DeviceOperand, Prepared, attempt, first_line, li
 class TorchPeer:
     """Every operator and dtype of ours; what a single function does not take, it says itself."""
 
-    name = "torch"
+    name = TORCH
+    operators = ("cumsum", "sum", "elementwise", "index_add")
 
     def load(self) -> None:
         """Import torch. MissingExtraError without it; UnsupportedError for a build without CUDA."""

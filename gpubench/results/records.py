@@ -19,10 +19,10 @@ from gpubench.model import (
     Record,
     ResultSet,
     Sample,
-    Status,
     Timing,
     TimingOptions,
 )
+from gpubench.names import STATUSES, Status
 from gpubench.results.format import SCHEMA_VERSION, TOP_KEYS
 from gpubench.results.strict import Node
 
@@ -35,7 +35,6 @@ _RECORD_MORE = frozenset(
 _TIMING = frozenset({"noisy", "throttled"})
 _TIMING_MORE = frozenset({"message", "discarded_rounds"})
 _CHECK = frozenset({"ok", "max_error", "max_error_over_tolerance"})
-_STATUSES = cast("tuple[str, ...]", get_args(Status))
 _METHODS = cast("tuple[str, ...]", get_args(Method))
 _ORDERS = cast("tuple[str, ...]", get_args(get_type_hints(TimingOptions)["order"]))
 _ORDERS = cast("tuple[str, ...]", get_args(Order))
@@ -60,7 +59,7 @@ def result_from_json(node: Node) -> ResultSet:
         suite=node.get("suite").object(),
         environment=_environment(node.get("environment")),
         ceiling=ceiling_from_json(node.get("ceiling")),
-        records=tuple(record_from_json(item) for item in node.get("records").items()),
+        records=tuple(record_from_json(one) for one in node.get("records").items()),
         extra={key: value for key, value in node.object().items() if key not in TOP_KEYS},
     )
 
@@ -75,7 +74,7 @@ def _environment(node: Node) -> dict[str, Json]:
 
 def ceiling_from_json(node: Node) -> Ceiling:
     """Return the ceiling block; each figure is null or above 0, and files from before the sweep have none."""
-    names = [field.name for field in fields(Ceiling)]
+    names = [one.name for one in fields(Ceiling)]
     node.keys(frozenset(), frozenset(names))
     values: dict[str, float | None] = {}
     for name in names:
@@ -83,11 +82,11 @@ def ceiling_from_json(node: Node) -> Ceiling:
         if name != "sweep":
             values[name] = None if one.value is None else one.number(lowest=0.0)
     sweep = node.get("sweep")
-    return Ceiling(**values, sweep=tuple(_ceiling_point(point) for point in sweep.items()) if sweep.value else ())
+    return Ceiling(**values, sweep=tuple(_ceiling_point(one) for one in sweep.items()) if sweep.value else ())
 
 
 def _ceiling_point(node: Node) -> CeilingPoint:
-    node.keys(frozenset(field.name for field in fields(CeilingPoint)), frozenset())
+    node.keys(frozenset(one.name for one in fields(CeilingPoint)), frozenset())
     times = (node.get(name).number(positive=True) for name in ("copy_us", "read_us", "write_us"))
     return CeilingPoint(node.get("bytes").integer(1), *times)
 
@@ -105,7 +104,7 @@ def case_from_json(node: Node) -> Case:
         if node.has("distribution")
         else plain.distribution,
         seed=node.get("seed").integer() if node.has("seed") else plain.seed,
-        contenders=tuple(name.text() for name in node.get("contenders").items())
+        contenders=tuple(one.text() for one in node.get("contenders").items())
         if node.has("contenders")
         else plain.contenders,
         timing=options_from_json(node.get("timing")) if node.has("timing") else plain.timing,
@@ -137,7 +136,7 @@ def record_from_json(node: Node) -> Record:
     return Record(
         case=case_from_json(node.get("case")),
         contender=node.get("contender").text(),
-        status=cast("Status", node.get("status").text(_STATUSES)),
+        status=cast("Status", node.get("status").text(STATUSES)),
         message=node.get("message").text_or_none(),
         bytes=node.get("bytes").integer(0) if node.has("bytes") else None,
         simulated=node.get("simulated").boolean() if node.has("simulated") else False,
@@ -154,7 +153,7 @@ def _object_or_none(node: Node) -> dict[str, Json] | None:
 
 
 def _timing(record: Node) -> Timing | None:
-    rounds = [times.times() for times in record.get("rounds_us").items()]
+    rounds = [one.times() for one in record.get("rounds_us").items()]
     discarded = record.get("discarded_us").times() if record.has("discarded_us") else []
     verdict = record.get("timing")
     if verdict.value is None:
@@ -166,7 +165,7 @@ def _timing(record: Node) -> Timing | None:
     kept_clocks, discarded_clocks = _clocks(record, sum(map(len, rounds)), len(discarded))
     clocks = iter(kept_clocks)
     return Timing(
-        rounds=tuple(tuple(Sample(us, next(clocks)) for us in times) for times in rounds),
+        rounds=tuple(tuple(Sample(us, next(clocks)) for us in one) for one in rounds),
         discarded=tuple(
             (owner, Sample(us, clock)) for owner, us, clock in zip(owners, discarded, discarded_clocks, strict=True)
         ),
@@ -180,7 +179,7 @@ def _discarded_rounds(verdict: Node, discarded: int, rounds: int) -> list[int]:
     node = verdict.get("discarded_rounds")
     if node.value is None:
         return [0] * discarded
-    owners = [owner.integer(0) for owner in node.items()]
+    owners = [one.integer(0) for one in node.items()]
     if len(owners) != discarded:
         node.fail(f"has {len(owners)} entries where {discarded} samples were discarded")
     if any(owner >= max(rounds, 1) for owner in owners):

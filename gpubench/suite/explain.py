@@ -9,6 +9,7 @@ from typing import Any
 
 from gpubench.errors import UnsupportedError, UsageError
 from gpubench.model import Case, DeviceInfo, Json, Memset, Plan
+from gpubench.names import AUTO, contender_of
 from gpubench.operators import OPERATORS
 from gpubench.suite.expand import load_suite
 from gpubench.suite.locate import shipped_suites
@@ -76,8 +77,8 @@ def explain(case: Case, device: DeviceInfo, names: Sequence[str] = ()) -> list[E
     auto = operator.choose(problem, device)
     found = []
     for variant in operator.variants:
-        contender = f"gpubench:{variant.name}"
-        if names and contender not in names and not ("gpubench:auto" in names and variant is auto):
+        contender = contender_of(variant.name)
+        if names and contender not in names and not (AUTO in names and variant is auto):
             continue
         reason = variant.refuses(problem, device)
         if reason is not None:
@@ -88,7 +89,7 @@ def explain(case: Case, device: DeviceInfo, names: Sequence[str] = ()) -> list[E
             Explanation(contender, variant is auto, None, _steps(plan), plan.workspace_bytes, dict(plan.notes))
         )
     if not found:
-        known = ", ".join(f"gpubench:{variant.name}" for variant in operator.variants)
+        known = ", ".join(contender_of(variant.name) for variant in operator.variants)
         raise UsageError(f"{case.operator} has none of {', '.join(names)}; it has {known}.")
     return found
 

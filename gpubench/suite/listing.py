@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from gpubench import dtypes
 from gpubench.errors import UnsupportedError, UsageError
 from gpubench.model import Case, Json
+from gpubench.names import contender_of
 from gpubench.operators import OPERATORS
 
 
@@ -56,7 +57,7 @@ def variants(operators: Sequence[str] = (), contenders: Sequence[str] = ()) -> l
     rows: list[dict[str, Json]] = [
         {
             "operator": name,
-            "contender": f"gpubench:{variant.name}",
+            "contender": contender_of(variant.name),
             "summary": variant.summary,
             "origin": variant.origin,
             "dtypes": [dtype for dtype in operator.dtypes if variant.instances(dtype)],

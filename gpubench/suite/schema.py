@@ -11,6 +11,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.libraries import PEERS
 from gpubench.model import Distribution
+from gpubench.names import AUTO, NUMPY, OURS, contender_of
 from gpubench.operators import OPERATORS
 from gpubench.suite.annotations import is_required, members, origin, yaml_type
 from gpubench.suite.types import (
@@ -30,9 +31,9 @@ from gpubench.suite.validate import Checker
 MAX_ENTRIES = 10_000
 
 CONTENDER = one_of_names(
-    lambda: ("numpy", *PEERS), r"gpubench:[A-Za-z0-9_.*?-]+", ("gpubench:auto", "gpubench:VARIANT", "gpubench:*")
+    lambda: (NUMPY, *PEERS), rf"{OURS}[A-Za-z0-9_.*?-]+", (AUTO, contender_of("VARIANT"), contender_of("*"))
 )
-PEER = one_of_names(lambda: ("numpy", *PEERS))
+PEER = one_of_names(lambda: (NUMPY, *PEERS))
 CONTENDERS = list_of(CONTENDER, at_least=1, at_most=100)
 PEER_LIST = list_of(PEER, at_most=100)
 TIMEOUT = number(1e-3, 7 * 86400.0)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from gpubench.names import is_peer
 from gpubench.views import text
-from gpubench.views.rows import Row, is_peer
+from gpubench.views.rows import Row
 
 BAR_WIDTH = 8
 

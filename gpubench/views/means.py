@@ -8,8 +8,9 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpubench.names import HOST_CONTENDERS, TRUSTED
 from gpubench.views import text
-from gpubench.views.rows import HOST_CONTENDERS, Row
+from gpubench.views.rows import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ def means(all_rows: Sequence[Row]) -> list[Mean]:
     """Return one mean an operator and contender that has figures, in the order of the rows. Wrong answers have none."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in all_rows:
-        fine = row.status in ("ok", "noisy") and row.median_us and not row.simulated
+        fine = row.status in TRUSTED and row.median_us and not row.simulated
         if fine and row.contender not in HOST_CONTENDERS:
             groups.setdefault((row.operator, row.contender), []).append(row)
     return [_mean(operator, contender, group) for (operator, contender), group in groups.items()]
@@ -50,14 +51,14 @@ def geometric(values: Sequence[float]) -> float | None:
 
 def lines(all_rows: Sequence[Row]) -> list[str]:
     """Return the means as lines under a table; none where no case was compared with another library."""
-    found = [mean for mean in means(all_rows) if mean.peers]
+    found = [one for one in means(all_rows) if one.peers]
     if not found:
         return []
-    width = max(text.cell_width(text.printable(mean.operator)) for mean in found)
-    names = max(text.cell_width(text.printable(mean.contender)) for mean in found)
+    width = max(text.cell_width(text.printable(one.operator)) for one in found)
+    names = max(text.cell_width(text.printable(one.contender)) for one in found)
     bound = any(row.launch_bound for row in all_rows)
     heading = "geometric means over cases" + ("; shares without launch-bound ones" if bound else "")
-    return [heading, *(f"  {_line(mean, width, names)}" for mean in found)]
+    return [heading, *(f"  {_line(one, width, names)}" for one in found)]
 
 
 def _line(one: Mean, width: int, names: int) -> str:

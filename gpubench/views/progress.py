@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gpubench.model import Record
+from gpubench.names import NOT_MEANT
 from gpubench.views import text
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class Bar:
     def finished(self, record: Record) -> None:
         """Move the bar on."""
         self._counts[record.status] += 1
-        if record.status not in ("ok", "unsupported", "skipped"):
+        if record.status not in ("ok", *NOT_MEANT):
             self.note(outcome(record))
         self._update(1, counts=" ".join(f"{count} {text.printable(status)}" for status, count in self._counts.items()))
 

@@ -7,15 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpubench.model import Json, ResultSet
+from gpubench.names import AUTO, FINE, HOST_CONTENDERS, TRUSTED
 from gpubench.views import text
 from gpubench.views.charts.data import Point, contenders
-from gpubench.views.rows import HOST_CONTENDERS
 
 Facts = list[tuple[str, str]]
 
 WORST = 10
 PROBLEMS = 50
-_FINE = ("ok", "noisy", "throttled", "unsupported", "skipped")
 _FLAT_DEPTH = 6
 
 
@@ -28,7 +27,7 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         return text.significant(value, 6)
     if isinstance(value, list | tuple):
-        return ", ".join(shown(item) for item in value) or text.MISSING
+        return ", ".join(shown(one) for one in value) or text.MISSING
     return text.printable(str(value))
 
 
@@ -72,7 +71,7 @@ def means(found: Sequence[Point]) -> list[dict[str, str]]:
         for name in contenders(mine):
             theirs = [point for point in mine if point.row.contender == name]
             shares = [point.fraction for point in theirs if point.fraction and not point.row.launch_bound]
-            right = [point.row for point in theirs if point.row.status in ("ok", "noisy")]
+            right = [point.row for point in theirs if point.row.status in TRUSTED]
             gains = [row.speedup for row in right if row.speedup]
             peers = [row.versus_peer for row in right if row.versus_peer]
             if name not in HOST_CONTENDERS and (shares or gains or peers):
@@ -98,7 +97,7 @@ def has_speedups(rows: Sequence[Mapping[str, str]]) -> bool:
 
 def worst(found: Sequence[Point], anchors: Mapping[str, str]) -> list[dict[str, str]]:
     """Return the cases farthest from the ceiling, by our automatic choice where it was timed, launches aside."""
-    auto = [point for point in found if point.row.contender == "gpubench:auto"]
+    auto = [point for point in found if point.row.contender == AUTO]
     picked = [point for point in auto or found if point.fraction is not None and not point.row.launch_bound]
     picked.sort(key=lambda point: point.fraction or 0.0)
     return [
@@ -123,7 +122,7 @@ def problems(found: Sequence[Point], anchors: Mapping[str, str]) -> list[dict[st
             "message": text.shorten(shown(point.row.message or ""), 300),
         }
         for point in found
-        if point.row.status not in _FINE
+        if point.row.status not in FINE
     ]
 
 
@@ -148,7 +147,7 @@ _OPTIONAL = ("speedup", "versus_peer")
 def numbers_of(found: Sequence[Point]) -> tuple[tuple[str, str, str], ...]:
     """Return the columns of numbers: the ratios to others only where there is one."""
     there = {name for name in _OPTIONAL for point in found if getattr(point.row, name) is not None}
-    return tuple(number for number in _NUMBERS if number[1] not in _OPTIONAL or number[1] in there)
+    return tuple(one for one in _NUMBERS if one[1] not in _OPTIONAL or one[1] in there)
 
 
 def columns(numbers: Sequence[tuple[str, str, str]]) -> list[dict[str, object]]:

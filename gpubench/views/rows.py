@@ -7,19 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from gpubench.model import Json, Record, ResultSet
+from gpubench.names import HOST_CONTENDERS, NUMPY, TRUSTED, Status, is_peer
 
 LAUNCH_BOUND_FACTOR = 3.0
 """A median under this many times the duration of an empty launch is launch-bound: most of it is not the kernel's."""
 
-HOST_CONTENDERS = ("numpy",)
-"""Contenders whose time is the host's wall time, so that neither a launch nor the device's ceiling says anything."""
-
-YARDSTICK = "numpy"
+YARDSTICK = NUMPY
 """The contender that the speed-up is over."""
-
-
-OURS = "gpubench:"
-"""How the names of our own contenders begin; every other one on the device is a peer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +28,7 @@ class Row:
     operator: str
     dtype: str
     contender: str
-    status: str
+    status: Status
     message: str | None
     simulated: bool
     bytes: int | None
@@ -82,17 +76,12 @@ def rows(result: ResultSet) -> list[Row]:
     return [_row(record, cases.get(record.case.id, _Case()), overhead) for record in result.records]
 
 
-def is_peer(contender: str) -> bool:
-    """Tell whether a contender is another library on the device."""
-    return not contender.startswith(OURS) and contender not in HOST_CONTENDERS
-
-
 def _cases(result: ResultSet) -> dict[str, _Case]:
     """Return what each case has to compare with; a time that nobody should trust is nothing to compare with."""
     found: dict[str, _Case] = {}
     for record in result.records:
         median = _number(record.summary, "median_us")
-        if record.simulated or not median or record.status not in ("ok", "noisy"):
+        if record.simulated or not median or record.status not in TRUSTED:
             continue
         case = found.get(record.case.id, _Case())
         if record.contender == YARDSTICK:

@@ -15,6 +15,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal
 
 from gpubench.comparison import Verdict
+from gpubench.names import AUTO, CUB, CUPY, INDUCTOR, JAX, NAIVE, NUMPY, TORCH
 from gpubench.views import text
 
 if TYPE_CHECKING:
@@ -48,14 +49,14 @@ class Mark:
 
 
 _KNOWN: dict[str, Mark] = {
-    "gpubench:auto": Mark("#0072b2", "o"),
-    "numpy": Mark("#6e7781", "s", (0, (1, 1.5))),
-    "torch": Mark("#d55e00", "^", (0, (5, 1.5))),
-    "inductor": Mark("#b0568b", "v", (0, (4, 1.5, 1, 1.5))),
-    "cupy": Mark("#00805c", "D", (0, (2.5, 1.5))),
-    "cub": Mark("#a87500", "P", (0, (7, 2))),
-    "jax": Mark("#2f8fc4", "X", (0, (3, 1, 1, 1, 1, 1))),
-    "gpubench:naive": Mark("#8c6bb1", "<", (0, (3, 2))),
+    AUTO: Mark("#0072b2", "o"),
+    NUMPY: Mark("#6e7781", "s", (0, (1, 1.5))),
+    TORCH: Mark("#d55e00", "^", (0, (5, 1.5))),
+    INDUCTOR: Mark("#b0568b", "v", (0, (4, 1.5, 1, 1.5))),
+    CUPY: Mark("#00805c", "D", (0, (2.5, 1.5))),
+    CUB: Mark("#a87500", "P", (0, (7, 2))),
+    JAX: Mark("#2f8fc4", "X", (0, (3, 1, 1, 1, 1, 1))),
+    NAIVE: Mark("#8c6bb1", "<", (0, (3, 2))),
 }
 _COLORS = ("#00805c", "#d55e00", "#b0568b", "#a87500", "#2f8fc4", "#7a5195", "#4d4d4d")
 _MARKERS = ("D", "^", "v", "P", "X", ">", "h", "p", "*", "d", "8")

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
 from gpubench.model import ResultSet
+from gpubench.names import WORST_FIRST, is_peer
 from gpubench.views import means, text
 from gpubench.views.columns import COLUMNS as COLUMNS
 from gpubench.views.columns import DEFAULT_COLUMNS as DEFAULT_COLUMNS
 from gpubench.views.columns import Column as Column
 from gpubench.views.columns import Look as Look
 from gpubench.views.columns import default_columns
-from gpubench.views.rows import LAUNCH_BOUND_FACTOR, Row, is_peer, rows
+from gpubench.views.rows import LAUNCH_BOUND_FACTOR, Row, rows
 
 MARKDOWN_LIMIT = 60_000
 """Bytes: pull request comments end at 65,536 characters, and the reader may add some."""
@@ -33,9 +34,6 @@ WHY_ABOVE = (
 MESSAGES_SHOWN = 20
 
 
-_BAD_FIRST = ("wrong", "crashed", "device_error", "timeout", "out_of_memory", "compile_error", "throttled", "noisy")
-
-
 def _last(value: float | None) -> float:
     return math.inf if value is None else value
 
@@ -47,7 +45,7 @@ SORTS: dict[str, Callable[[Row], tuple[object, ...]]] = {
     "gbps": lambda row: (_last(row.GBps),),
     "ceiling": lambda row: (_last(row.fraction),),
     "speedup": lambda row: (_last(row.speedup),),
-    "status": lambda row: (_BAD_FIRST.index(row.status) if row.status in _BAD_FIRST else len(_BAD_FIRST), row.status),
+    "status": lambda row: (WORST_FIRST.index(row.status),),
 }
 """Orders of rows beside the file's own: what one looks for first comes first (the slowest, the lowest rate)."""
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpubench.model import Json, Record, ResultSet
+from gpubench.names import MEASURED
 from gpubench.views import text
 from gpubench.views.rows import Row, rows
-
-GOOD = ("ok", "noisy", "throttled")
-"""Statuses of records whose times may be shown."""
 
 
 class Figures:
@@ -17,7 +15,9 @@ class Figures:
 
     def __init__(self, result: ResultSet) -> None:
         """Keep the rows whose times may be shown, and the records for what their kernels chose."""
-        self._rows = {(row.case, row.contender): row for row in rows(result) if row.status in GOOD and row.median_us}
+        self._rows = {
+            (row.case, row.contender): row for row in rows(result) if row.status in MEASURED and row.median_us
+        }
         self._records = {(record.case.id, record.contender): record for record in result.records}
         self.cases = list(dict.fromkeys(record.case.id for record in result.records))
 

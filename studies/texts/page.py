@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpubench.model import Json, ResultSet
+from gpubench.names import MEASURED
 from gpubench.views import text
 from gpubench.views.rows import Row
 from studies.texts.beside_torch import against_torch
 from studies.texts.claims import CLAIMS, SLIPS, TABLE, UNDECIDED, WIDTHS, WORKED, Claim, Worked
-from studies.texts.figures import GOOD, Figures, bound, median, shown, verdict
+from studies.texts.figures import Figures, bound, median, shown, verdict
 
 ONEFLOW_THREADS = 256
 """Threads of a block in OneFlow's launch."""
@@ -214,7 +215,7 @@ def _all(figures: Figures) -> str:
 
 
 def _failed(status: str) -> str:
-    return status if status in GOOD else f"**{text.markdown(status)}**"
+    return status if status in MEASURED else f"**{text.markdown(status)}**"
 
 
 def _code(name: str) -> str:

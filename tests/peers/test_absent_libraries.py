@@ -19,14 +19,14 @@ ROOT = Path(__file__).parents[2]
 OFFER_EVERYTHING = """
 import sys
 from gpubench.operators import OPERATORS
-from gpubench.peers import PEERS, load
+from gpubench.peers import PEERS, load, refusal
 from tests.engine.bed import case
 
 for name in PEERS:
     peer = load(name)
     for operator in OPERATORS:
         one = case(operator)
-        peer.offers(OPERATORS[operator].problem(one))
+        refusal(peer, OPERATORS[operator].problem(one))
 print(sorted({"torch", "triton", "jax", "cupy", "cuda", "cupti"} & set(sys.modules)))
 """
 

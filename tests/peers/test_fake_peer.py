@@ -25,6 +25,7 @@ class Copying:
     """Does the work of `elementwise copy` right, into memory of its own, and collects it when told to."""
 
     name = "copying"
+    operators: tuple[str, ...] = ("elementwise",)
 
     def load(self) -> None:
         """Nothing is needed."""
@@ -185,3 +186,15 @@ def test_a_clock_that_the_device_lacks_is_said() -> None:
     record = go("copying", change=traced)["copying"]
     assert record.status == "unsupported"
     assert "CUPTI" in (record.message or "")
+
+
+def test_an_operator_that_a_peer_has_not_heard_of_is_unsupported() -> None:
+    """Its library is never asked, so that nothing there can fail: no device_error where there is just no such work."""
+    device = FakeDevice(parse_script({}))
+    device.info = replace(device.info, kind="cuda", simulated=False)
+    one = case("sum", {"shape": [64], "dim": [0]}, contenders=("copying", "breaking"))
+    found: list[Record] = []
+    Pipeline(device).run(one, one.contenders, Ceiling(1000.0), 0, lambda *_: None, found.append)
+    assert [record.status for record in found] == ["unsupported", "unsupported"]
+    assert [record.message for record in found] == [f"{name} has no sum; it has elementwise" for name in one.contenders]
+    assert not LOG

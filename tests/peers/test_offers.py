@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from gpubench.operators import operator
-from gpubench.peers import PEERS, load
+from gpubench.peers import PEERS, load, refusal
 from gpubench.peers.base import DeviceOperand
 from tests.engine.bed import case
 
 
 def answer(peer: str, name: str, params: Mapping[str, Any], dtype: str = "float32") -> str | None:
     """Return what a peer says to a problem."""
-    return load(peer).offers(operator(name).problem(case(name, params, dtype)))
+    return refusal(load(peer), operator(name).problem(case(name, params, dtype)))
 
 
 ADD = {"function": "add", "inputs": [{"shape": [8, 9]}, {"shape": [8, 9]}]}
@@ -48,7 +48,7 @@ TRANSPOSED = {"shape": [8, 9], "dim": 1, "layout": {"permute": [1, 0]}}
         ("cub", "sum", {"shape": [8], "dim": [0]}, "complex64", "complex"),
         ("cub", "elementwise", {**ADD, "out_dtype": "float16"}, "float32", "one dtype"),
         ("cub", "elementwise", {"function": "add", "inputs": [{"shape": [8, 9]}, {"shape": [9]}]}, "float32", "broad"),
-        ("cub", "index_add", {"shape": [8], "indices": 4}, "float32", "no index_add"),
+        ("cub", "index_add", {"shape": [8], "indices": 4}, "float32", "cub has no index_add"),
     ],
 )
 def test_what_is_not_offered_has_a_reason(

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gpubench import dtypes
 from gpubench.layout import Layout
-from gpubench.operators.parameters import DTypeName
 
 FunctionName = Literal[
     "copy",
@@ -42,7 +42,7 @@ class OperandSpec:
     """One input. dtype None: the case's own dtype (the mask of `where` is always uint8)."""
 
     shape: tuple[int, ...]
-    dtype: DTypeName | None = None
+    dtype: dtypes.Name | None = None
     layout: Layout = field(default_factory=Layout)
 
 
@@ -60,5 +60,5 @@ class ElementwiseParams:
     shape: tuple[int, ...] | None = None
     layout: Layout = field(default_factory=Layout)
     inputs: tuple[OperandSpec, ...] = ()
-    out_dtype: DTypeName | None = None
+    out_dtype: dtypes.Name | None = None
     scalars: Mapping[str, float] = field(default_factory=dict)

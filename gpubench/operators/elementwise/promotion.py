@@ -8,7 +8,6 @@ from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.operators.elementwise.params import ElementwiseParams
 
 MASK_DTYPE = "uint8"
-_PART = {"complex64": "float32", "complex128": "float64"}
 
 
 def operand_dtypes(params: ElementwiseParams, dtype: str) -> tuple[str, ...]:
@@ -31,7 +30,7 @@ def work_dtype(params: ElementwiseParams, dtype: str) -> str:
 def natural_dtype(params: ElementwiseParams, dtype: str) -> str:
     """Return the result's dtype where none is asked for: the promoted one, its real part's for abs."""
     promoted = promoted_dtype(params, dtype)
-    return _PART.get(promoted, promoted) if FUNCTIONS[params.function].real_result else promoted
+    return dtypes.dtype(promoted).part if FUNCTIONS[params.function].real_result else promoted
 
 
 def result_dtype(params: ElementwiseParams, dtype: str) -> str:

@@ -23,8 +23,8 @@ def _views(problem: Problem[ElementwiseParams], inputs: Mapping[str, Array]) -> 
 
 def _scalars(params: ElementwiseParams, work: str) -> dict[str, float]:
     """Return the scalars as the kernels see them: rounded to the dtype of the work."""
-    part = {"complex64": "float32", "complex128": "float64"}.get(work, work)
-    return {name: dtypes.dtype(part).numpy.type(value).item() for name, value in params.scalars.items()}
+    part = dtypes.dtype(dtypes.dtype(work).part)
+    return {name: part.numpy.type(value).item() for name, value in params.scalars.items()}
 
 
 def reference(problem: Problem[ElementwiseParams], inputs: Mapping[str, Array]) -> Reference:

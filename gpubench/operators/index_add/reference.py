@@ -72,8 +72,7 @@ def _alpha(alpha: float, dtype: str) -> Any:
     row = dtypes.dtype(dtype)
     if row.kind == "integer":
         return np.int64(int(alpha))
-    part = {"complex64": "float32", "complex128": "float64"}.get(row.accumulator, row.accumulator)
-    return dtypes.dtype(part).numpy.type(alpha).item()
+    return dtypes.dtype(dtypes.dtype(row.accumulator).part).numpy.type(alpha).item()
 
 
 def _block(work: _Work, box: chunks.Box, place: slice) -> Block:

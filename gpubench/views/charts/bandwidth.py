@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpubench.dtypes import NAMES
 from gpubench.model import ResultSet
+from gpubench.names import HOST_CONTENDERS
 from gpubench.views import style, text
 from gpubench.views.charts.data import (
     Point,
@@ -20,7 +21,6 @@ from gpubench.views.charts.data import (
 from gpubench.views.charts.frame import Frame, ceiling_of, frame, launch_edge
 from gpubench.views.charts.page import MARGIN, Entry, series_entry, sheet, subtitle, unnumbered
 from gpubench.views.charts.sheets import Chart, file_name
-from gpubench.views.rows import HOST_CONTENDERS
 from gpubench.views.style import INK, MUTED, PAPER, WIDTH
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ def sweeps(mine: Sequence[Point]) -> list[list[Point]]:
     for members in families.values():
         if len({point.row.bytes for point in members}) == len(members):
             found += _without_gaps(sorted(members, key=lambda point: point.row.bytes or 0))
-    return [series for series in found if len(series) >= SWEEP]
+    return [one for one in found if len(one) >= SWEEP]
 
 
 def _without_gaps(ordered: Sequence[Point]) -> list[list[Point]]:

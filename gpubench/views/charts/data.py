@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from gpubench.model import Json, Record, ResultSet
+from gpubench.names import AUTO, MEASURED, NUMPY
 from gpubench.views.rows import LAUNCH_BOUND_FACTOR, Row, rows
 
 
@@ -29,7 +30,7 @@ class Point:
     @property
     def has_speed(self) -> bool:
         """True when it was timed and is right; what was sampled before a failure is no speed."""
-        return self.row.status in ("ok", "noisy", "throttled")
+        return self.row.status in MEASURED
 
     @property
     def rate(self) -> float | None:
@@ -85,7 +86,7 @@ def device_number(result: ResultSet, key: str) -> float | None:
 def contenders(found: Iterable[Point]) -> list[str]:
     """Return the contenders in the order in which they should be named: ours first, numpy last."""
     names = dict.fromkeys(point.row.contender for point in found)
-    return sorted(names, key=lambda name: (name == "numpy", name != "gpubench:auto", name))
+    return sorted(names, key=lambda name: (name == NUMPY, name != AUTO, name))
 
 
 def family(record: Record) -> tuple[str, ...]:

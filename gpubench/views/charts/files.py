@@ -8,6 +8,7 @@ from typing import Literal
 
 from gpubench.comparison import Comparison
 from gpubench.model import ResultSet
+from gpubench.names import CUB, CUPY, INDUCTOR, JAX, NUMPY, TORCH
 from gpubench.views.charts.sheets import Chart
 from gpubench.views.style import Format, encoded, styled
 
@@ -22,17 +23,17 @@ class Wish:
     """What to draw of a result: `over` is the contender of the speed-up; `whole` the result before it was filtered."""
 
     kind: Kind
-    over: str = "numpy"
+    over: str = NUMPY
     whole: ResultSet | None = None
 
 
-PEERS = ("numpy", "torch", "cupy", "inductor", "cub", "jax")
+_OVER = (NUMPY, TORCH, CUPY, INDUCTOR, CUB, JAX)
 
 
 def default_over(result: ResultSet) -> str:
     """Return the contender that speed-ups are over when none is asked for: numpy, or the first other library there."""
     there = {record.contender for record in result.records}
-    return next((name for name in PEERS if name in there), PEERS[0])
+    return next((name for name in _OVER if name in there), NUMPY)
 
 
 def charts(result: ResultSet, wish: Wish) -> list[Chart]:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gpubench.model import ResultSet
+from gpubench.names import AUTO, NAIVE, is_ours, variant_of
 from gpubench.views import style, text
 from gpubench.views.charts.data import Point, device_number, is_simulated, points
 from gpubench.views.charts.page import MARGIN, sheet, subtitle, unnumbered
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PREFIX = "gpubench:"
-AUTO, NAIVE = "gpubench:auto", "gpubench:naive"
 _BAR = 0.36
 _TOP = 0.36
 
@@ -32,7 +31,7 @@ def charts(result: ResultSet) -> list[Chart]:
     for operator in dict.fromkeys(point.row.operator for point in found):
         cases: dict[str, list[Point]] = {}
         for point in found:
-            if point.row.operator == operator and point.row.contender.startswith(PREFIX):
+            if point.row.operator == operator and is_ours(point.row.contender):
                 cases.setdefault(point.row.case, []).append(point)
         best = max(cases.values(), key=lambda mine: (len(rungs(mine)), mine[0].row.bytes or 0), default=[])
         steps = rungs(best)
@@ -70,7 +69,7 @@ def _alt(operator: str, steps: Sequence[Point]) -> str:
 
 
 def _variant(point: Point) -> str:
-    return point.row.contender.removeprefix(PREFIX)
+    return variant_of(point.row.contender)
 
 
 def _name(point: Point, auto: str | None) -> str:

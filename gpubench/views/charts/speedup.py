@@ -8,13 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gpubench.model import ResultSet
+from gpubench.names import HOST_CONTENDERS
 from gpubench.views import style, text
 from gpubench.views.charts import dots
 from gpubench.views.charts.ceiling import short
 from gpubench.views.charts.data import Point, contenders, is_simulated, points
 from gpubench.views.charts.page import Entry, series_entry, sheet, subtitle, unnumbered
 from gpubench.views.charts.sheets import Chart, file_name, numbered
-from gpubench.views.rows import HOST_CONTENDERS
 from gpubench.views.style import INK, PAPER
 
 if TYPE_CHECKING:

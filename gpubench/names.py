@@ -1,0 +1,89 @@
+"""The words that suites, result files and command lines share: contenders, and statuses with their groups.
+
+Each is spelt here once. dtypes have `gpubench.dtypes`, operators and peers their registries.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+# --- Contenders ------------------------------------------------------------------------------------------------------
+
+OURS = "gpubench:"
+"""How the names of our own contenders begin: `gpubench:<variant>`. Every other one on the device is a peer."""
+
+AUTO = "gpubench:auto"
+"""What the operator's `choose` rule chooses."""
+
+NAIVE = "gpubench:naive"
+
+SECOND_SUFFIX = "@b"
+"""`gpubench:auto@b` is `gpubench:auto` with kernels from the second cuda_src folder (`kernels.sources.SECOND`)."""
+
+NUMPY = "numpy"
+CUPY = "cupy"
+TORCH = "torch"
+INDUCTOR = "inductor"
+CUB = "cub"
+JAX = "jax"
+
+HOST_CONTENDERS = (NUMPY,)
+"""Contenders whose time is the host's wall time, so that neither a launch nor the device's ceiling says anything."""
+
+
+def is_ours(contender: str) -> bool:
+    """Tell whether a contender is one of our own variants, or their `auto`."""
+    return contender.startswith(OURS)
+
+
+def is_peer(contender: str) -> bool:
+    """Tell whether a contender is another library on the device."""
+    return not is_ours(contender) and contender not in HOST_CONTENDERS
+
+
+def contender_of(variant: str) -> str:
+    """Return the contender that is a variant of ours: `gpubench:naive` of `naive`."""
+    return OURS + variant
+
+
+def variant_of(contender: str) -> str:
+    """Return a contender's variant, or another contender's name as it is: `naive` of `gpubench:naive`."""
+    return contender.removeprefix(OURS)
+
+
+# --- Statuses --------------------------------------------------------------------------------------------------------
+
+Status = Literal[
+    "ok",
+    "wrong",
+    "unsupported",
+    "compile_error",
+    "out_of_memory",
+    "timeout",
+    "device_error",
+    "crashed",
+    "noisy",
+    "throttled",
+    "skipped",
+]
+"""What became of a contender on a case. A type checker knows the words, so a comparison with another one is found."""
+
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+TRUSTED: tuple[Status, ...] = ("ok", "noisy")
+"""Timed with a right answer, at a steady clock: the times may stand beside those of other contenders."""
+
+MEASURED: tuple[Status, ...] = (*TRUSTED, "throttled")
+"""Timed with a right answer."""
+
+NOT_MEANT: tuple[Status, ...] = ("unsupported", "skipped")
+"""Never tried, and nobody's fault."""
+
+FINE: tuple[Status, ...] = (*MEASURED, *NOT_MEANT)
+"""Nothing is wrong."""
+
+FAILED: tuple[Status, ...] = ("crashed", "device_error", "timeout", "out_of_memory", "compile_error")
+"""Gave no answer though it should have. The worst come first."""
+
+WORST_FIRST: tuple[Status, ...] = ("wrong", *FAILED, "throttled", "noisy", "ok", *NOT_MEANT)
+"""Every status, in the order in which a reader should meet them."""
