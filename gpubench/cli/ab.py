@@ -58,7 +58,7 @@ from gpubench.results.strict import shown
     "result_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where the result goes; without it, results/DEVICE/SUITE-ab-TIME.json here.",
+    help="Where the result goes; without it, runs/DEVICE/SUITE-ab-TIME.json here.",
 )
 @click.option("--judge-same-code", is_flag=True, help="Judge identical machine code by its times, like any other.")
 @share_option

@@ -11,7 +11,7 @@ from gpubench.cli import output
 
 @click.group()
 def command() -> None:
-    """Save and list named baselines, kept at results/<device>/baselines/<name>.json."""
+    """Save and list named baselines, kept at runs/<device>/baselines/<name>.json."""
 
 
 @command.command("save")
@@ -36,12 +36,12 @@ def list_() -> None:
 
     found = baselines.saved(Path())
     if not found:
-        output.write("no baselines in results/*/baselines")
-    for one in found:
+        output.write("no baselines in runs/*/baselines")
+    for baseline in found:
         try:
-            result = read(one.path)
+            result = read(baseline.path)
             floors = "calibrated" if noise_floors.stored(result) else "not calibrated"
             rest = f"{result.created}  {result.suite.get('name', 'suite')}  {floors}"
         except GpubenchError as error:
             rest = f"unreadable: {error}"
-        output.write(printable(f"{one.device}  {one.name}  {rest}"))
+        output.write(printable(f"{baseline.device}  {baseline.name}  {rest}"))

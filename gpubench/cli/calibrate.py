@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "result_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where the result goes; without it, results/DEVICE/SUITE-TIME.json here.",
+    help="Where the result goes; without it, runs/DEVICE/SUITE-TIME.json here.",
 )
 @share_option
 @quiet_option

@@ -104,7 +104,7 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
     "result_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where the result goes; without it, results/DEVICE/SUITE-TIME.json here.",
+    help="Where the result goes; without it, runs/DEVICE/SUITE-TIME.json here.",
 )
 @click.option(
     "--resume",

@@ -1,6 +1,6 @@
 """Named baselines and the search for the result to compare with.
 
-A baseline is a copy of a result file at `results/<device>/baselines/<name>.json`, with the device's slug as for every
+A baseline is a copy of a result file at `runs/<device>/baselines/<name>.json`, with the device's slug as for every
 result (`paths.slug`), so that one name means another file on another device.
 """
 
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gpubench.errors import ResultFileError, UsageError
 from gpubench.model import ResultSet
+from gpubench.results.paths import FOLDER as RUNS
 from gpubench.results.paths import slug
 from gpubench.results.read import read
 from gpubench.results.strict import shown
@@ -51,7 +52,7 @@ def save(name: str, source: Path, root: Path, replace: bool = False) -> Path:
             f"{shown(name)!r} cannot name a baseline: use lower-case letters, digits, dot, hyphen and underscore."
         )
     result = read(source)
-    path = root / "results" / device_slug(result) / FOLDER / f"{name}.json"
+    path = root / RUNS / device_slug(result) / FOLDER / f"{name}.json"
     if path.exists() and not replace:
         raise UsageError(f"There is a baseline {name!r} already: {path}. --force replaces it.")
     replace_file(path, dumps(result).encode("ascii"))
@@ -60,7 +61,7 @@ def save(name: str, source: Path, root: Path, replace: bool = False) -> Path:
 
 def saved(root: Path) -> list[Baseline]:
     """Return all baselines under `root`, by device and name."""
-    files = sorted((root / "results").glob(f"*/{FOLDER}/*.json"))
+    files = sorted((root / RUNS).glob(f"*/{FOLDER}/*.json"))
     return [Baseline(file.stem, file.parent.parent.name, file) for file in files if file.is_file()]
 
 

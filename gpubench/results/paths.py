@@ -1,10 +1,12 @@
-"""Where result files lie: `results/<device>/<suite>-<UTC time>.json`. results/README.md tells the rule to people."""
+"""Where result files lie: `runs/<device>/<suite>-<UTC time>.json`. results/README.md tells the rule to people."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+FOLDER = "runs"
+"""Under the folder that a command is started in."""
 JOURNAL_SUFFIX = ".journal.jsonl"
 
 
@@ -20,7 +22,7 @@ def default_path(suite: str, device: str, created: str, root: Path) -> Path:
     A name that is taken gets -2, -3 ...
     """
     stamp = re.sub(r"[^0-9TZ]", "", created.split(".")[0].upper())
-    folder = root / "results" / slug(device)
+    folder = root / FOLDER / slug(device)
     stem = f"{slug(suite)}-{stamp}"
     path = folder / f"{stem}.json"
     number = 2

@@ -255,8 +255,8 @@ def test_an_older_writer_without_optional_parts_is_read() -> None:
 
 
 def dated(day: int, content: ResultSet, suite: str = "smoke") -> str:
-    """Put a result at its ordinary place under results/, made on that day."""
-    return put(f"results/nvidia-h200/{suite}-202601{day:02d}T100000Z.json", replace(content, suite={"name": suite}))
+    """Put a result at its ordinary place under runs/, made on that day."""
+    return put(f"runs/nvidia-h200/{suite}-202601{day:02d}T100000Z.json", replace(content, suite={"name": suite}))
 
 
 def test_a_folder_stands_for_its_newest_matching_result(capsys: pytest.CaptureFixture[str]) -> None:
@@ -264,10 +264,10 @@ def test_a_folder_stands_for_its_newest_matching_result(capsys: pytest.CaptureFi
     dated(1, many(1, 12, dict.fromkeys(range(12), 0.5), **CALM))
     dated(2, many(1, 12, **CALM))
     dated(3, many(1, 12, **CALM), suite="other")
-    put("results/nvidia-a100/smoke-20260104T100000Z.json", result(record(CASE, GOOD), device={"name": "NVIDIA A100"}))
-    Path("results/nvidia-h200/smoke-20260105T100000Z.json").write_text("broken")
+    put("runs/nvidia-a100/smoke-20260104T100000Z.json", result(record(CASE, GOOD), device={"name": "NVIDIA A100"}))
+    Path("runs/nvidia-h200/smoke-20260105T100000Z.json").write_text("broken")
     new = dated(6, many(2, 12, **CALM))
-    for place in ("results", "results/nvidia-h200"):
+    for place in ("runs", "runs/nvidia-h200"):
         assert main(["compare", place, new]) == 0
         assert "smoke-20260102T100000Z.json ->" in capsys.readouterr().out
 
@@ -283,10 +283,10 @@ def test_a_missing_baseline_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_saved_baseline_is_found_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
-    """A baseline lies at results/<device>/baselines/<name>.json, is listed, and compares."""
+    """A baseline lies at runs/<device>/baselines/<name>.json, is listed, and compares."""
     old, new = two({3: 1.1})
     assert main(["baseline", "save", "main", old]) == 0
-    assert Path("results/nvidia-h200/baselines/main.json").is_file()
+    assert Path("runs/nvidia-h200/baselines/main.json").is_file()
     assert main(["compare", "main", new]) == 1
     capsys.readouterr()
     assert main(["baseline", "list"]) == 0
@@ -298,7 +298,7 @@ def test_a_saved_baseline_is_found_by_its_name(capsys: pytest.CaptureFixture[str
     assert main(["compare", "main", "--a", "gpubench:auto", "--b", "gpubench:auto"]) == 0
     assert main(["compare", "mian", "--a", "gpubench:auto", "--b", "gpubench:auto"]) == 2
     assert "nearest baselines: main" in capsys.readouterr().err
-    assert main(["compare", "results", "--a", "gpubench:auto", "--b", "gpubench:auto"]) == 2
+    assert main(["compare", "runs", "--a", "gpubench:auto", "--b", "gpubench:auto"]) == 2
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "A B", "x" * 80])

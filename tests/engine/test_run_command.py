@@ -54,10 +54,10 @@ def finish(process: subprocess.Popen[str], seconds: float = 60) -> tuple[int, st
 
 
 def test_a_run_writes_a_result_and_a_table(folder: Path) -> None:
-    """The result lies under results/<device>/, holds every record, and is what the table shows; no journal is left."""
+    """The result lies under runs/<device>/, holds every record, and is what the table shows; no journal is left."""
     code, output, error = finish(start(folder, "--device", script(folder)))
     assert code == 0, error
-    (path,) = (folder / "results" / "fake").iterdir()
+    (path,) = (folder / "runs" / "fake").iterdir()
     assert path.name.startswith("little-")
     result = read(path)
     assert [record.status for record in result.records] == ["ok"] * 8

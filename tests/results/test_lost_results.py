@@ -14,7 +14,8 @@ from gpubench.results.paths import default_path, journal_path, result_path, slug
 from gpubench.results.read import read
 from gpubench.results.write import replace_file, write
 
-DATA = Path(__file__).parents[1] / "data" / "result-v1.json"
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests" / "data" / "result-v1.json"
 
 
 @pytest.mark.parametrize("call", ["fsync", "rename"])
@@ -68,9 +69,9 @@ def test_the_file_has_ordinary_permissions(tmp_path: Path) -> None:
 
 
 def test_names_follow_the_rule(tmp_path: Path) -> None:
-    """results/<device>/<suite>-<UTC time>.json, and a name that is taken is never reused."""
+    """runs/<device>/<suite>-<UTC time>.json, and a name that is taken is never reused."""
     path = default_path("Smoke Test", "NVIDIA H200", "2026-01-31T10:00:00Z", tmp_path)
-    assert path == tmp_path / "results" / "nvidia-h200" / "smoke-test-20260131T100000Z.json"
+    assert path == tmp_path / "runs" / "nvidia-h200" / "smoke-test-20260131T100000Z.json"
     path.parent.mkdir(parents=True)
     path.touch()
     second = default_path("Smoke Test", "NVIDIA H200", "2026-01-31T10:00:00Z", tmp_path)
@@ -88,3 +89,10 @@ def test_a_name_cannot_leave_its_folder(text: str) -> None:
     assert 0 < len(found) <= 60
     assert found.replace("-", "").isalnum()
     assert not found.startswith("-")
+
+
+def test_own_results_leave_a_checkout_clean() -> None:
+    """Git ignores the place that a run writes to when none is named, so that a checkout stays as it was."""
+    path = default_path("smoke", "NVIDIA H200", "2026-01-31T10:00:00Z", ROOT)
+    ignored = subprocess.run(["git", "check-ignore", "-q", str(path.relative_to(ROOT))], cwd=ROOT, check=False)
+    assert ignored.returncode == 0

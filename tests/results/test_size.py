@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from gpubench.devices.cuda_timing import DIGITS
 from gpubench.libraries import PEERS
@@ -12,8 +11,8 @@ from gpubench.results.read import read
 from gpubench.results.write import dumps
 from gpubench.suite.expand import load_suite
 from gpubench.suite.locate import shipped_suites
+from tests.recorded import recorded
 
-RECORDED = Path(__file__).parents[2] / "results" / "nvidia-h200"
 MOST = 20e6
 
 
@@ -30,15 +29,15 @@ def as_sampled_now(record: Record) -> Record:
 
 def test_every_suite_beside_every_library_stays_under_20_megabytes() -> None:
     """The bytes a record takes, from the newest real run, times all cases and contenders there are."""
-    path = max(RECORDED.glob("peers-*.json"), key=lambda one: one.name)
+    path = recorded("nvidia-h200/peers-2*.json")[-1]
     result = read(path)
     each = len(dumps(replace(result, records=tuple(map(as_sampled_now, result.records))))) / len(result.records)
     cases = [case for name in shipped_suites() for case in load_suite(name).cases]
     records = sum(len({*case.contenders, *PEERS}) for case in cases)
-    beside = sum(file.stat().st_size for file in RECORDED.rglob("*/*.json"))
+    beside = sum(file.stat().st_size for file in recorded("nvidia-h200/*/*.json"))
     assert records * each + beside < MOST
 
 
 def test_what_is_recorded_stays_under_20_megabytes() -> None:
     """Older runs go when newer ones come."""
-    assert sum(file.stat().st_size for file in RECORDED.rglob("*.json")) < MOST
+    assert sum(file.stat().st_size for file in recorded("nvidia-h200/*.json")) < MOST

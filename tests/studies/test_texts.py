@@ -15,6 +15,7 @@ from gpubench.suite.expand import load_suite
 from gpubench.suite.explain import ASSUMED, explain
 from studies.texts.claims import CLAIMS, FEW_1D, FEW_3D, MANY_2D, SLIPS, TABLE, UNDECIDED, WORKED, Worked
 from studies.texts.page import page
+from tests.recorded import recorded
 from tests.views.samples import record, result
 
 ROOT = Path(__file__).parents[2]
@@ -202,7 +203,7 @@ def test_the_suite_has_every_case_of_the_page() -> None:
 def test_the_committed_page_is_what_its_result_gives() -> None:
     """docs/seeds.md was not edited by hand, and was made anew after the last change: scripts/seeds."""
     committed = (ROOT / "docs" / "seeds.md").read_text("utf-8")
-    newest = sorted((ROOT / "results").glob("*/seeds-*.json"), key=lambda path: path.name)[-1]
+    newest = recorded("*/seeds-*.json")[-1]
     assert committed == page(read(newest), newest.relative_to(ROOT).as_posix()), "run scripts/seeds"
 
 
@@ -231,7 +232,7 @@ def script(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_page_is_not_made_from_another_suites_result(tmp_path: Path) -> None:
     """A result of another suite would replace the page by one without a measurement: refused, nothing written."""
-    other, target = next((ROOT / "results").glob("*/smoke-*.json")), tmp_path / "page.md"
+    other, target = recorded("*/smoke-*.json")[-1], tmp_path / "page.md"
     told = script(other, "--output", target)
     assert told.returncode == 2
     assert "'smoke'" in told.stderr
@@ -241,7 +242,7 @@ def test_the_page_is_not_made_from_another_suites_result(tmp_path: Path) -> None
 
 def test_a_place_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
     """No traceback: the path, the system's reason, and what to do."""
-    newest = sorted((ROOT / "results").glob("*/seeds-*.json"), key=lambda path: path.name)[-1]
+    newest = recorded("*/seeds-*.json")[-1]
     told = script(newest, "--output", tmp_path / "absent" / "page.md")
     assert told.returncode == 2
     assert "page.md: cannot be written: No such file or directory" in told.stderr

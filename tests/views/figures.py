@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from gpubench.views.charts.sheets import Chart
 from tests.views.generated import sweep
 
-RESULTS = Path(__file__).parents[2] / "results" / "nvidia-h200"
 SMALL = sweep("gpubench:auto", "torch", "numpy", dtypes=("float32", "bfloat16"))
 """A made-up result of three contenders."""
 

@@ -12,7 +12,8 @@ import pytest
 from gpubench.results.read import read
 from gpubench.views.charts import bandwidth, ceiling, dots, ladder, samples, speedup
 from gpubench.views.charts.data import points
-from tests.views.figures import RESULTS, SMALL, marks, named, outside, words
+from tests.recorded import recorded
+from tests.views.figures import SMALL, marks, named, outside, words
 from tests.views.generated import case_of, h200, timed_record, us_of
 
 pytestmark = pytest.mark.usefixtures("drawing")
@@ -107,7 +108,7 @@ def test_no_mark_hides_another() -> None:
 
 def test_the_share_says_what_it_is_a_share_of() -> None:
     """With a sweep 100 % is the ceiling at the case's own size and mix, else the copy rate; more is explained."""
-    committed = read(next(RESULTS.glob("peers-*.json")))
+    committed = read(recorded("nvidia-h200/peers-2*.json")[-1])
     said = words(ceiling.charts(committed)[0].draw())
     assert "at the case's own size and mix" in said
     assert "Over 100 %" in said
@@ -122,9 +123,9 @@ def test_the_share_says_what_it_is_a_share_of() -> None:
 def test_no_words_are_cut_at_the_edge_of_the_page() -> None:
     """Every label, tick and note of every kind of chart of recorded results lies on the page."""
     kinds = (bandwidth.charts, ceiling.charts, lambda one: speedup.charts(one, "torch"))
-    result = read(next(RESULTS.glob("peers-*.json")))
+    result = read(recorded("nvidia-h200/peers-2*.json")[-1])
     charts = [chart for kind in kinds for chart in kind(result)]
-    charts += ladder.charts(read(next(RESULTS.glob("seeds-*.json"))))
+    charts += ladder.charts(read(recorded("nvidia-h200/seeds-*.json")[-1]))
     charts += [one for one in samples.charts(result) if "16384x16384" in one.name]
     for chart in charts:
         assert (chart.name, outside(chart.draw())) == (chart.name, [])
@@ -134,7 +135,7 @@ def test_samples_are_counted_in_whole_numbers() -> None:
     """There is no sample 2.5, and a clock in whole MHz needs no decimals."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    result = read(next(RESULTS.glob("peers-*.json")))
+    result = read(recorded("nvidia-h200/peers-2*.json")[-1])
     figure = named(samples.charts(result), "samples-sum-16384x16384-dim=0-float32")
     FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call] # matplotlib's own stubs leave it out
     ticks = [one.get_text() for axes in figure.axes for one in axes.get_xticklabels() if one.get_text()]

@@ -13,6 +13,7 @@ from gpubench.results.read import read
 from gpubench.views.charts import bandwidth, ceiling, ladder, samples, speedup
 from gpubench.views.charts import compare as forest
 from gpubench.views.charts.data import points
+from tests.recorded import recorded
 from tests.views.figures import SMALL, marks, named, words
 from tests.views.generated import COPY, case_of, h200, sweep, timed_record, us_of
 
@@ -93,10 +94,7 @@ def test_the_ladder_climbs_from_naive_to_best() -> None:
     assert "measured copy ceiling 4253" in text
 
 
-RECORDED = sorted((Path(__file__).parents[2] / "results").rglob("smoke-*.json"))
-
-
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: str(path.name))
+@pytest.mark.parametrize("path", recorded("*/smoke-*.json"), ids=lambda path: str(path.name))
 def test_recorded_results_are_drawn_whole(path: Path) -> None:
     """Of a committed result each rate is a mark of its operator's chart, inside the axes, and each share of the
     ceiling one of the dot plot; every other record is told under the chart.
