@@ -187,6 +187,13 @@ class Plan:
         return tuple(step for step in self.steps if isinstance(step, Launch))
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A variant's answer, in place of a plan, to a problem that it does not take: why, in words for a reader."""
+
+    reason: str
+
+
 # --- What comes back -------------------------------------------------------------------------------------------------
 
 

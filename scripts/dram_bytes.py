@@ -34,7 +34,7 @@ def plan_of(problem: Problem[Any], contender: str, info: Any) -> Any:
     operator = OPERATORS[problem.case.operator]
     name = contender.removeprefix("gpubench:")
     if name == "auto":
-        return operator.choose(problem, info).plan(problem, info)
+        return operator.choose(problem, info)
     return next(one for one in operator.variants if one.name == name).plan(problem, info)
 
 

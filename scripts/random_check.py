@@ -26,7 +26,7 @@ from gpubench.engine.buffers import Operands, Pristine
 from gpubench.errors import GpubenchError
 from gpubench.layout import Layout
 from gpubench.measure.check import check
-from gpubench.model import Case, Problem
+from gpubench.model import Case, Problem, Refused
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum.params import CumsumParams
 from gpubench.operators.parameters import to_json
@@ -80,19 +80,19 @@ def run_case(device: Any, case: Case, every: bool) -> list[tuple[str, str]]:
     inputs = OPERATOR.inputs(problem)
     reference = OPERATOR.reference(problem, inputs)
     pristine = Pristine(device, problem, inputs, keep_inputs=True)
-    variants = OPERATOR.variants if every else (OPERATOR.choose(problem, device.info),)
+    rules = [variant.plan for variant in OPERATOR.variants] if every else [OPERATOR.choose]
     outcomes = []
-    for variant in variants:
-        if variant.refuses(problem, device.info) is not None:
+    for rule in rules:
+        plan = rule(problem, device.info)
+        if isinstance(plan, Refused):
             continue
-        plan = variant.plan(problem, device.info)
         operands = Operands(device, problem, pristine, plan.workspace_bytes, plan.workspace_zeroed)
         run = device.bind(plan, operands.addresses, operands.workspace).run
         run()
         operands.poison()
         run()
         verdict = check(problem, reference, plan.accuracy, operands.output())
-        outcomes.append((variant.name, "" if verdict.ok else f"{case.id} seed {case.seed}: {verdict.first_mismatch}"))
+        outcomes.append((plan.variant, "" if verdict.ok else f"{case.id} seed {case.seed}: {verdict.first_mismatch}"))
     return outcomes
 
 

@@ -70,7 +70,8 @@ def _work(device: CudaDevice, name: str, power: int, source: Buffer, target: Buf
     further: dict[str, dict[str, Json]] = {"copy": {"function": "copy"}, "sum": {"dim": [0]}, "scan": {"dim": 0}}
     params: dict[str, Json] = {"shape": [2**power], **further[name]}
     problem = found.problem(Case(name, found.name, "float32", params))
-    plan = found.choose(problem, device.info).plan(problem, device.info)
+    plan = found.choose(problem, device.info)
+    assert isinstance(plan, Plan)
     workspace = device.allocate(plan.workspace_bytes)
     device.fill(workspace, 0)
     addresses = {one.name: (source if one.role == "in" else target).address for one in problem.operands}

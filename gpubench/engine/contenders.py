@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from gpubench.engine.buffers import Operands
 from gpubench.errors import GpubenchError, OutOfMemoryError, UnsupportedError
 from gpubench.kernels.sources import SECOND_PREFIX
-from gpubench.model import Accuracy, Json, KernelResources, Launch, Plan, Problem
+from gpubench.model import Accuracy, Json, KernelResources, Launch, Plan, Problem, Refused
 from gpubench.names import AUTO, SECOND_SUFFIX, contender_of, is_ours, variant_of
 from gpubench.operators.base import Operator, Variant
 from gpubench.results.format import plain
@@ -55,11 +55,10 @@ def resolve(name: str, operator: Operator[Any], problem: Problem[Any], device: D
     """Return the runner of a contender. UnsupportedError with the reason when it does not take the problem."""
     if is_ours(name):
         plain_name, second = name.removesuffix(SECOND_SUFFIX), name.endswith(SECOND_SUFFIX)
-        variant = operator.choose(problem, device.info) if plain_name == AUTO else _variant(plain_name, operator)
-        reason = variant.refuses(problem, device.info)
-        if reason is not None:
-            raise UnsupportedError(reason)
-        plan = variant.plan(problem, device.info)
+        plan_of = operator.choose if plain_name == AUTO else _variant(plain_name, operator).plan
+        plan = plan_of(problem, device.info)
+        if isinstance(plan, Refused):
+            raise UnsupportedError(plan.reason)
         return OwnKernels(name, _from_second_tree(plan) if second else plan, device)
     return PeerLibrary(name, operator, problem, device)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from gpubench.model import Accuracy, Case, DeviceInfo, Json, Plan, Problem
+from gpubench.model import Accuracy, Case, DeviceInfo, Json, Plan, Problem, Refused
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,12 +24,8 @@ class Variant(Protocol):
     origin: str
     """Where the design comes from, and its limits, in one line."""
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Return why this variant does not take the problem, or None when it does."""
-        ...
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """Return the steps. Called only when `refuses` gave None. Must be a pure function of its arguments."""
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """Return the steps, or why this variant does not take the problem. A pure function of its arguments."""
         ...
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
@@ -88,8 +84,8 @@ class Operator(Protocol[P]):
         """Return numpy's ordinary way to do the work, for its wall time; each call returns the logical output."""
         ...
 
-    def choose(self, problem: Problem[P], device: DeviceInfo) -> Variant:
-        """Return the variant that `gpubench:auto` stands for."""
+    def choose(self, problem: Problem[P], device: DeviceInfo) -> Plan | Refused:
+        """Return the plan of the variant that `gpubench:auto` stands for; a refusal when none takes the problem."""
         ...
 
     def accuracy(self, problem: Problem[P]) -> Accuracy:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpubench.model import DeviceInfo, Value
+from gpubench.model import DeviceInfo, Refused, Value
 from gpubench.operators.coalesce import coalesce
 from gpubench.operators.packing import MAX_DIMS, strided
 
@@ -23,10 +23,10 @@ def walk(shape: Sequence[int], strides: Sequence[int]) -> Value:
     return strided(sizes, steps)
 
 
-def too_many_dims(*operands: tuple[Sequence[int], Sequence[int]]) -> str | None:
-    """Return why a kernel cannot walk these (shape, strides), or None when each has at most 8 dims after merging."""
+def too_many_dims(*operands: tuple[Sequence[int], Sequence[int]]) -> Refused | None:
+    """Refuse (shape, strides) that a kernel cannot walk; None when each has at most 8 dims after merging."""
     for shape, strides in operands:
         left = len(coalesce(shape, strides)[0])
         if left > MAX_DIMS:
-            return f"{left} dims are left after merging neighbours; the kernel walks at most {MAX_DIMS}"
+            return Refused(f"{left} dims are left after merging neighbours; the kernel walks at most {MAX_DIMS}")
     return None

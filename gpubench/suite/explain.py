@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpubench.errors import UnsupportedError, UsageError
-from gpubench.model import Case, DeviceInfo, Json, Memset, Plan
+from gpubench.model import Case, DeviceInfo, Json, Memset, Refused
 from gpubench.names import AUTO, contender_of
 from gpubench.operators import OPERATORS
 from gpubench.suite.expand import load_suite
@@ -74,28 +74,23 @@ def explain(case: Case, device: DeviceInfo, names: Sequence[str] = ()) -> list[E
         problem = operator.problem(case)
     except UnsupportedError as error:
         raise UsageError(f"{case.id}: {error}") from None
-    auto = operator.choose(problem, device)
+    picked = operator.choose(problem, device)
     found = []
     for variant in operator.variants:
         contender = contender_of(variant.name)
-        if names and contender not in names and not (AUTO in names and variant is auto):
-            continue
-        reason = variant.refuses(problem, device)
-        if reason is not None:
-            found.append(Explanation(contender, variant is auto, reason))
+        auto = not isinstance(picked, Refused) and picked.variant == variant.name
+        if names and contender not in names and not (AUTO in names and auto):
             continue
         plan = variant.plan(problem, device)
-        found.append(
-            Explanation(contender, variant is auto, None, _steps(plan), plan.workspace_bytes, dict(plan.notes))
-        )
+        if isinstance(plan, Refused):
+            found.append(Explanation(contender, auto, plan.reason))
+        else:
+            steps = tuple(map(_step, plan.steps))
+            found.append(Explanation(contender, auto, None, steps, plan.workspace_bytes, dict(plan.notes)))
     if not found:
         known = ", ".join(contender_of(variant.name) for variant in operator.variants)
         raise UsageError(f"{case.operator} has none of {', '.join(names)}; it has {known}.")
     return found
-
-
-def _steps(plan: Plan) -> tuple[dict[str, Json], ...]:
-    return tuple(_step(step) for step in plan.steps)
 
 
 def _step(step: Any) -> dict[str, Json]:

@@ -27,6 +27,7 @@ from gpubench.errors import (
 )
 from gpubench.model import Accuracy, Case, Launch, Plan, Value
 from gpubench.operators import operator
+from tests.operators.cases import planned
 
 CASES: list[tuple[str, dict[str, Any], str]] = [
     ("cumsum", {"shape": [3, 5], "dim": 1}, "float32"),
@@ -51,7 +52,7 @@ class Bound:
         self.operator = operator(name)
         self.problem = self.operator.problem(Case("case", name, dtype_name, params))
         self.inputs = self.operator.inputs(self.problem)
-        self.plan = self.operator.variants[0].plan(self.problem, device.info)
+        self.plan = planned(self.operator.variants[0], self.problem, device.info)
         self.buffers = {}
         addresses = {}
         for one in self.problem.operands:

@@ -11,7 +11,7 @@ from gpubench.operators import OPERATORS
 def choose_naive() -> None:
     """Let every operator choose its first variant."""
     for operator in OPERATORS.values():
-        type(operator).choose = lambda self, problem, device: self.variants[0]  # type: ignore[method-assign] # noqa: ARG005 - a double
+        type(operator).choose = lambda self, problem, device: self.variants[0].plan(problem, device)  # type: ignore[method-assign] # a double
 
 
 if __name__ == "__main__":

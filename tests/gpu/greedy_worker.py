@@ -8,7 +8,7 @@ from typing import Any
 
 from gpubench.engine import pipeline
 from gpubench.engine.worker import main
-from gpubench.model import Plan
+from gpubench.model import Plan, Refused
 from gpubench.operators import OPERATORS
 
 
@@ -18,8 +18,9 @@ def be_greedy() -> None:
     kind = type(OPERATORS["cumsum"].variants[0])
     plan_of = kind.plan
 
-    def plan(self: Any, problem: Any, device: Any) -> Plan:
-        return replace(plan_of(self, problem, device), workspace_bytes=2 * device.memory_bytes)
+    def plan(self: Any, problem: Any, device: Any) -> Plan | Refused:
+        plan = plan_of(self, problem, device)
+        return plan if isinstance(plan, Refused) else replace(plan, workspace_bytes=2 * device.memory_bytes)
 
     kind.plan = plan  # type: ignore[method-assign] # a double
 

@@ -10,7 +10,7 @@ from gpubench.engine.buffers import Operands, Pristine
 from gpubench.errors import ParameterError, UnsupportedError
 from gpubench.layout import Layout
 from gpubench.measure.check import check
-from gpubench.model import Case, Check
+from gpubench.model import Case, Check, Refused
 from gpubench.operators import OPERATORS
 from gpubench.operators.base import Variant
 from tests.operators.cases import make_case
@@ -123,10 +123,9 @@ def answer(device: Device, case: Case, variant: Variant) -> Check | str:
     """Run a variant once on a case and check what it wrote; the reason when it does not take the case."""
     operator = OPERATORS[case.operator]
     problem = operator.problem(case)
-    reason = variant.refuses(problem, device.info)
-    if reason is not None:
-        return reason
     plan = variant.plan(problem, device.info)
+    if isinstance(plan, Refused):
+        return plan.reason
     inputs = operator.inputs(problem)
     pristine = Pristine(device, problem, inputs, keep_inputs=False)
     operands = Operands(device, problem, pristine, plan.workspace_bytes, plan.workspace_zeroed)

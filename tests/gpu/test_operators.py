@@ -17,7 +17,7 @@ from gpubench.kernels.compiler import Request, compile_many
 from gpubench.model import Case, Check
 from gpubench.operators import OPERATORS
 from tests.gpu.matrix import answer, cases, elementwise_cases
-from tests.operators.cases import make_case
+from tests.operators.cases import auto, make_case
 
 pytestmark = pytest.mark.gpu
 
@@ -93,7 +93,7 @@ HUGE = [
 def test_more_than_2_to_the_31_elements(device: Device, case: Case) -> None:
     """Offsets do not wrap: `naive` and what `auto` picks are right beyond 2^31 elements."""
     operator = OPERATORS[case.operator]
-    picked = operator.choose(operator.problem(case), device.info)
+    picked = auto(operator.problem(case), device.info)
     naive = next(one for one in operator.variants if one.name == "naive")
     for variant in {picked.name: picked, naive.name: naive}.values():
         got = answer(device, case, variant)

@@ -13,6 +13,7 @@ from gpubench.measure.check import check
 from gpubench.model import Case, Check, Plan
 from gpubench.operators import OPERATORS
 from gpubench.operators.base import Variant
+from tests.operators.cases import planned
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -29,8 +30,7 @@ def answer(case: Case, variant: str, schedule: str = "forward") -> tuple[Plan, A
     device.options = replace(device.options, schedule=parse_schedule(schedule))
     problem = operator.problem(case)
     one = variant_of(case.operator, variant)
-    assert one.refuses(problem, device.info) is None
-    plan = one.plan(problem, device.info)
+    plan = planned(one, problem, device.info)
     inputs = operator.inputs(problem)
     device.compile(plan.launches)
     operands = Operands(device, problem, Pristine(device, problem, inputs, keep_inputs=True), plan.workspace_bytes)

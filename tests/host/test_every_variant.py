@@ -30,8 +30,9 @@ def _plans(operator: str, variant: Variant, device: HostDevice) -> list[Work]:
     for dtype in OPERATORS[operator].dtypes:
         for case in hard_cases(operator, dtype):
             problem = OPERATORS[operator].problem(case)
-            if variant.refuses(problem, device.info) is None:
-                found.append((case, problem, variant.plan(problem, device.info)))
+            plan = variant.plan(problem, device.info)
+            if isinstance(plan, Plan):
+                found.append((case, problem, plan))
     return found
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from gpubench.layout import Layout
-from gpubench.model import Case, DeviceInfo, Distribution, Problem
+from gpubench.model import Case, DeviceInfo, Distribution, Plan, Problem, Refused
 from gpubench.operators import OPERATORS
-from gpubench.operators.base import Reference
+from gpubench.operators.base import Reference, Variant
 from gpubench.operators.parameters import to_json
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -30,6 +30,27 @@ def prepare(case: Case) -> tuple[Problem[Any], dict[str, Array]]:
     """Return the problem and its inputs."""
     problem = OPERATORS[case.operator].problem(case)
     return problem, OPERATORS[case.operator].inputs(problem)
+
+
+def planned(variant: Variant, problem: Problem[Any], device: DeviceInfo = DEVICE) -> Plan:
+    """Return the plan of a variant that takes the problem."""
+    plan = variant.plan(problem, device)
+    assert isinstance(plan, Plan), plan
+    return plan
+
+
+def refusal(variant: Variant, problem: Problem[Any], device: DeviceInfo = DEVICE) -> str | None:
+    """Return why a variant does not take the problem; None when it does."""
+    plan = variant.plan(problem, device)
+    return plan.reason if isinstance(plan, Refused) else None
+
+
+def auto(problem: Problem[Any], device: DeviceInfo = DEVICE) -> Variant:
+    """Return the variant that `gpubench:auto` stands for."""
+    operator = OPERATORS[problem.case.operator]
+    plan = operator.choose(problem, device)
+    assert isinstance(plan, Plan), plan
+    return next(one for one in operator.variants if one.name == plan.variant)
 
 
 def logical(problem: Problem[Any], inputs: Mapping[str, Array], name: str) -> Array:

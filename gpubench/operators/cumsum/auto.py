@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpubench import dtypes
+from gpubench.operators.choosing import first_plan
 from gpubench.operators.cumsum import resident_tuning, tuning, turned_tuning
 from gpubench.operators.cumsum.columns import strip_cut
 from gpubench.operators.cumsum.geometry import Columns, Rows, columns_of, is_half, is_narrow, rows_of, vector_items
@@ -13,19 +14,14 @@ from gpubench.operators.cumsum.turned import Turned, has_many_strips, turned_of
 from gpubench.operators.cumsum.variants import VARIANTS
 
 if TYPE_CHECKING:
-    from gpubench.model import DeviceInfo, Problem
-    from gpubench.operators.base import Variant
+    from gpubench.model import DeviceInfo, Plan, Problem, Refused
 
 _BY_NAME = {variant.name: variant for variant in VARIANTS}
 
 
-def choose(problem: Problem[Any], device: DeviceInfo) -> Variant:
-    """Return the first candidate of the problem's regime that takes it; the naive variant when none does."""
-    for name in candidates(problem, device):
-        variant = _BY_NAME[name]
-        if variant.refuses(problem, device) is None:
-            return variant
-    return _BY_NAME["naive"]
+def choose(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+    """Return the plan of the first candidate of the problem's regime that takes it; the naive one when none does."""
+    return first_plan((_BY_NAME[name] for name in (*candidates(problem, device), "naive")), problem, device)
 
 
 def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:

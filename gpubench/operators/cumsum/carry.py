@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value, Workspace
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value, Workspace
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import (
@@ -34,31 +34,22 @@ class CarryForward:
     origin: str = "after Merrill and Garland 2016 without the chain of prefixes; needs all blocks resident"
     source = "cumsum/carry_forward.cu"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take rows whose elements lie side by side; every device that has the shared memory."""
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """One launch, a block an SM. Takes rows whose elements lie side by side."""
         rows = rows_of(problem)
         if rows is None or rows.step != 1:
-            return NOT_ROWS + ", their elements side by side"
+            return Refused(NOT_ROWS + ", their elements side by side")
         if rows.length < SHORTEST:
-            return f"gives every row a tile of its own: rows of at least {SHORTEST} elements"
+            return Refused(f"gives every row a tile of its own: rows of at least {SHORTEST} elements")
         x, y = problem.operand("x").dtype, problem.operand("y").dtype
         shape = ring_shape(x, y, device)
         if shape is None:
-            return f"needs {ring_bytes(tuning.SMALL_RING, x, y)} bytes of shared memory a block"
-        if rows.rows * tiles_per_row(rows, shape, problem, device)[1] >= 2**31:
-            return "takes at most 2^31 - 1 tiles"
-        return None
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """One launch, a block an SM."""
-        rows = rows_of(problem)
-        x, y = problem.operand("x").dtype, problem.operand("y").dtype
-        shape = ring_shape(x, y, device)
-        assert rows is not None
-        assert shape is not None
+            return Refused(f"needs {ring_bytes(tuning.SMALL_RING, x, y)} bytes of shared memory a block")
         items = vector_items(problem)
         tile, per_row = tiles_per_row(rows, shape, problem, device)
         tiles = rows.rows * per_row
+        if tiles >= 2**31:
+            return Refused("takes at most 2^31 - 1 tiles")
         blocks = min(device.sm_count, tiles)
         turn = divmod(blocks, per_row)
         sizes = (rows.length, rows.pitch, (rows.rows - 1) * rows.pitch + rows.length)  # of x, up to its last element

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench.dtypes import dtype as row_of
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value, Workspace
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value, Workspace
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.columns import NOT_COLUMNS, aligned_items
@@ -186,26 +186,18 @@ class ColumnForward:
     )
     source = SOURCE
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take what bulk copies can bring."""
-        columns = columns_of(problem)
-        if columns is None:
-            return NOT_COLUMNS
-        one = forward_cut(problem, columns, device)
-        if one is None:
-            return "has rows that bulk copies cannot bring, or no shared memory for a ring"
-        if one.strips * columns.outer * one.share >= 2**31 or one.tiles >= 2**30:
-            return "takes at most 2^31 - 1 blocks and 2^30 - 1 tiles a strip"
-        return None
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch, at most a block an SM where blocks share strips."""
         columns = columns_of(problem)
-        one = forward_cut(problem, columns, device) if columns else None
-        assert columns is not None
-        assert one is not None
+        if columns is None:
+            return Refused(NOT_COLUMNS)
+        one = forward_cut(problem, columns, device)
+        if one is None:
+            return Refused("has rows that bulk copies cannot bring, or no shared memory for a ring")
         x, y = problem.operand("x").dtype, problem.operand("y").dtype
         strips, shared = one.strips * columns.outer, one.share > 1
+        if strips * one.share >= 2**31 or one.tiles >= 2**30:
+            return Refused("takes at most 2^31 - 1 blocks and 2^30 - 1 tiles a strip")
         launch = Launch(
             self.source,
             kernel(x, one.items, one.lanes),

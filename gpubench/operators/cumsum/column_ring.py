@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench.dtypes import dtype as row_of
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Workspace
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.columns import (
@@ -130,21 +130,14 @@ class ColumnRing:
     origin: str = "one pass, no exchange between blocks; rows on 16 bytes, or narrow and side by side"
     linked: bool = False
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take what bulk copies can bring."""
-        columns = columns_of(problem)
-        if columns is None:
-            return NOT_COLUMNS
-        if ring_cut(problem, columns, device, self.linked) is None:
-            return "has rows that bulk copies cannot bring, or too many strips to share"
-        return None
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch: `share` blocks a strip."""
         columns = columns_of(problem)
-        assert columns is not None
+        if columns is None:
+            return Refused(NOT_COLUMNS)
         found = ring_cut(problem, columns, device, self.linked)
-        assert found is not None
+        if found is None:
+            return Refused("has rows that bulk copies cannot bring, or too many strips to share")
         one, items = found
         shape = one.shape
         assert isinstance(shape, RingStripShape)

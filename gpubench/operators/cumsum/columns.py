@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value, Workspace
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value, Workspace
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import (
@@ -145,18 +145,11 @@ class Strips:
     origin: str = "one pass, no exchange between blocks; wants about as many strips as blocks run at once"
     source = "cumsum/columns.cu"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take every dim but the last over contiguous columns."""
-        del device
-        columns = columns_of(problem)
-        if columns is None:
-            return NOT_COLUMNS
-        return None
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch, a block a strip; the widest strips that still give every SM its blocks."""
         columns = columns_of(problem)
-        assert columns is not None
+        if columns is None:
+            return Refused(NOT_COLUMNS)
         one = strip_cut(problem, columns, device)
         return strip_plan(self.name, problem, columns, one, strip_items(problem, columns))
 
@@ -185,21 +178,14 @@ class LinkedStrips:
     origin: str = "as carry_forward, a sum a column; needs all blocks resident"
     source = Strips.source
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take what leaves at least two blocks for a strip."""
-        columns = columns_of(problem)
-        if columns is None:
-            return NOT_COLUMNS
-        if linked_cut(problem, columns, device) is None:
-            return "has too many strips for blocks to share one, or a single tile in each"
-        return None
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch of resident blocks."""
         columns = columns_of(problem)
-        best = linked_cut(problem, columns, device) if columns else None
-        assert columns is not None
-        assert best is not None
+        if columns is None:
+            return Refused(NOT_COLUMNS)
+        best = linked_cut(problem, columns, device)
+        if best is None:
+            return Refused("has too many strips for blocks to share one, or a single tile in each")
         return strip_plan(self.name, problem, columns, best, strip_items(problem, columns))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import rows_of, vector_items
@@ -23,25 +23,17 @@ class FlatRows:
     origin: str = "Sengupta and others 2007, segmented scan; the part of a row before a tile is read again"
     source = "cumsum/flat_rows.cu"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take contiguous rows that are short beside a tile."""
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """One launch, a warp a tile. Takes contiguous rows that are short beside a tile."""
         del device
         rows = rows_of(problem)
         if rows is None or not rows.contiguous:
-            return NOT_ROWS + " and no gaps"
-        most = longest(vector_items(problem))
-        if rows.rows > 1 and rows.length > most:
-            return f"reads the part of a row before each tile again: rows of up to {most} elements"
+            return Refused(NOT_ROWS + " and no gaps")
         if rows.rows == 1:
-            return "takes several rows"
-        return None
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """One launch, a warp a tile."""
-        del device
-        rows = rows_of(problem)
-        assert rows is not None
+            return Refused("takes several rows")
         items = vector_items(problem)
+        if rows.length > longest(items):
+            return Refused(f"reads the part of a row before each tile again: rows of up to {longest(items)} elements")
         elements = rows.rows * rows.length
         tile = 32 * items * tuning.FLAT_VECTORS
         x, y = problem.operand("x"), problem.operand("y")

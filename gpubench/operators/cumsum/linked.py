@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Workspace
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import Rows, is_aligned, items_of, published_bytes, rows_of, vector_items
@@ -41,22 +41,15 @@ class LinkedBlocks:
     origin: str = "reduce-then-scan with every tile resident; all blocks must run at the same time"
     source = BlockRows.source
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take what the device holds at once."""
-        rows = rows_of(problem)
-        if rows is None:
-            return NOT_ROWS
-        if linked_shape(problem, rows, device) is None and staged_vectors(problem, rows, device) is None:
-            return NOT_RESIDENT
-        return None
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch of resident blocks, from registers alone where these are enough."""
         rows = rows_of(problem)
-        assert rows is not None
+        if rows is None:
+            return Refused(NOT_ROWS)
         shape = linked_shape(problem, rows, device)
         staged = 0 if shape else staged_vectors(problem, rows, device)
-        assert staged is not None
+        if staged is None:
+            return Refused(NOT_RESIDENT)
         warps, vectors = (shape or tuning.STAGED).warps, (shape or tuning.STAGED).vectors
         tiles = -(-vectors_of(rows, vector_items(problem)) // (32 * warps * (vectors + staged)))
         launch = (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.launch import BLOCK_THREADS, grid_stride, too_many_dims, walk
 from gpubench.operators.packing import int64
@@ -22,17 +22,14 @@ class Naive:
     summary: str = "one thread walks one line"
     origin: str = "textbook; no parallelism inside a line"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse what has more dims than the kernel's strided walk holds."""
-        del device
-        dim = problem.params.dim
-        x, y = problem.operand("x").view, problem.operand("y").view
-        return too_many_dims(*((_without(view.shape, dim), _without(view.strides, dim)) for view in (x, y)))
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """One launch; none for an empty tensor."""
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """One launch; none for an empty tensor. Refuses more dims than the kernel's strided walk holds."""
         x, y = problem.operand("x"), problem.operand("y")
         dim = problem.params.dim
+        if refused := too_many_dims(
+            *((_without(one.view.shape, dim), _without(one.view.strides, dim)) for one in (x, y))
+        ):
+            return refused
         length = x.view.shape[dim] if x.view.shape else 1
         accuracy = bound(problem)
         if x.view.size == 0:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpubench import dtypes
 from gpubench.layout import view
-from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Problem
+from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Plan, Problem, Refused
 from gpubench.operators.base import Reference, Variant
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.auto import choose
@@ -73,8 +73,8 @@ class CumsumOperator:
 
         return contender(problem, inputs)
 
-    def choose(self, problem: Problem[CumsumParams], device: DeviceInfo) -> Variant:
-        """Return the variant that `gpubench:auto` stands for."""
+    def choose(self, problem: Problem[CumsumParams], device: DeviceInfo) -> Plan | Refused:
+        """Return the plan of the variant that `gpubench:auto` stands for."""
         return choose(problem, device)
 
     def accuracy(self, problem: Problem[Any]) -> Accuracy:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from gpubench.layout import View
-from gpubench.model import Accuracy, DeviceInfo, Operand, Plan, Problem
-from gpubench.operators.base import Variant
-from gpubench.operators.cumsum.geometry import columns_of
+from gpubench.model import Accuracy, DeviceInfo, Operand, Plan, Problem, Refused
+from gpubench.operators.cumsum.geometry import Columns, columns_of
 from gpubench.operators.cumsum.params import CumsumParams
 
 PAIRS = {"float32": "complex64", "float64": "complex128"}
@@ -23,25 +21,22 @@ class PairedColumns:
     summary: str = "two columns: as rows of complex numbers"
     origin: str = "complex addition is that of its parts; float32 and float64, two contiguous columns"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take two neighbouring columns of a real float dtype that start on a pair."""
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """Plan the rows, with the bound of real additions. Takes real columns that start on a pair."""
+        from gpubench.operators.cumsum.auto import choose  # the rule knows all variants, this one among them
+
         columns = columns_of(problem)
         if columns is None or columns.inner != 2 or not columns.contiguous:
-            return "takes only two contiguous columns"
+            return Refused("takes only two contiguous columns")
         if problem.operand("x").dtype not in PAIRS:
-            return "takes only float32 and float64"
+            return Refused("takes only float32 and float64")
         if problem.operand("x").view.offset % 2 or columns.outer_pitch % 2:
-            return "the pairs are not aligned to their size"
-        rows = as_rows(problem)
-        return _choose(rows, device).refuses(rows, device)
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """Plan the rows, with the bound of real additions."""
-        rows = as_rows(problem)
-        variant = _choose(rows, device)
-        plan = variant.plan(rows, device)
+            return Refused("the pairs are not aligned to their size")
+        plan = choose(as_rows(problem, columns), device)
+        if isinstance(plan, Refused):
+            return plan
         bound = Accuracy(plan.accuracy.additions, problem.operand("y").dtype, plan.accuracy.growth)
-        return dataclasses.replace(plan, variant=self.name, accuracy=bound, notes={"rows": variant.name, **plan.notes})
+        return dataclasses.replace(plan, variant=self.name, accuracy=bound, notes={"rows": plan.variant, **plan.notes})
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """None of its own: those of the variants for rows."""
@@ -49,16 +44,8 @@ class PairedColumns:
         return ()
 
 
-def _choose(rows: Problem[Any], device: DeviceInfo) -> Variant:
-    from gpubench.operators.cumsum.auto import choose  # the rule knows all variants, this one among them
-
-    return choose(rows, device)
-
-
-def as_rows(problem: Problem[Any]) -> Problem[Any]:
+def as_rows(problem: Problem[Any], columns: Columns) -> Problem[Any]:
     """Return the same memory as rows of complex numbers."""
-    columns = columns_of(problem)
-    assert columns is not None
     shape = (columns.outer, columns.length)
     x, y = problem.operand("x"), problem.operand("y")
     pitch = columns.outer_pitch // 2
@@ -70,6 +57,5 @@ def as_rows(problem: Problem[Any]) -> Problem[Any]:
         Operand("x", "in", PAIRS[x.dtype], complex_view(x.view, pitch)),
         Operand("y", "out", PAIRS[y.dtype], complex_view(y.view, columns.length)),
     )
-    assert math.prod(shape) * 2 == y.view.size
     params = CumsumParams(shape, 1)
     return dataclasses.replace(problem, params=params, operands=operands)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import Rows, rows_of, vector_items
-from gpubench.operators.cumsum.rows import block_shapes, template, vectors_of, words_per_vector
+from gpubench.operators.cumsum.rows import block_shapes, fitting_shape, template, vectors_of, words_per_vector
 from gpubench.operators.packing import int64
 from gpubench.operators.results import sum_dtype
 
@@ -22,24 +22,15 @@ class RepeatedRows:
     origin: str = "block scan by shuffles and shared memory, as block_rows"
     source = "cumsum/repeated_rows.cu"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take rows that are all the same memory and fit a block."""
-        del device
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """One launch of about as many blocks as run at once. Takes one row of x, broadcast, that fits a block."""
         rows = rows_of(problem)
         if rows is None or rows.pitch != 0 or rows.rows < 2:
-            return "takes only one row of x broadcast to several"
-        vectors, most = vectors_of(rows, vector_items(problem)), block_shapes(problem)[-1].capacity
-        if vectors > most:
-            return f"a row touches {vectors} vectors of 16 bytes; a block holds {most}"
-        return None
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """One launch of about as many blocks as run at once."""
-        rows = rows_of(problem)
-        assert rows is not None
+            return Refused("takes only one row of x broadcast to several")
         items = vector_items(problem)
-        vectors = vectors_of(rows, items)
-        shape = next(one for one in block_shapes(problem) if one.capacity >= vectors)
+        shape = fitting_shape(block_shapes(problem), vectors_of(rows, items))
+        if isinstance(shape, Refused):
+            return shape
         blocks = grid_of(rows, items, max(tuning.REPEATED_THREADS // (32 * shape.warps), 1) * device.sm_count)
         x, y = problem.operand("x").dtype, problem.operand("y").dtype
         launch = Launch(

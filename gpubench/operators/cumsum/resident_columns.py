@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench.dtypes import dtype as row_of
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value, Workspace
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value, Workspace
 from gpubench.operators.cumsum import resident_tuning as tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.columns import NOT_COLUMNS, aligned_items
@@ -147,23 +147,16 @@ class ResidentColumns:
     origin: str = "reduce-then-scan with all of x resident; all blocks must run at the same time"
     source = SOURCE
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take whole rows side by side, as far as the device holds them at once."""
-        columns = columns_of(problem)
-        if columns is None:
-            return NOT_COLUMNS
-        if not columns.contiguous or columns.inner > tuning.COLUMNS:
-            return f"takes only rows side by side, of up to {tuning.COLUMNS} columns"
-        if resident_cut(problem, columns, device) is None:
-            return NOT_RESIDENT
-        return None
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch of resident blocks. The workspace holds a counter, then a sum for each block and column."""
         columns = columns_of(problem)
-        one = resident_cut(problem, columns, device) if columns else None
-        assert columns is not None
-        assert one is not None
+        if columns is None:
+            return Refused(NOT_COLUMNS)
+        if not columns.contiguous or columns.inner > tuning.COLUMNS:
+            return Refused(f"takes only rows side by side, of up to {tuning.COLUMNS} columns")
+        one = resident_cut(problem, columns, device)
+        if one is None:
+            return Refused(NOT_RESIDENT)
         shape, slices = one.shape, read_slices(columns, one)
         blocks = columns.outer * one.share
         launch = Launch(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Workspace
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import (
@@ -47,24 +47,17 @@ class LanesRows:
     origin: str = "Hillis and Steele 1986 over lanes; rows of up to 64 vectors of 16 bytes"
     source = "cumsum/lanes_rows.cu"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take rows of up to 64 vectors."""
-        del device
-        rows = rows_of(problem)
-        if rows is None:
-            return NOT_ROWS
-        vectors = vectors_of(rows, vector_items(problem))
-        if vectors > tuning.LANES_VECTORS:
-            return f"a row touches {vectors} vectors of 16 bytes; a warp holds {tuning.LANES_VECTORS}"
-        return None
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch, a thread a vector."""
         del device
         rows = rows_of(problem)
-        assert rows is not None
+        if rows is None:
+            return Refused(NOT_ROWS)
         items = vector_items(problem)
-        lanes, vectors = lanes_shape(vectors_of(rows, items))
+        touched = vectors_of(rows, items)
+        if touched > tuning.LANES_VECTORS:
+            return Refused(f"a row touches {touched} vectors of 16 bytes; a warp holds {tuning.LANES_VECTORS}")
+        lanes, vectors = lanes_shape(touched)
         x, y = problem.operand("x"), problem.operand("y")
         launch = Launch(
             self.source,
@@ -100,23 +93,16 @@ class SegmentsRows:
     origin: str = "Sengupta and others 2007, segmented scan; rows of at most 32 vectors that pack well"
     source = "cumsum/segments_rows.cu"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take contiguous rows of which several, ending on a vector's end together, fit a warp."""
-        del device
-        rows = rows_of(problem)
-        if rows is None or not rows.contiguous:
-            return NOT_ROWS + " and no gaps"
-        if segments_span(rows.length, vector_items(problem)) == 0:
-            return f"no whole number of rows of {rows.length} fills whole vectors of one warp"
-        return None
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch, a warp a span of rows."""
         del device
         rows = rows_of(problem)
-        assert rows is not None
+        if rows is None or not rows.contiguous:
+            return Refused(NOT_ROWS + " and no gaps")
         items = vector_items(problem)
         span = segments_span(rows.length, items)
+        if span == 0:
+            return Refused(f"no whole number of rows of {rows.length} fills whole vectors of one warp")
         elements = rows.rows * rows.length
         x, y = problem.operand("x"), problem.operand("y")
         launch = Launch(
@@ -149,26 +135,17 @@ class BlockRows:
     )
     source = "cumsum/block_rows.cu"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take rows that fit a block."""
-        del device
-        rows = rows_of(problem)
-        if rows is None:
-            return NOT_ROWS
-        vectors, most = vectors_of(rows, vector_items(problem)), block_shapes(problem)[-1].capacity
-        if vectors > most:
-            return f"a row touches {vectors} vectors of 16 bytes; a block holds {most}"
-        if rows.rows >= 2**31:
-            return "takes at most 2^31 - 1 rows"
-        return None
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch, a block a row; more warps to a row where there are fewer rows than SMs."""
         rows = rows_of(problem)
-        assert rows is not None
-        vectors = vectors_of(rows, vector_items(problem))
+        if rows is None:
+            return Refused(NOT_ROWS)
+        if rows.rows >= 2**31:
+            return Refused("takes at most 2^31 - 1 rows")
         shapes = (*(tuning.LONE_SHAPES if rows.rows < device.sm_count else ()), *block_shapes(problem))
-        shape = next(one for one in shapes if one.capacity >= vectors)
+        shape = fitting_shape(shapes, vectors_of(rows, vector_items(problem)))
+        if isinstance(shape, Refused):
+            return shape
         launch = block_launch(problem, rows, shape, tiles=1, linked=False)
         allowed = bound(problem, vector_items(problem) + 6 + shape.vectors + shape.warps)
         return Plan(self.name, (launch,), allowed, notes={"warps": shape.warps, "vectors": shape.vectors})
@@ -187,6 +164,14 @@ def words_per_vector(x: str, y: str) -> int:
 def block_shapes(problem: Problem[Any]) -> tuple[tuning.BlockShape, ...]:
     """Return the shapes for the problem's dtypes, smallest first."""
     return tuning.BLOCK_SHAPES[words_per_vector(problem.operand("x").dtype, problem.operand("y").dtype)]
+
+
+def fitting_shape(shapes: Sequence[tuning.BlockShape], vectors: int) -> tuning.BlockShape | Refused:
+    """Return the first shape that holds a row of so many vectors; the last one is the largest."""
+    for shape in shapes:
+        if shape.capacity >= vectors:
+            return shape
+    return Refused(f"a row touches {vectors} vectors of 16 bytes; a block holds {shapes[-1].capacity}")
 
 
 def block_kernel(dtype: str, shape: tuning.BlockShape, aligned: bool, linked: bool) -> str:

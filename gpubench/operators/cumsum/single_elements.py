@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import items_of, rows_of, vector_items
@@ -22,19 +22,12 @@ class SingleElements:
     origin: str = "the sum of one element is the element"
     source = "cumsum/single_elements.cu"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take contiguous elements that are a line each."""
-        del device
-        rows = rows_of(problem)
-        if rows is None or rows.length != 1 or not rows.contiguous:
-            return "takes only lines of one element, side by side"
-        return None
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch, a vector a thread; an element a thread where there are few."""
         del device
         rows = rows_of(problem)
-        assert rows is not None
+        if rows is None or rows.length != 1 or not rows.contiguous:
+            return Refused("takes only lines of one element, side by side")
         x, y = problem.operand("x").dtype, problem.operand("y").dtype
         items = vector_items(problem) if rows.rows >= tuning.FLAT_LEAST else 1
         threads = -(-rows.rows // items)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value
 from gpubench.operators.coalesce import coalesce
 from gpubench.operators.cumsum import turned_tuning
 from gpubench.operators.cumsum.accuracy import bound
@@ -88,15 +88,18 @@ def strips_of(turned: Turned, lines: int) -> int:
     return -(-turned.across // lines) * turned.batches
 
 
-def not_strips(turned: Turned, lines: int | None, device: DeviceInfo) -> str | None:
-    """Return why strips of so many lines do not do; `lines` None: no block has the shared memory."""
+def not_strips(turned: Turned, lines: int) -> Refused | None:
+    """Refuse what strips of so many lines do not cover."""
     if len(turned.sizes) > MAX_DIMS:
-        return f"takes at most {MAX_DIMS} further dims"
-    if lines is None:
-        return f"needs more than the {device.max_shared_bytes} bytes of shared memory of a block"
+        return Refused(f"takes at most {MAX_DIMS} further dims")
     if strips_of(turned, lines) >= 2**31:
-        return "takes at most 2^31 - 1 strips"
+        return Refused("takes at most 2^31 - 1 strips")
     return None
+
+
+def needs_more_shared(device: DeviceInfo) -> Refused:
+    """Refuse a device whose blocks have too little shared memory."""
+    return Refused(f"needs more than the {device.max_shared_bytes} bytes of shared memory of a block")
 
 
 def strip_launch(turned: Turned, source: str, name: str, lines: int, threads: int, shared_bytes: int) -> Launch:
@@ -127,20 +130,16 @@ class TurnedTiles:
     origin: str = "a block walks a strip of lines; one of the two fastest dims is summed"
     source = "cumsum/turned_tiles.cu"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take what has to be turned, and fits."""
-        turned = turned_of(problem)
-        if turned is None:
-            return NOT_TURNED
-        shape = turned_shape(problem, turned, device)
-        return not_strips(turned, shape.lines if shape else None, device)
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch, a block a strip."""
         turned = turned_of(problem)
-        assert turned is not None
+        if turned is None:
+            return Refused(NOT_TURNED)
         shape = turned_shape(problem, turned, device)
-        assert shape is not None
+        if shape is None:
+            return needs_more_shared(device)
+        if refused := not_strips(turned, shape.lines):
+            return refused
         x, y = problem.operand("x").dtype, problem.operand("y").dtype
         name, shared = kernel(x, y, turned.x_along_lines, shape), shared_bytes(x, y, turned.x_along_lines, shape)
         launch = strip_launch(turned, self.source, name, shape.lines, 32 * shape.warps, shared)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value
 from gpubench.operators.coalesce import coalesce
 from gpubench.operators.cumsum import turned_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import is_half
 from gpubench.operators.cumsum.rows import template
-from gpubench.operators.cumsum.turned import NOT_TURNED, Turned, turned_of
+from gpubench.operators.cumsum.turned import NOT_TURNED, Turned, needs_more_shared, turned_of
 from gpubench.operators.offset_calculator import divided_strided, divider
 from gpubench.operators.packing import MAX_DIMS
 from gpubench.operators.results import sum_dtype
@@ -51,29 +51,17 @@ class TurnedLines:
     origin: str = "a warp moves 32 lines by 16-byte units along them; each lane adds up its own"
     source = "cumsum/turned_lines.cu"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take what has to be turned, and fits 32-bit numbers and shared memory."""
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """One launch, a lane a line or two."""
         lines = lines_of(problem)
         if lines is None:
-            return NOT_TURNED
-        y = problem.operand("y")
-        if lines.count >= 2**31:
-            return "takes fewer than 2^31 lines"
-        if lines.turned.length * dtypes.dtype(y.dtype).itemsize > LONGEST_BYTES:
-            return f"takes lines of at most {LONGEST_BYTES} bytes"
-        if max(len(lines.x[0]), len(lines.y[0])) > MAX_DIMS:
-            return f"takes lines of at most {MAX_DIMS} dims"
-        if turned_tuning.TURNED_LINE_WARPS * warp_units(problem, lines) * 16 > device.max_shared_bytes:
-            return f"needs more than the {device.max_shared_bytes} bytes of shared memory of a block"
-        return None
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """One launch, a lane a line or two."""
-        del device
-        lines = lines_of(problem)
-        assert lines is not None
+            return Refused(NOT_TURNED)
+        if refused := _too_large(problem, lines):
+            return refused
         turned, warps = lines.turned, turned_tuning.TURNED_LINE_WARPS
         units, room = units_of_turn(problem, lines), warp_units(problem, lines)
+        if warps * room * 16 > device.max_shared_bytes:
+            return needs_more_shared(device)
         shape = (
             struct.pack("<Ii", lines.count, turned.length) + divider(units) + struct.pack("<iii", units | 1, room, 0)
         )
@@ -104,6 +92,17 @@ class TurnedLines:
             for aligned in ((True, False) if dtypes.dtype(dtype if along else y).itemsize < 16 else (True,))
             for lanes in ((1, 2) if is_half(dtype) else (1,))
         ]
+
+
+def _too_large(problem: Problem[Any], lines: Lines) -> Refused | None:
+    """Refuse what 32-bit numbers, or the kernel's dims, do not reach."""
+    if lines.count >= 2**31:
+        return Refused("takes fewer than 2^31 lines")
+    if lines.turned.length * dtypes.dtype(problem.operand("y").dtype).itemsize > LONGEST_BYTES:
+        return Refused(f"takes lines of at most {LONGEST_BYTES} bytes")
+    if max(len(lines.x[0]), len(lines.y[0])) > MAX_DIMS:
+        return Refused(f"takes lines of at most {MAX_DIMS} dims")
+    return None
 
 
 def lines_of(problem: Problem[Any]) -> Lines | None:

@@ -7,12 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Plan, Problem
+from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.cumsum import tuning, turned_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import is_narrow, items_of
 from gpubench.operators.cumsum.rows import template
-from gpubench.operators.cumsum.turned import NOT_TURNED, Turned, not_strips, strip_launch, strips_of, turned_of
+from gpubench.operators.cumsum.turned import (
+    NOT_TURNED,
+    Turned,
+    needs_more_shared,
+    not_strips,
+    strip_launch,
+    strips_of,
+    turned_of,
+)
 from gpubench.operators.results import sum_dtype
 
 LEAST_BYTES = 32
@@ -50,22 +58,18 @@ class TurnedRing:
     origin: str = "a block walks a strip of 32 lines, or fewer; a lane holds a few elements of a few lines"
     source = "cumsum/turned_ring.cu"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Take what has to be turned, comes by whole units, and fits."""
-        turned = turned_of(problem)
-        if turned is None:
-            return NOT_TURNED
-        if not has_whole_units(problem, turned):
-            return "takes only x whose lines (or rows across them) are whole units of 16 bytes"
-        ring = ring_of(problem, turned, device)
-        return not_strips(turned, ring.lines if ring else None, device)
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch, a block a strip."""
         turned = turned_of(problem)
-        assert turned is not None
+        if turned is None:
+            return Refused(NOT_TURNED)
+        if not has_whole_units(problem, turned):
+            return Refused("takes only x whose lines (or rows across them) are whole units of 16 bytes")
         ring = ring_of(problem, turned, device)
-        assert ring is not None
+        if ring is None:
+            return needs_more_shared(device)
+        if refused := not_strips(turned, ring.lines):
+            return refused
         name = kernel(problem.operand("x").dtype, problem.operand("y").dtype, ring)
         launch = strip_launch(turned, self.source, name, ring.lines, ring.threads, ring.stages * ring.slot_bytes)
         additions = ring.items + 6 + -(-turned.length // (32 * ring.items))

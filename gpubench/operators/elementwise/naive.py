@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Operand, Plan, Pointer, Problem
+from gpubench.model import DeviceInfo, Launch, Operand, Plan, Pointer, Problem, Refused
 from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.operators.elementwise.params import ElementwiseParams, OperandSpec
 from gpubench.operators.elementwise.promotion import accuracy, operand_dtypes, result_dtype, work_dtype
@@ -23,20 +23,16 @@ class Naive:
     summary: str = "one thread, one element at a time"
     origin: str = "textbook; 64-bit divisions for every element's offset"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse what has more dims than the kernel's strided walk holds."""
-        del device
-        shape = problem.operand("y").view.shape
-        return too_many_dims(*((shape, broadcast_strides(one, shape)) for one in problem.operands))
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """One launch; none for an empty result."""
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """One launch; none for an empty result. Refuses more dims than the kernel's strided walk holds."""
         *inputs, y = problem.operands
+        shape = y.view.shape
+        if refused := too_many_dims(*((shape, broadcast_strides(one, shape)) for one in problem.operands)):
+            return refused
         params, dtype = problem.params, problem.case.dtype
         bound = accuracy(params, dtype)
         if y.view.size == 0:
             return Plan(self.name, (), bound)
-        shape = y.view.shape
         launch = Launch(
             SOURCE,
             kernel(params, dtype),

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 from gpubench import dtypes
 from gpubench.errors import UnsupportedError
 from gpubench.layout import view
-from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Problem
+from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Plan, Problem, Refused
 from gpubench.operators.base import Reference, Variant
-from gpubench.operators.elementwise.auto import choose
+from gpubench.operators.choosing import first_plan
 from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.operators.elementwise.normal import broadcast, normalise
 from gpubench.operators.elementwise.params import ElementwiseParams, OperandSpec
@@ -104,9 +104,9 @@ class ElementwiseOperator:
 
         return contender(problem, inputs)
 
-    def choose(self, problem: Problem[ElementwiseParams], device: DeviceInfo) -> Variant:
-        """Return the variant that `gpubench:auto` stands for."""
-        return choose(problem, device)
+    def choose(self, problem: Problem[ElementwiseParams], device: DeviceInfo) -> Plan | Refused:
+        """Return the plan of the best variant that takes the problem: they stand from naive to best."""
+        return first_plan(reversed(self.variants), problem, device)
 
     def accuracy(self, problem: Problem[Any]) -> Accuracy:
         """Return the bound for every contender: the function's own."""

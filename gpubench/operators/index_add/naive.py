@@ -8,7 +8,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.layout import View
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.launch import BLOCK_THREADS, grid_stride, too_many_dims, walk
 from gpubench.operators.packing import float64, int64
@@ -23,19 +23,15 @@ class Naive:
     summary: str = "one thread adds one element, atomically"
     origin: str = "textbook; every addition is an atomic, in the dtype"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse what has more dims than the kernel's strided walk holds."""
-        del device
-        dim = problem.params.dim
-        return too_many_dims(*(_slice(problem.operand(name).view, dim) for name in ("destination", "source")))
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """One launch; none when there is nothing to add."""
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """One launch; none when there is nothing to add. Refuses more dims than the kernel's strided walk holds."""
         destination, index, source = problem.operands
         dim = problem.params.dim
         bound = atomic_accuracy(problem)
         count = index.view.size
         place, from_place = _slice(destination.view, dim), _slice(source.view, dim)
+        if refused := too_many_dims(place, from_place):
+            return refused
         width = math.prod(place[0])
         if count * width == 0:
             return Plan(self.name, (), bound)

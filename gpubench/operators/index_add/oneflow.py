@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.packing import float64, int64
 
@@ -25,17 +25,12 @@ class OneFlow:
         "OneFlow index_add_kernel.cu; contiguous tensors, 64-bit divisions, atomics in the dtype, in any order"
     )
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse tensors that are not flat arrays."""
-        del device
-        for name in ("destination", "source"):
-            if not problem.operand(name).view.is_contiguous:
-                return f"the {name} is not contiguous; this design walks flat arrays"
-        return None
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """One launch; none when there is nothing to add."""
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """One launch; none when there is nothing to add. Takes flat arrays only."""
         destination, index, source = problem.operands
+        for one in (destination, source):
+            if not one.view.is_contiguous:
+                return Refused(f"the {one.name} is not contiguous; this design walks flat arrays")
         shape, dim = destination.view.shape or (1,), problem.params.dim
         accuracy = atomic_accuracy(problem)
         total = source.view.size

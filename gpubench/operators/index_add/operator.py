@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from gpubench import dtypes
 from gpubench.errors import ParameterError
 from gpubench.layout import view
-from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Problem
+from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Plan, Problem, Refused
 from gpubench.operators.base import Reference, Variant
+from gpubench.operators.choosing import first_plan
 from gpubench.operators.index_add.accuracy import atomic_accuracy
-from gpubench.operators.index_add.auto import choose
 from gpubench.operators.index_add.indices import distinct_places, draw
 from gpubench.operators.index_add.params import Below, Duplicates, IndexAddParams, OutOfRange
 from gpubench.operators.index_add.variants import VARIANTS
@@ -127,9 +127,9 @@ class IndexAddOperator:
 
         return contender(problem, inputs)
 
-    def choose(self, problem: Problem[IndexAddParams], device: DeviceInfo) -> Variant:
-        """Return the variant that `gpubench:auto` stands for."""
-        return choose(problem, device)
+    def choose(self, problem: Problem[IndexAddParams], device: DeviceInfo) -> Plan | Refused:
+        """Return the plan of the best variant that takes the problem: they stand from naive to best."""
+        return first_plan(reversed(self.variants), problem, device)
 
     def accuracy(self, problem: Problem[Any]) -> Accuracy:
         """Return the bound for a contender whose order of additions is not known: each rounded to the dtype."""

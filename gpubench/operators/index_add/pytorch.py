@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import struct
 from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Json, Launch, Plan, Pointer, Problem, Value
+from gpubench.model import DeviceInfo, Json, Launch, Plan, Pointer, Problem, Refused, Value
+from gpubench.operators.choosing import under_name
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.slices import (
     MAX_TENSOR_DIMS,
@@ -33,14 +33,9 @@ class SmallIndex:
     summary: str = "every thread walks the indices and strides over one slice; grid covers one slice"
     origin: str = f"PyTorch indexFuncSmallIndex; up to {SMALL_INDICES} indices, tensors under 2^31 elements; {LIMITS}"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse what the original sends to the other kernel."""
-        del device
-        return too_many_dims(problem, merge=True) or _not_small(problem)
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """One launch; none when there is nothing to add."""
-        return _plan(self.name, problem, device, small=(SMALL, "small_index"), merge=True)
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """One launch; none when there is nothing to add. Refuses what the original sends to the other kernel."""
+        return _not_small(problem) or _plan(self.name, problem, device, small=(SMALL, "small_index"), merge=True)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One for each index dtype and number of dims."""
@@ -54,13 +49,8 @@ class LargeIndex:
     summary: str = "threads stride over the whole source, index-major or not by stride"
     origin: str = f"PyTorch indexFuncLargeIndex; at most {MAX_TENSOR_DIMS} dims after merging; {LIMITS}"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse more dims than the kernel's description holds."""
-        del device
-        return too_many_dims(problem, merge=True)
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """One launch; none when there is nothing to add."""
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """One launch; none when there is nothing to add. Refuses more dims than the kernel's description holds."""
         return _plan(self.name, problem, device, large=(LARGE, "large_index"), merge=True)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
@@ -78,13 +68,8 @@ class Uncollapsed:
         f"{MAX_TENSOR_DIMS} dims; {LIMITS}"
     )
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse more dims than the kernel's description holds."""
-        del device
-        return too_many_dims(problem, merge=False)
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """One launch; none when there is nothing to add."""
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """One launch; none when there is nothing to add. Refuses more dims than the kernel's description holds."""
         small, large = (UNCOLLAPSED, "uncollapsed_small"), (UNCOLLAPSED, "uncollapsed_large")
         if _not_small(problem) is None:
             return _plan(self.name, problem, device, small=small, merge=False)
@@ -109,28 +94,23 @@ class AutoPytorch:
         """Hold what there is to choose from."""
         self._small, self._large = SmallIndex(), LargeIndex()
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse what both refuse."""
-        return self._large.refuses(problem, device)
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """Return the chosen variant's plan under this name."""
-        chosen = self._large if self._small.refuses(problem, device) else self._small
-        plan = chosen.plan(problem, device)
-        return dataclasses.replace(plan, variant=self.name, notes={"chosen": chosen.name, **plan.notes})
+        chosen = self._large if _not_small(problem) else self._small
+        return under_name(self.name, chosen.plan(problem, device), chosen=chosen.name)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return both variants' instances."""
         return (*self._small.instances(dtype), *self._large.instances(dtype))
 
 
-def _not_small(problem: Problem[Any]) -> str | None:
-    """Return why the small-index kernel is not for this problem."""
+def _not_small(problem: Problem[Any]) -> Refused | None:
+    """Refuse what the small-index kernel is not for."""
     indices = problem.operand("index").view.size
     if indices > SMALL_INDICES:
-        return f"{indices} indices; the small-index kernel is for up to {SMALL_INDICES}"
+        return Refused(f"{indices} indices; the small-index kernel is for up to {SMALL_INDICES}")
     if slices(problem, merge=True).wide:
-        return "a tensor reaches beyond 2^31 elements; the small-index kernel has 32-bit offsets only"
+        return Refused("a tensor reaches beyond 2^31 elements; the small-index kernel has 32-bit offsets only")
     return None
 
 
@@ -146,8 +126,10 @@ def _plan(
     small: Kernel | None = None,
     large: Kernel | None = None,
     merge: bool,
-) -> Plan:
+) -> Plan | Refused:
     """Return the plan of the one kernel that is given."""
+    if refused := too_many_dims(problem, merge):
+        return refused
     seen = slices(problem, merge)
     accuracy = atomic_accuracy(problem)
     if seen.work == 0:

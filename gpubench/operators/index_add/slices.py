@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench.layout import View
-from gpubench.model import DeviceInfo, Problem, Value
+from gpubench.model import DeviceInfo, Problem, Refused, Value
 from gpubench.operators.coalesce import coalesce
 
 MAX_TENSOR_DIMS = 25
@@ -119,12 +119,12 @@ def launch_shape(work: int, device: DeviceInfo) -> tuple[int, int]:
     return min(-(-work // THREADS), BLOCKS_PER_SM * device.sm_count), min(work, THREADS)
 
 
-def too_many_dims(problem: Problem[Any], merge: bool) -> str | None:
-    """Return why the kernels cannot describe an operand, or None."""
+def too_many_dims(problem: Problem[Any], merge: bool) -> Refused | None:
+    """Refuse an operand that the kernels cannot describe, or return None."""
     dims = max(
         len(tensor_info(problem.operand(name).view, problem.params.dim, merge).sizes)
         for name in ("destination", "source")
     )
     if dims <= MAX_TENSOR_DIMS:
         return None
-    return f"{dims} dims {'are left after merging' if merge else 'are there'}; {MAX_TENSOR_DIMS} are the most"
+    return Refused(f"{dims} dims {'are left after merging' if merge else 'are there'}; {MAX_TENSOR_DIMS} are the most")

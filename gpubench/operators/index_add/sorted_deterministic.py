@@ -9,7 +9,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.layout import View
-from gpubench.model import Accuracy, DeviceInfo, Launch, Plan, Pointer, Problem, Workspace
+from gpubench.model import Accuracy, DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.index_add.indices import most_duplicates
 from gpubench.operators.launch import grid_stride, too_many_dims, walk
 from gpubench.operators.packing import float64, int32, int64
@@ -39,18 +39,17 @@ class SortedDeterministic:
         "after merging; a long run is one warp's work"
     )
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse more indices or places than 32-bit keys count, and more dims than the kernel walks."""
-        del device
-        index = problem.operand("index").view.size
-        if max(index, _places(problem)) > LIMIT:
-            return f"more than {LIMIT} indices or places; keys and positions have 32 bits"
-        dim = problem.params.dim
-        return too_many_dims(*(_slice(problem.operand(name).view, dim) for name in ("destination", "source")))
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """Keys, three launches for each 8 bits of the number of places, the sums. Nothing when nothing is added.
 
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """Keys, three launches for each 8 bits of the number of places, the sums. Nothing when nothing is added."""
+        Refuses more indices or places than 32-bit keys count, and more dims than the kernel walks.
+        """
         count, places = problem.operand("index").view.size, _places(problem)
+        if max(count, places) > LIMIT:
+            return Refused(f"more than {LIMIT} indices or places; keys and positions have 32 bits")
+        dim = problem.params.dim
+        if refused := too_many_dims(*(_slice(problem.operand(name).view, dim) for name in ("destination", "source"))):
+            return refused
         duplicates = most_duplicates(problem.params.pattern, places, count)
         accuracy = Accuracy(duplicates + 7, dtypes.dtype(problem.case.dtype).accumulator)
         if problem.operand("source").view.size == 0:

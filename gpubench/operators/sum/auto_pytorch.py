@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from gpubench.model import DeviceInfo, Plan, Problem
+from gpubench.model import DeviceInfo, Plan, Problem, Refused
+from gpubench.operators.choosing import under_name
 from gpubench.operators.sum.reduce_config import ReduceConfigured
 
 
@@ -21,14 +21,9 @@ class AutoPytorch:
         """There is one design to choose from."""
         self._only = ReduceConfigured()
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse what that design refuses."""
-        return self._only.refuses(problem, device)
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """Return its plan under this name."""
-        plan = self._only.plan(problem, device)
-        return dataclasses.replace(plan, variant=self.name, notes={"chosen": self._only.name, **plan.notes})
+        return under_name(self.name, self._only.plan(problem, device), chosen=self._only.name)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return that design's instances."""

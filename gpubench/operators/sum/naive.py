@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import Accuracy, DeviceInfo, Launch, Plan, Pointer, Problem
+from gpubench.model import Accuracy, DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.launch import BLOCK_THREADS, grid_stride, too_many_dims, walk
 from gpubench.operators.packing import int64
 from gpubench.operators.results import sum_dtype
@@ -23,16 +23,15 @@ class Naive:
     summary: str = "one thread forms one output"
     origin: str = "textbook; no parallelism inside a sum"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse what has more dims than the kernel's strided walk holds."""
-        del device
-        kept, reduced = split(problem.operand("x").view, problem.params.dim)
-        return too_many_dims(kept, reduced)
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """One launch; it also writes the zeros of an empty sum. None when there is no output.
 
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """One launch; it also writes the zeros of an empty sum. None when there is no output."""
+        Refuses more dims than the kernel's strided walk holds.
+        """
         x, y = problem.operand("x"), problem.operand("y")
         kept, reduced = split(x.view, problem.params.dim)
+        if refused := too_many_dims(kept, reduced):
+            return refused
         outputs, terms = y.view.size, math.prod(reduced[0])
         accuracy = Accuracy(max(terms, 1), dtypes.dtype(y.dtype).accumulator)
         if outputs == 0:

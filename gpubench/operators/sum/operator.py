@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from gpubench import dtypes
 from gpubench.errors import ParameterError
 from gpubench.layout import view
-from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Problem
+from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Plan, Problem, Refused
 from gpubench.operators.base import Reference, Variant
+from gpubench.operators.choosing import first_plan
 from gpubench.operators.parameters import check_shape, count_dim, count_layout, from_json, layout_label, shape_label
 from gpubench.operators.results import require_dtype, sum_dtype
-from gpubench.operators.sum.auto import choose
 from gpubench.operators.sum.dims import split
 from gpubench.operators.sum.params import SumParams
 from gpubench.operators.sum.variants import VARIANTS
@@ -81,9 +81,9 @@ class SumOperator:
 
         return contender(problem, inputs)
 
-    def choose(self, problem: Problem[SumParams], device: DeviceInfo) -> Variant:
-        """Return the variant that `gpubench:auto` stands for."""
-        return choose(problem, device)
+    def choose(self, problem: Problem[SumParams], device: DeviceInfo) -> Plan | Refused:
+        """Return the plan of the best variant that takes the problem: they stand from naive to best."""
+        return first_plan(reversed(self.variants), problem, device)
 
     def accuracy(self, problem: Problem[Any]) -> Accuracy:
         """Return the bound for a contender whose order of additions is not known: one after the other."""

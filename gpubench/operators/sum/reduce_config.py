@@ -7,7 +7,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import Accuracy, Argument, DeviceInfo, Json, Launch, Memset, Plan, Pointer, Problem, Workspace
+from gpubench.model import (
+    Accuracy,
+    Argument,
+    DeviceInfo,
+    Json,
+    Launch,
+    Memset,
+    Plan,
+    Pointer,
+    Problem,
+    Refused,
+    Workspace,
+)
 from gpubench.operators.offset_calculator import MAX_ITERATOR_DIMS, offset_calculator
 from gpubench.operators.packing import int64
 from gpubench.operators.results import sum_dtype
@@ -29,18 +41,10 @@ class ReduceConfigured:
         "before splits over blocks"
     )
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse what has more dims than the offset calculator holds."""
-        del device
-        if problem.operand("x").view.size == 0:
-            return None
-        dims = len(reduce_iterator(problem).dims)
-        return f"{dims} dims are left after merging; 25 are the most" if dims > MAX_ITERATOR_DIMS else None
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch for each part that 32 bits reach, each after a memset of semaphores where blocks share outputs.
 
-        A sum of nothing is a memset of y.
+        A sum of nothing is a memset of y. Refuses more dims than the offset calculator holds.
         """
         x, y = problem.operand("x"), problem.operand("y")
         accumulator = dtypes.dtype(y.dtype).accumulator
@@ -48,7 +52,10 @@ class ReduceConfigured:
         if x.view.size == 0:
             steps = (Memset(Pointer("y"), y_bytes),) if y_bytes else ()
             return Plan(self.name, steps, Accuracy(1, accumulator))
-        parts = list(reduce_iterator(problem).parts())
+        whole = reduce_iterator(problem)
+        if len(whole.dims) > MAX_ITERATOR_DIMS:
+            return Refused(f"{len(whole.dims)} dims are left after merging; {MAX_ITERATOR_DIMS} are the most")
+        parts = list(whole.parts())
         configs = [configure(part, _element(problem, part), device) for part in parts]
         room = _Room(problem, parts, configs)
         launches: list[Launch | Memset] = []

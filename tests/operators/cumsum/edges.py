@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpubench.model import Case, DeviceInfo
+from gpubench.model import Case, DeviceInfo, Plan
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import resident_tuning, tuning, turned_tuning
 from gpubench.operators.cumsum.flat_rows import longest
@@ -65,7 +65,7 @@ def chosen(shape: tuple[int, ...], dim: int, dtype: str = "float32", **layout: A
     """Return the variant that auto picks on a GPU of 132 SMs; its plan must exist."""
     operator = OPERATORS["cumsum"]
     problem = operator.problem(make_case("cumsum", dtype, shape=list(shape), dim=dim, layout=layout))
-    variant = operator.choose(problem, DEVICE)
-    assert variant.refuses(problem, DEVICE) is None
-    assert variant.plan(problem, DEVICE).steps
-    return variant.name
+    plan = operator.choose(problem, DEVICE)
+    assert isinstance(plan, Plan)
+    assert plan.steps
+    return plan.variant

@@ -12,7 +12,7 @@ from gpubench import dtypes
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum.column_forward import SHAPE, ForwardCut, forward_cut, parts_of
 from gpubench.operators.cumsum.geometry import accumulator_bytes, columns_of, published_bytes
-from tests.operators.cases import DEVICE, make_case
+from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.cumsum.column_problems import columns_and_devices
 from tests.operators.cumsum.test_fast_kernels import outputs
 
@@ -69,7 +69,7 @@ def cut_of(dtype: str, shape: list[int], layout: dict[str, Any], **figures: int)
     columns = columns_of(problem)
     assert columns is not None
     one = forward_cut(problem, columns, device)
-    assert (one is None) == (FORWARD.refuses(problem, device) is not None)
+    assert (one is None) == (refusal(FORWARD, problem, device) is not None)
     if one is not None:
         check_plan(problem, columns, one, device)
     return columns, one, device
@@ -79,7 +79,7 @@ def check_plan(problem: Any, columns: Any, one: ForwardCut, device: Any) -> None
     """Whatever the cut: all columns and rows once, within the stage, the shared memory, the SMs and the workspace."""
     size = dtypes.dtype(problem.operand("x").dtype).itemsize
     accumulator = accumulator_bytes(problem.operand("y").dtype)
-    plan = FORWARD.plan(problem, device)
+    plan = planned(FORWARD, problem, device)
     (launch,) = plan.launches
     assert (one.strips - 1) * one.width < columns.inner <= one.strips * one.width
     assert (one.tiles - 1) * one.tile_rows < columns.length <= one.tiles * one.tile_rows
@@ -137,4 +137,4 @@ def test_single_columns_and_stepped_ones_are_refused() -> None:
     """One column is a row; columns with gaps between them cannot be copied."""
     for shape, layout in (([1000, 1], {}), ([1000, 8], {"step": 2}), ([1000, 129], {"offset": 1})):
         problem = CUMSUM.problem(make_case("cumsum", "float32", shape=shape, dim=0, layout=layout))
-        assert FORWARD.refuses(problem, DEVICE) is not None
+        assert refusal(FORWARD, problem, DEVICE) is not None

@@ -18,7 +18,7 @@ from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum.flat_rows import longest
 from gpubench.operators.cumsum.geometry import items_of
 from gpubench.operators.results import sum_dtype
-from tests.operators.cases import make_case
+from tests.operators.cases import auto, make_case, planned
 from tests.operators.cumsum.edges import edges
 
 CUMSUM = OPERATORS["cumsum"]
@@ -47,8 +47,7 @@ def outputs(
     variant = next(one for one in CUMSUM.variants if one.name == name)
     host = device(schedule)
     info = dataclasses.replace(host.info, **(figures or {}))  # type: ignore[arg-type]  # one kind of value for all
-    assert variant.refuses(problem, info) is None
-    plan = variant.plan(problem, info)
+    plan = planned(variant, problem, info)
     inputs = CUMSUM.inputs(problem)
     reference = CUMSUM.reference(problem, inputs)
     pristine = Pristine(host, problem, inputs, keep_inputs=True)
@@ -88,7 +87,7 @@ def staged_outputs(sms: int, dtype: str, schedule: str, **params: Any) -> list[A
     figures = {"sm_count": sms, "max_threads_per_sm": 1024}
     problem = CUMSUM.problem(make_case("cumsum", dtype, **{**params, "distribution": "normal"}))
     variant = next(one for one in CUMSUM.variants if one.name == "linked_blocks")
-    plan = variant.plan(problem, dataclasses.replace(device().info, **figures))  # type: ignore[arg-type]  # all int
+    plan = planned(variant, problem, dataclasses.replace(device().info, **figures))  # type: ignore[arg-type]  # all int
     assert plan.notes["staged"] > 0
     return outputs("linked_blocks", dtype, schedule, 2, figures, **params)
 
@@ -221,7 +220,7 @@ def test_both_sides_of_every_edge_are_right() -> None:
     assert len(small) >= 30
     for case in small:
         problem = CUMSUM.problem(case)
-        picked = CUMSUM.choose(problem, host.info).name
+        picked = auto(problem, host.info).name
         outputs(picked, case.dtype, runs=1, **dict(case.params))
 
 
@@ -233,7 +232,7 @@ def test_an_optimised_build_adds_up_every_row(dtype: str, rows: int) -> None:
     layout = {"offset": 2} if dtype == "int32" else {}
     problem = CUMSUM.problem(make_case("cumsum", dtype, "integers", shape=[rows, 64], dim=0, layout=layout))
     variant = next(one for one in CUMSUM.variants if one.name == "column_forward")
-    plan, inputs = variant.plan(problem, host.info), CUMSUM.inputs(problem)
+    plan, inputs = planned(variant, problem, host.info), CUMSUM.inputs(problem)
     pristine = Pristine(host, problem, inputs, keep_inputs=True)
     operands = Operands(host, problem, pristine, plan.workspace_bytes, plan.workspace_zeroed)
     operands.poison()

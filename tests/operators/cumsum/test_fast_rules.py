@@ -13,7 +13,7 @@ from gpubench.operators.cumsum import resident_tuning, tuning
 from gpubench.operators.cumsum.geometry import Rows
 from gpubench.operators.cumsum.repeated_rows import grid_of
 from gpubench.operators.cumsum.rows import segments_span
-from tests.operators.cases import DEVICE, make_case
+from tests.operators.cases import DEVICE, auto, make_case, planned
 from tests.operators.cumsum.edges import chosen, edges
 
 CUMSUM = OPERATORS["cumsum"]
@@ -104,8 +104,7 @@ def linked_plan(shape: tuple[int, ...], dtype: str = "float32", device: DeviceIn
     """Return the plan of linked_blocks for sums along the last dim."""
     problem = CUMSUM.problem(make_case("cumsum", dtype, shape=list(shape), dim=len(shape) - 1, layout=layout))
     variant = next(one for one in CUMSUM.variants if one.name == "linked_blocks")
-    assert variant.refuses(problem, device) is None
-    return variant.plan(problem, device)
+    return planned(variant, problem, device)
 
 
 REGISTERS = 2 * SMS * tuning.LINKED_SHAPES[4][-1].capacity
@@ -153,9 +152,7 @@ def test_stages_begin_on_what_bulk_copies_move(
 def test_stages_of_two_blocks_fit_an_sm(shared_kib: int, name: str) -> None:
     """No more is staged than the shared memory of an SM holds for all its blocks."""
     device = dataclasses.replace(DEVICE, max_shared_bytes=shared_kib << 10)
-    assert (
-        CUMSUM.choose(CUMSUM.problem(make_case("cumsum", "float32", shape=[4 * RESIDENT], dim=0)), device).name == name
-    )
+    assert auto(CUMSUM.problem(make_case("cumsum", "float32", shape=[4 * RESIDENT], dim=0)), device).name == name
 
 
 @pytest.mark.parametrize(
@@ -203,7 +200,7 @@ def test_strips_are_as_wide_as_leaves_work_for_the_device(inner: int, outer: int
     """The widest strips that are enough for all SMs and are not half empty; else the narrowest."""
     problem = CUMSUM.problem(make_case("cumsum", "float16", shape=[outer, 4096, inner], dim=1))
     columns = next(one for one in CUMSUM.variants if one.name == "columns")
-    assert columns.plan(problem, DEVICE).notes["lanes"] == lanes
+    assert planned(columns, problem, DEVICE).notes["lanes"] == lanes
 
 
 @pytest.mark.parametrize(
@@ -239,7 +236,7 @@ def test_equal_terms_get_the_worst_case_bound() -> None:
     """Broadcast along the summed dim all terms are equal: their rounding errors add up, for naive and for peers."""
     problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[5, 2047], dim=1, layout={"expand": [1]}))
     assert CUMSUM.accuracy(problem).growth == "linear"
-    assert CUMSUM.variants[0].plan(problem, DEVICE).accuracy.growth == "linear"
+    assert planned(CUMSUM.variants[0], problem, DEVICE).accuracy.growth == "linear"
 
 
 @pytest.mark.parametrize(("shared_kib", "blocks"), [(227, 264), (163, 132)])
@@ -248,7 +245,7 @@ def test_no_more_blocks_wait_than_shared_memory_holds(shared_kib: int, blocks: i
     problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[262144, 64], dim=0))
     device = dataclasses.replace(DEVICE, max_shared_bytes=shared_kib << 10)
     linked = next(one for one in CUMSUM.variants if one.name == "linked_ring")
-    (launch,) = linked.plan(problem, device).launches
+    (launch,) = planned(linked, problem, device).launches
     assert launch.grid == (blocks, 1, 1)
     assert launch.waits_for_blocks
 
@@ -277,7 +274,7 @@ def test_a_warp_of_segments_is_whole_rows_and_whole_vectors() -> None:
 
 def test_the_edges_reach_every_variant_that_auto_picks() -> None:
     """The cases that a GPU is held to (tests/gpu) meet each fast variant, on the figures of a large GPU."""
-    found = {CUMSUM.choose(CUMSUM.problem(case), DEVICE).name for case in edges(DEVICE)}
+    found = {auto(CUMSUM.problem(case), DEVICE).name for case in edges(DEVICE)}
     regimes = {
         "flat_rows",
         "lanes_rows",
@@ -302,7 +299,7 @@ def test_aligned_rows_have_code_of_their_own(
     """Only where every row of x stands on the grid of y's vectors may a kernel load without a shift."""
     problem = CUMSUM.problem(make_case("cumsum", "float32", shape=list(shape), dim=1, layout=layout))
     variant = next(one for one in CUMSUM.variants if one.name == name)
-    (launch,) = variant.plan(problem, DEVICE).launches
+    (launch,) = planned(variant, problem, DEVICE).launches
     flags = [word.strip(" >") for word in launch.kernel.split(",") if word.strip(" >") in ("true", "false")]
     assert flags[0] == str(aligned).lower()
 
@@ -312,4 +309,4 @@ def test_a_lone_row_gets_more_warps(rows: int, warps: int) -> None:
     """Rows that are fewer than SMs are done the sooner, the more warps take part in each."""
     problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[rows, 4096], dim=1))
     variant = next(one for one in CUMSUM.variants if one.name == "block_rows")
-    assert variant.plan(problem, DEVICE).notes["warps"] == warps
+    assert planned(variant, problem, DEVICE).notes["warps"] == warps

@@ -13,7 +13,7 @@ from gpubench.model import Launch, Memset, Pointer, Workspace
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum.pytorch.lookback import THREADS, items_per_thread
 from gpubench.operators.cumsum.pytorch.thread_ratio import ceil_log2, log_threads_x, log_threads_x_unsigned
-from tests.operators.cases import DEVICE, make_case
+from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.on_host import variant
 
 OWN = (
@@ -34,8 +34,7 @@ def problem_of(dtype: str = "float32", **params: Any) -> Any:
 def plan_of(name: str, problem: Any) -> Any:
     """Return the plan of a variant that takes the problem."""
     found = variant("cumsum", name)
-    assert found.refuses(problem, DEVICE) is None
-    return found.plan(problem, DEVICE)
+    return planned(found, problem, DEVICE)
 
 
 def integer(argument: Any) -> int:
@@ -244,7 +243,7 @@ def test_nothing_is_launched_for_nothing() -> None:
     for shape, dim in (([0], 0), ([3, 0, 4], 1), ([3, 0], 0), ([3, 0], 1)):
         problem = problem_of(shape=shape, dim=dim)
         for name in OWN:
-            if variant("cumsum", name).refuses(problem, DEVICE) is None:
+            if refusal(variant("cumsum", name), problem, DEVICE) is None:
                 assert plan_of(name, problem).steps == ()
 
 
@@ -252,7 +251,7 @@ def test_what_a_variant_does_not_claim_it_refuses() -> None:
     """Each refusal names the reason."""
 
     def reason(name: str, dtype: str = "float32", **params: Any) -> str:
-        found: str | None = variant("cumsum", name).refuses(problem_of(dtype, **params), DEVICE)
+        found: str | None = refusal(variant("cumsum", name), problem_of(dtype, **params), DEVICE)
         assert found is not None
         return found
 

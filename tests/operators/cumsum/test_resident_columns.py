@@ -13,7 +13,7 @@ from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import resident_tuning as tuning
 from gpubench.operators.cumsum.geometry import accumulator_bytes, columns_of, published_bytes
 from gpubench.operators.cumsum.resident_columns import ResidentCut, copy_slack, resident_cut
-from tests.operators.cases import DEVICE, make_case
+from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.cumsum.column_problems import columns_and_devices
 from tests.operators.cumsum.test_fast_kernels import device, outputs
 
@@ -124,12 +124,12 @@ def cut_of(dtype: str, shape: list[int], layout: dict[str, Any], **figures: int)
     info = dataclasses.replace(DEVICE, **figures)  # type: ignore[arg-type]  # one kind of value for all
     columns = columns_of(problem)
     assert columns is not None
-    refusal = RESIDENT.refuses(problem, info)
+    reason = refusal(RESIDENT, problem, info)
     if not columns.contiguous or columns.inner > tuning.COLUMNS:
-        assert refusal is not None
+        assert reason is not None
         return columns, None
     one = resident_cut(problem, columns, info)
-    assert (one is None) == (refusal is not None)
+    assert (one is None) == (reason is not None)
     if one is not None:
         check_plan(problem, columns, one, info)
     return columns, one
@@ -140,7 +140,7 @@ def check_plan(problem: Any, columns: Any, one: ResidentCut, info: Any) -> None:
     shape = one.shape
     size = dtypes.dtype(problem.operand("x").dtype).itemsize
     accumulator = accumulator_bytes(problem.operand("y").dtype)
-    plan = RESIDENT.plan(problem, info)
+    plan = planned(RESIDENT, problem, info)
     (launch,) = plan.launches
     blocks = one.share * columns.outer
     assert 0 < blocks <= info.sm_count
@@ -234,11 +234,11 @@ def test_more_than_may_be_spilled_is_refused(near: int, refused: bool) -> None:
 def test_wider_rows_are_refused(near: int, refused: bool) -> None:
     """A thread a column joins the sums of warps."""
     problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[1000, tuning.COLUMNS + near], dim=0))
-    assert (RESIDENT.refuses(problem, DEVICE) is not None) == refused
+    assert (refusal(RESIDENT, problem, DEVICE) is not None) == refused
 
 
 def test_single_columns_and_stepped_ones_are_refused() -> None:
     """One column is a row; columns with gaps between them, or between rows, do not come by one copy."""
     for shape, layout in (([1000, 1], {}), ([1000, 8], {"step": 2}), ([1000, 8], {"expand": [0]})):
         problem = CUMSUM.problem(make_case("cumsum", "float32", shape=shape, dim=0, layout=layout))
-        assert RESIDENT.refuses(problem, DEVICE) is not None
+        assert refusal(RESIDENT, problem, DEVICE) is not None

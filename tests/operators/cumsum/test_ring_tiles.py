@@ -18,7 +18,7 @@ from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.carry import ring_shape, tile_items, tiles_per_row
 from gpubench.operators.cumsum.geometry import exchange_bytes, items_of, rows_of
 from gpubench.operators.results import sum_dtype
-from tests.operators.cases import DEVICE, make_case
+from tests.operators.cases import DEVICE, make_case, planned
 from tests.operators.cumsum.test_fast_kernels import outputs
 
 CUMSUM = OPERATORS["cumsum"]
@@ -73,7 +73,7 @@ def test_the_turns_of_the_recorded_shapes(shape: list[int], turns: int) -> None:
 def test_the_kernel_is_told_the_length() -> None:
     """The by-value argument ends with the tile's elements."""
     problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[1 << 24], dim=0))
-    (launch,) = CARRY.plan(problem, DEVICE).launches
+    (launch,) = planned(CARRY, problem, DEVICE).launches
     (rows,) = [one for one in launch.arguments if isinstance(one, Value)]
     *_, count, per_row, tile, turn_rows, turn_tiles = struct.unpack("<qqqiiiii4x", rows.data)
     assert (tile, per_row) == cut_of([1 << 24])

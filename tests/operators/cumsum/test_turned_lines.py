@@ -10,7 +10,7 @@ from gpubench.dtypes import NAMES
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import turned_tuning
 from gpubench.operators.cumsum.turned_lines import lines_of, units_of_turn
-from tests.operators.cases import DEVICE, make_case
+from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.cumsum.test_fast_kernels import outputs
 
 CUMSUM = OPERATORS["cumsum"]
@@ -98,7 +98,7 @@ def test_a_line_is_brought_at_once_up_to_a_limit(units: int, turn: int) -> None:
     assert lines is not None
     assert units_of_turn(problem, lines) == turn
     variant = next(one for one in CUMSUM.variants if one.name == "turned_lines")
-    (launch,) = variant.plan(problem, DEVICE).launches
+    (launch,) = planned(variant, problem, DEVICE).launches
     assert launch.shared_bytes == turned_tuning.TURNED_LINE_WARPS * 32 * 16 * (turn | 1) * (2 if units > 0 else 1)
 
 
@@ -109,14 +109,14 @@ def test_no_lane_idles_at_an_odd_width() -> None:
     assert lines is not None
     assert lines.y == ((128, 1536), (64 * 1536, 1))
     variant = next(one for one in CUMSUM.variants if one.name == "turned_lines")
-    (launch,) = variant.plan(problem, DEVICE).launches
+    (launch,) = planned(variant, problem, DEVICE).launches
     assert launch.grid[0] * launch.block[0] == 16 * 8 * 32 * 48
 
 
 def test_what_need_not_be_turned_is_refused() -> None:
     """Operands with one fastest dim, and lines that the kernel's 32-bit numbers do not hold."""
     variant = next(one for one in CUMSUM.variants if one.name == "turned_lines")
-    assert variant.refuses(problem_of([64, 64], 0), DEVICE) is not None
-    assert variant.refuses(problem_of([2**28 + 1, 2], 0, permute=[1, 0]), DEVICE) is not None
-    assert variant.refuses(problem_of([2, 2**31], 0, "int8", permute=[1, 0]), DEVICE) is not None
-    assert variant.refuses(problem_of([2, 2**31 - 1], 0, "int8", permute=[1, 0]), DEVICE) is None
+    assert refusal(variant, problem_of([64, 64], 0), DEVICE) is not None
+    assert refusal(variant, problem_of([2**28 + 1, 2], 0, permute=[1, 0]), DEVICE) is not None
+    assert refusal(variant, problem_of([2, 2**31], 0, "int8", permute=[1, 0]), DEVICE) is not None
+    assert refusal(variant, problem_of([2, 2**31 - 1], 0, "int8", permute=[1, 0]), DEVICE) is None

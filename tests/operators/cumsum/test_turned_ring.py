@@ -13,7 +13,7 @@ from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import tuning, turned_tuning
 from gpubench.operators.cumsum.turned_ring import Ring, ring_shape, widths
 from gpubench.operators.results import sum_dtype
-from tests.operators.cases import DEVICE, make_case
+from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.cumsum.test_fast_kernels import outputs
 
 CUMSUM = OPERATORS["cumsum"]
@@ -139,7 +139,7 @@ def test_further_dims(name: str) -> None:
 def test_x_comes_by_whole_units(shape: list[int], dim: int, layout: dict[str, Any], takes: bool) -> None:
     """The dim along which x lies is a multiple of 16 bytes, and so is its beginning; y may be at any place."""
     problem = problem_of(shape, dim, permute=[1, 0], **layout)
-    assert (VARIANT.refuses(problem, DEVICE) is None) == takes
+    assert (refusal(VARIANT, problem, DEVICE) is None) == takes
 
 
 @pytest.mark.parametrize(("strips", "lines"), [(-1, (16, 8)), (0, (32, 16)), (1, (32, 16))])
@@ -147,7 +147,7 @@ def test_where_strips_are_few_they_are_narrow(strips: int, lines: tuple[int, int
     """Strips of 32 lines for FULL_SHARE of the SMs, else of 16, else of a sector of float32."""
     count = math.ceil(tuning.FULL_SHARE * DEVICE.sm_count) + strips
     for width, wanted in zip((32, 16), lines, strict=True):
-        plan = VARIANT.plan(problem_of([1024, width * count], 0, permute=[1, 0]), DEVICE)
+        plan = planned(VARIANT, problem_of([1024, width * count], 0, permute=[1, 0]), DEVICE)
         assert plan.notes["lines"] == wanted
         (launch,) = plan.launches
         assert launch.grid[0] == count * width // wanted
@@ -157,10 +157,10 @@ def test_where_strips_are_few_they_are_narrow(strips: int, lines: tuple[int, int
 def test_the_ring_is_as_large_as_fits(kib: int, stages: int) -> None:
     """Up to 192 KB; what is left of an SM's shared memory stays unused."""
     device = dataclasses.replace(DEVICE, max_shared_bytes=kib << 10)
-    (launch,) = VARIANT.plan(problem_of([4096, 4096], 0, permute=[1, 0]), device).launches
+    (launch,) = planned(VARIANT, problem_of([4096, 4096], 0, permute=[1, 0]), device).launches
     assert launch.shared_bytes == stages * turned_tuning.TURNED_RING_SLOT
 
 
 def test_what_need_not_be_turned_is_refused() -> None:
     """Operands with one fastest dim."""
-    assert VARIANT.refuses(problem_of([64, 64], 0), DEVICE) is not None
+    assert refusal(VARIANT, problem_of([64, 64], 0), DEVICE) is not None

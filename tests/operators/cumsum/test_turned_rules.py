@@ -8,7 +8,7 @@ import pytest
 
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import turned_tuning
-from tests.operators.cases import DEVICE, make_case
+from tests.operators.cases import DEVICE, auto, make_case, refusal
 from tests.operators.cumsum.edges import chosen
 
 CUMSUM = OPERATORS["cumsum"]
@@ -59,7 +59,7 @@ def test_lines_of_16_bit_floats_may_be_longer(near: int, along: str, across: str
 def test_a_ring_needs_copies_in_the_background(capability: tuple[int, int], name: str) -> None:
     """Where a copy is a load that waits, tiles come through registers."""
     problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[4096, 4096], dim=0, layout={"permute": [1, 0]}))
-    assert CUMSUM.choose(problem, dataclasses.replace(DEVICE, compute_capability=capability)).name == name
+    assert auto(problem, dataclasses.replace(DEVICE, compute_capability=capability)).name == name
 
 
 def test_narrow_integers_stay_words() -> None:
@@ -98,4 +98,4 @@ def test_plain_operands_are_never_turned() -> None:
     for layout in ({}, {"step": 2}, {"offset": 1}, {"expand": (0,)}):
         for dim in (0, 1):
             problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[64, 64], dim=dim, layout=layout))
-            assert variant.refuses(problem, DEVICE) is not None
+            assert refusal(variant, problem, DEVICE) is not None

@@ -11,7 +11,7 @@ from gpubench.kernels.sources import default_tree
 from gpubench.model import Pointer, Value
 from gpubench.operators import OPERATORS
 from gpubench.operators.elementwise.pytorch.width import aligned_width, items_per_thread, newer_width, older_width
-from tests.operators.cases import DEVICE, make_case
+from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.on_host import output, variant, verdict
 
 OWN = (
@@ -35,8 +35,7 @@ def problem_of(dtype: str = "float32", **params: Any) -> Any:
 def plan_of(name: str, problem: Any) -> Any:
     """Return the plan of a variant that takes the problem."""
     found = variant("elementwise", name)
-    assert found.refuses(problem, DEVICE) is None
-    return found.plan(problem, DEVICE)
+    return planned(found, problem, DEVICE)
 
 
 def kernels(name: str, problem: Any) -> list[str]:
@@ -147,8 +146,8 @@ def test_the_worked_examples_are_right_at_every_width(n: int, offset: int) -> No
     assert verdict(problem, plan_of("unrolled", problem)).ok
     for name in OWN:
         found = variant("elementwise", name)
-        if found.refuses(problem, DEVICE) is None:
-            assert (output(problem, found.plan(problem, DEVICE), "random:7") == right).all(), name
+        if refusal(found, problem, DEVICE) is None:
+            assert (output(problem, planned(found, problem, DEVICE), "random:7") == right).all(), name
 
 
 # --- which kernel takes what ---
@@ -198,15 +197,14 @@ def test_nothing_is_launched_for_nothing() -> None:
     for name in OWN:
         found = variant("elementwise", name)
         problem = problem_of(shape=[3, 0])
-        assert found.refuses(problem, DEVICE) is None
-        assert found.plan(problem, DEVICE).steps == ()
+        assert planned(found, problem, DEVICE).steps == ()
 
 
 def test_what_a_variant_does_not_claim_it_refuses() -> None:
     """Each refusal names the reason."""
 
     def reason(name: str, **params: Any) -> str:
-        found: str | None = variant("elementwise", name).refuses(problem_of(**params), DEVICE)
+        found: str | None = refusal(variant("elementwise", name), problem_of(**params), DEVICE)
         assert found is not None
         return found
 

@@ -10,7 +10,7 @@ import pytest
 from gpubench.operators import OPERATORS
 from gpubench.operators.index_add import sorted_deterministic
 from tests.host.answers import answer, variant_of
-from tests.operators.cases import DEVICE, make_case
+from tests.operators.cases import DEVICE, make_case, planned
 
 SCHEDULES = ("forward", "reverse", "random:1", "random:2")
 
@@ -41,7 +41,7 @@ def test_the_atomic_kernels_differ_between_schedules() -> None:
 def test_passes_cover_every_key(places: int, passes: int) -> None:
     """8 bits a pass, and one key beyond the places for indices that lie outside."""
     problem = OPERATORS["index_add"].problem(make_case("index_add", "uint8", shape=[places], indices=5))
-    plan = variant_of("index_add", "sorted_deterministic").plan(problem, DEVICE)
+    plan = planned(variant_of("index_add", "sorted_deterministic"), problem, DEVICE)
     assert plan.notes["sort_passes"] == passes
     assert len(plan.launches) == 2 + 3 * passes
 

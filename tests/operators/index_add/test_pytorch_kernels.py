@@ -16,7 +16,7 @@ from gpubench.operators import OPERATORS
 from gpubench.operators.index_add import slices
 from gpubench.operators.index_add.slices import TensorInfo, reaches_32_bits, slice_is_denser, tensor_info
 from tests.host.answers import answer, variant_of
-from tests.operators.cases import DEVICE, layouts, make_case
+from tests.operators.cases import DEVICE, layouts, make_case, planned, refusal
 
 
 def problem_of(**params: Any) -> Any:
@@ -27,8 +27,7 @@ def problem_of(**params: Any) -> Any:
 def plan_of(variant: str, **params: Any) -> Plan:
     """Return a variant's plan."""
     problem, one = problem_of(**params), variant_of("index_add", variant)
-    assert one.refuses(problem, DEVICE) is None
-    return one.plan(problem, DEVICE)
+    return planned(one, problem, DEVICE)
 
 
 def launch_of(variant: str, **params: Any) -> tuple[int, int]:
@@ -59,7 +58,7 @@ def test_the_dispatch_goes_by_the_number_of_indices() -> None:
     """Up to 16 indices the small kernel, from 17 on the large one."""
     assert plan_of("auto_pytorch", shape=[50, 8], indices=16).notes["chosen"] == "small_index"
     assert plan_of("auto_pytorch", shape=[50, 8], indices=17).notes["chosen"] == "large_index"
-    reason = variant_of("index_add", "small_index").refuses(problem_of(shape=[50, 8], indices=17), DEVICE)
+    reason = refusal(variant_of("index_add", "small_index"), problem_of(shape=[50, 8], indices=17), DEVICE)
     assert reason is not None
     assert "17 indices" in reason
 
@@ -71,7 +70,7 @@ def test_beyond_32_bits_only_the_large_kernel_is_left(monkeypatch: pytest.Monkey
     assert plan.notes["chosen"] == "large_index"
     assert (plan.notes["offset_bits"], plan.notes["static_dims"], plan.notes["index_major"]) == (64, 0, True)
     assert "unsigned long long, 0>" in plan.launches[0].kernel
-    assert variant_of("index_add", "small_index").refuses(problem_of(**params), DEVICE) is not None
+    assert refusal(variant_of("index_add", "small_index"), problem_of(**params), DEVICE) is not None
     monkeypatch.setattr(slices, "LIMIT", 2000)
     assert plan_of("auto_pytorch", shape=[50, 8], indices=3).notes["offset_bits"] == 32
 
@@ -161,10 +160,10 @@ def test_oneflow_takes_flat_arrays_only() -> None:
     """Strided tensors are refused with the reason; an offset is none."""
     one = variant_of("index_add", "oneflow")
     strided = problem_of(shape=[9, 8], indices=3, layout={"step": 2})
-    reason = one.refuses(strided, DEVICE)
+    reason = refusal(one, strided, DEVICE)
     assert reason is not None
     assert "destination is not contiguous" in reason
-    assert one.refuses(problem_of(shape=[9, 8], indices=3, source_layout={"offset": 3}), DEVICE) is None
+    assert refusal(one, problem_of(shape=[9, 8], indices=3, source_layout={"offset": 3}), DEVICE) is None
 
 
 def test_oneflow_starts_one_wave_of_blocks() -> None:

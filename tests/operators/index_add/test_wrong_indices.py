@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpubench.operators import OPERATORS
-from tests.operators.cases import make_case
+from tests.operators.cases import make_case, planned, refusal
 from tests.operators.on_host import host, output
 
 VARIANTS = [one.name for one in OPERATORS["index_add"].variants]
@@ -24,7 +24,7 @@ def test_every_kernel_leaves_wrong_indices_out(name: str, index_dtype: str, indi
     operator = OPERATORS["index_add"]
     problem = operator.problem(case)
     variant = next(one for one in operator.variants if one.name == name)
-    if variant.refuses(problem, host().info) is not None:
+    if refusal(variant, problem, host().info) is not None:
         assert (name, indices) == ("small_index", 40)
         return
     inputs = operator.inputs(problem)
@@ -35,5 +35,5 @@ def test_every_kernel_leaves_wrong_indices_out(name: str, index_dtype: str, indi
     source = inputs["source"].reshape(3, indices, 5)
     for number in np.flatnonzero(inside):
         wanted[:, index[number]] += source[:, number]
-    found = output(problem, variant.plan(problem, host().info), "random:1")
+    found = output(problem, planned(variant, problem, host().info), "random:1")
     assert np.array_equal(found.reshape(3, 16, 5), wanted)

@@ -16,7 +16,7 @@ from gpubench.operators.sum import iterator
 from gpubench.operators.sum.iterator import ReduceIterator, reduce_iterator
 from gpubench.operators.sum.reduce_rule import Element, configure, output_vector
 from tests.host.answers import answer, variant_of
-from tests.operators.cases import DEVICE, layouts, make_case, shapes
+from tests.operators.cases import DEVICE, layouts, make_case, planned, shapes
 
 A100 = replace(DEVICE, name="A100", sm_count=108)
 
@@ -24,7 +24,7 @@ A100 = replace(DEVICE, name="A100", sm_count=108)
 def config_of(dtype: str = "float32", device: Any = DEVICE, **params: Any) -> dict[str, Any]:
     """Return what the rule chose."""
     problem = OPERATORS["sum"].problem(make_case("sum", dtype, **params))
-    return dict(variant_of("sum", "reduce_config").plan(problem, device).notes["config"])
+    return dict(planned(variant_of("sum", "reduce_config"), problem, device).notes["config"])
 
 
 def chosen(config: dict[str, Any], *keys: str) -> tuple[Any, ...]:
@@ -161,16 +161,16 @@ def test_a_sum_of_nothing_is_cleared() -> None:
     """No terms: y is set to zero without a kernel; no outputs: nothing at all."""
     one = variant_of("sum", "reduce_config")
     empty = OPERATORS["sum"].problem(make_case("sum", "int8", shape=(0, 3), dim=0))
-    (step,) = one.plan(empty, DEVICE).steps
+    (step,) = planned(one, empty, DEVICE).steps
     assert isinstance(step, Memset)
     assert step.size == 24
-    assert one.plan(OPERATORS["sum"].problem(make_case("sum", "int8", shape=(0, 3), dim=1)), DEVICE).steps == ()
+    assert planned(one, OPERATORS["sum"].problem(make_case("sum", "int8", shape=(0, 3), dim=1)), DEVICE).steps == ()
 
 
 def test_blocks_that_share_outputs_get_cleared_semaphores() -> None:
     """A split over blocks is a memset of one counter for each block along x, then the launch."""
     problem = OPERATORS["sum"].problem(make_case("sum", "float32", shape=(16384, 16384), dim=0))
-    plan = variant_of("sum", "reduce_config").plan(problem, DEVICE)
+    plan = planned(variant_of("sum", "reduce_config"), problem, DEVICE)
     clear, launch = plan.steps
     assert isinstance(clear, Memset)
     assert isinstance(launch, Launch)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import Argument, DeviceInfo, Launch, Memset, Plan, Pointer, Problem, Value, Workspace
+from gpubench.model import Argument, DeviceInfo, Launch, Memset, Plan, Pointer, Problem, Refused, Value, Workspace
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.pytorch.tensors import aligned, cannot_copy, extent, prepare
 from gpubench.operators.packing import int64
@@ -33,10 +33,10 @@ TICKET_BYTES = 256
 _WARP = 32
 
 
-def _not_one_dim(problem: Problem[Any]) -> str | None:
+def _not_one_dim(problem: Problem[Any]) -> Refused | None:
     found = extent(problem)
     if found.elements != found.length and found.elements:
-        return f"{found.elements} elements, of which the dim has {found.length}: this scan takes one dim only"
+        return Refused(f"{found.elements} elements, of which the dim has {found.length}: this scan takes one dim only")
     return cannot_copy(problem)
 
 
@@ -49,14 +49,11 @@ class Lookback1D:
     summary: str = "one pass over a 1-D array: tiles in registers, decoupled look-back 32 tiles at a time"
     origin: str = "CUB DeviceScan as PyTorch calls it; one dim, copies x first if strided or cast, chunks of 2^30"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse more than one dim with elements."""
-        del device
-        return _not_one_dim(problem)
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """Return a copy where needed, then for each chunk a memset of ticket and tile states, and the scan."""
         del device
+        if refused := _not_one_dim(problem):
+            return refused
         n = extent(problem).elements
         y = problem.operand("y").dtype
         items = items_per_thread(y)
@@ -142,19 +139,16 @@ class Lookback1DDeterministic:
         "most for each thread of a block"
     )
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse integers, more than one dim with elements, and GPUs with more SMs than two a thread."""
-        dtype = problem.operand("y").dtype
-        if dtypes.dtype(dtype).kind == "integer":
-            return "integer sums are the same in any order; the original takes this path for floats only"
-        if device.sm_count > 2 * _threads(dtype):
-            return f"{device.sm_count} SMs are more than the {2 * _threads(dtype)} block sums that a block adds up"
-        return _not_one_dim(problem)
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """Return a copy where needed, then the two launches."""
         n = extent(problem).elements
         y = problem.operand("y").dtype
+        if dtypes.dtype(y).kind == "integer":
+            return Refused("integer sums are the same in any order; the original takes this path for floats only")
+        if device.sm_count > 2 * _threads(y):
+            return Refused(f"{device.sm_count} SMs are more than the {2 * _threads(y)} block sums that a block adds up")
+        if refused := _not_one_dim(problem):
+            return refused
         tile = _threads(y) * DETERMINISTIC_ITEMS
         tiles = -(-n // tile)
         tiles_per_block = max(1, -(-tiles // device.sm_count))

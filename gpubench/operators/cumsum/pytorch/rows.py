@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.pytorch.tensors import cannot_copy, cpp, extent, is_last, prepare
 from gpubench.operators.cumsum.pytorch.thread_ratio import log_threads_x, log_threads_x_unsigned
@@ -33,20 +33,16 @@ class SklanskyRows:
     )
     log_threads: Callable[[int, int], int] = log_threads_x
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse other dims than the last, and sizes that the original refuses."""
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """Return a copy where needed, then one launch. Refuses what the original refuses."""
         del device
         found = extent(problem)
         if not is_last(problem):
-            return "the summed dim is not the last; `serial_columns` is for that"
+            return Refused("the summed dim is not the last; `serial_columns` is for that")
         if max(found.outer, found.length) > LARGEST_UNSIGNED:
-            return f"rows and their length must be under 2^32, found {found.outer} x {found.length}"
-        return cannot_copy(problem)
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """Return a copy where needed, then one launch."""
-        del device
-        found = extent(problem)
+            return Refused(f"rows and their length must be under 2^32, found {found.outer} x {found.length}")
+        if refused := cannot_copy(problem):
+            return refused
         log_x = self.log_threads(found.outer, found.length)
         across = 1 << log_x
         allowed = bound(problem, -(-found.length // (2 * across)) * (log_x + 2))
@@ -94,20 +90,16 @@ class SerialColumns:
     summary: str = "any dim but the last: one thread walks one column, neighbouring threads neighbouring columns"
     origin: str = "PyTorch's tensor_kernel_scan_outer_dim; copies x first if strided or cast; under 2^32 in each part"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse the last dim, and sizes that the original refuses."""
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """Return a copy where needed, then one launch. Refuses what the original refuses."""
         del device
         found = extent(problem)
         if is_last(problem):
-            return "the summed dim is the last; `sklansky_rows` and `lookback_1d` are for that"
+            return Refused("the summed dim is the last; `sklansky_rows` and `lookback_1d` are for that")
         if max(found.outer, found.length, found.inner) > LARGEST_UNSIGNED:
-            return f"all parts must be under 2^32, found {found.outer} x {found.length} x {found.inner}"
-        return cannot_copy(problem)
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
-        """Return a copy where needed, then one launch."""
-        del device
-        found = extent(problem)
+            return Refused(f"all parts must be under 2^32, found {found.outer} x {found.length} x {found.inner}")
+        if refused := cannot_copy(problem):
+            return refused
         allowed = bound(problem, found.length)
         if found.elements == 0:
             return Plan(self.name, (), allowed)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import Launch, Operand, Pointer, Problem, Workspace
+from gpubench.model import Launch, Operand, Pointer, Problem, Refused, Workspace
 from gpubench.operators.elementwise.pytorch import launches
 from gpubench.operators.elementwise.pytorch.work import Tensor, Work, copy_work
 from gpubench.operators.offset_calculator import MAX_ITERATOR_DIMS
@@ -64,17 +64,15 @@ def prepare(problem: Problem[Any], place: int = 0) -> Prepared:
     )
 
 
-def cannot_copy(problem: Problem[Any]) -> str | None:
-    """Return why the copy cannot be made, or None when it can or is not needed."""
+def cannot_copy(problem: Problem[Any]) -> Refused | None:
+    """Refuse a copy that cannot be made; None when it can, or is not needed."""
     x, y = problem.operand("x"), problem.operand("y")
     if x.view.is_contiguous:
         return None
     most = max((len(walk.sizes) for walk in _copy(x, y, 0).walks()), default=0)
-    return (
-        f"{most} dims are left after merging; the copy walks at most {MAX_ITERATOR_DIMS}"
-        if most > MAX_ITERATOR_DIMS
-        else None
-    )
+    if most <= MAX_ITERATOR_DIMS:
+        return None
+    return Refused(f"{most} dims are left after merging; the copy walks at most {MAX_ITERATOR_DIMS}")
 
 
 def _copy(x: Operand, y: Operand, place: int) -> Work:

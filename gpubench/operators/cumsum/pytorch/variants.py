@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from gpubench.model import DeviceInfo, Plan, Problem
+from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.base import Variant
+from gpubench.operators.choosing import under_name
 from gpubench.operators.cumsum.pytorch.lookback import Lookback1D, Lookback1DDeterministic
 from gpubench.operators.cumsum.pytorch.rows import SKLANSKY_UNSIGNED, SerialColumns, SklanskyRows
 from gpubench.operators.cumsum.pytorch.tensors import extent, is_last
@@ -36,15 +37,10 @@ class AutoPytorch:
     summary: str = "dispatch: one dim -> lookback_1d; last dim -> sklansky_rows_unsigned; other -> serial_columns"
     origin: str = "PyTorch's scan_dim; limits are those of the variant taken"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse what the variant taken refuses."""
-        return dispatched(problem).refuses(problem, device)
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """Return the plan of the variant taken; `notes` names it."""
         taken = dispatched(problem)
-        plan = taken.plan(problem, device)
-        return replace(plan, variant=self.name, notes={**plan.notes, "taken": taken.name})
+        return under_name(self.name, taken.plan(problem, device), taken=taken.name)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """None of its own: it launches the kernels of the other variants."""

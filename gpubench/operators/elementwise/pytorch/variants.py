@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Problem
+from gpubench.model import DeviceInfo, Launch, Plan, Problem, Refused
 from gpubench.operators.base import Variant
 from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.operators.elementwise.promotion import accuracy
@@ -32,9 +32,16 @@ LARGEST_VECTOR_BYTES = 32
 """A fixed width makes at most two 16-byte accesses of a vector."""
 
 
-def _plan(name: str, problem: Problem[Any], launch: Callable[[Work, Walk], Launch]) -> Plan:
-    """Return one launch for each walk."""
+Rule = Callable[[Work], str | None]
+"""Work -> why a kernel does not take it, or None."""
+
+
+def _plan(name: str, problem: Problem[Any], launch: Callable[[Work, Walk], Launch], rule: Rule) -> Plan | Refused:
+    """Return one launch for each walk of work that the rule allows."""
     work = work_of(problem)
+    reason = rule(work)
+    if reason is not None:
+        return Refused(reason)
     steps = tuple(launch(work, walk) for walk in work.walks())
     return Plan(name, steps, accuracy(problem.params, problem.case.dtype), notes=_notes(steps))
 
@@ -84,19 +91,10 @@ class Vectorized:
     origin: str = "PyTorch's vectorized_elementwise_kernel, newer form; no casts, nothing strided, not 16-byte elements"
     older: bool = False
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse casts, strides, and pointers that allow no vector at all."""
-        del device
-        work = work_of(problem)
-        reason = _not_contiguous(work)
-        if reason is None and work.walks() and all(self._width(work, walk) == 1 for walk in work.walks()):
-            reason = "alignment and element size allow no vector of two; `unrolled` is for that"
-        return reason
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch for each part that 32-bit indices reach; a part that allows no vector is unrolled."""
         del device
-        return _plan(self.name, problem, self._launch)
+        return _plan(self.name, problem, self._launch, self._no_vector)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the probes at the widest; `add` also at the widths that poorer alignment gives."""
@@ -111,6 +109,13 @@ class Vectorized:
                 found.append(("elementwise/vectorized.cu", kernel))
                 width = width // 2 if function == "add" else 1
         return tuple(found)
+
+    def _no_vector(self, work: Work) -> str | None:
+        """Return why casts, strides, or pointers that allow no vector at all are not for this kernel."""
+        reason = _not_contiguous(work)
+        if reason is None and work.walks() and all(self._width(work, walk) == 1 for walk in work.walks()):
+            reason = "alignment and element size allow no vector of two; `unrolled` is for that"
+        return reason
 
     def _width(self, work: Work, walk: Walk) -> int:
         rule = older_width if self.older else newer_width
@@ -130,10 +135,8 @@ class FixedWidth:
     summary: str
     origin: str
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse other functions, casts, strides, vectors that are too long and pointers that are not aligned."""
-        del device
-        work = work_of(problem)
+    def _no_vector(self, work: Work) -> str | None:
+        """Return why other functions, casts, strides, long vectors and pointers that are not aligned are refused."""
         if work.function not in _MEASURED:
             return f"this probe of the vector width claims only {', '.join(_MEASURED)}"
         reason = _not_contiguous(work)
@@ -143,10 +146,12 @@ class FixedWidth:
             reason = f"some pointer is not aligned to {self.width} elements"
         return reason
 
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch for each part that 32-bit indices reach."""
         del device
-        return _plan(self.name, problem, lambda work, walk: launches.vectorized(work, walk, self.width))
+        return _plan(
+            self.name, problem, lambda work, walk: launches.vectorized(work, walk, self.width), self._no_vector
+        )
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the three functions, where a vector of the dtype is not too long."""
@@ -173,15 +178,10 @@ class Unrolled:
     summary: str = "contiguous: 8 elements a thread (bytes: 16), one element an access"
     origin: str = "PyTorch's unrolled_elementwise_kernel, for pointers that allow no vector; no casts, nothing strided"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse casts and strides."""
-        del device
-        return _not_contiguous(work_of(problem))
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch for each part that 32-bit indices reach."""
         del device
-        return _plan(self.name, problem, launches.unrolled)
+        return _plan(self.name, problem, launches.unrolled, _not_contiguous)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the probes."""
@@ -204,16 +204,10 @@ class Strided:
         f"PyTorch's elementwise_kernel with OffsetCalculator; no casts, at most {MAX_ITERATOR_DIMS} dims after merging"
     )
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse casts and too many dims."""
-        del device
-        work = work_of(problem)
-        return _cast_needed(work) or _too_many_dims(work)
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch for each part that 32-bit indices reach."""
         del device
-        return _plan(self.name, problem, launches.strided)
+        return _plan(self.name, problem, launches.strided, lambda work: _cast_needed(work) or _too_many_dims(work))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the probes."""
@@ -230,15 +224,10 @@ class Casting:
         f"PyTorch's LoadWithCast, StoreWithCast and fetch_and_cast; at most {MAX_ITERATOR_DIMS} dims after merging"
     )
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse too many dims."""
-        del device
-        return _too_many_dims(work_of(problem))
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch for each part that 32-bit indices reach."""
         del device
-        return _plan(self.name, problem, launches.casting)
+        return _plan(self.name, problem, launches.casting, _too_many_dims)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the probes, contiguous and strided."""
@@ -257,15 +246,10 @@ class AutoPytorch:
     summary: str = "dispatch: 32-bit indices? cast? contiguous? vector width; one launch for each part"
     origin: str = f"PyTorch's gpu_kernel_impl, newer form; at most {MAX_ITERATOR_DIMS} dims after merging"
 
-    def refuses(self, problem: Problem[Any], device: DeviceInfo) -> str | None:
-        """Refuse too many dims."""
-        del device
-        return _too_many_dims(work_of(problem))
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan:
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """Each part takes the kernel that its own strides and alignment ask for."""
         del device
-        return _plan(self.name, problem, launches.dispatched)
+        return _plan(self.name, problem, launches.dispatched, _too_many_dims)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """None of its own: it launches the kernels of the other variants."""
