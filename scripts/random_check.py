@@ -16,11 +16,13 @@ from __future__ import annotations
 import argparse
 import collections
 import multiprocessing
+import os
 import random
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
+from gpubench.children import bind
 from gpubench.devices import open_device
 from gpubench.engine.buffers import Operands, Pristine
 from gpubench.errors import GpubenchError
@@ -123,6 +125,12 @@ def compile_one(source: str, kernel: str, arch: str) -> None:
     compile_instance(source, kernel, arch)
 
 
+def processes_of_ours(count: int) -> ProcessPoolExecutor:
+    """Return a pool whose processes end with this one."""
+    spawn = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(count, spawn, initializer=bind, initargs=(os.getpid(),))
+
+
 def compile_all(spec: str, processes: int) -> None:
     """Compile every instance side by side, so that the parts find them in the cache."""
     device = open_device(spec)
@@ -131,7 +139,7 @@ def compile_all(spec: str, processes: int) -> None:
         instances = dict.fromkeys(
             (*one, arch) for v in OPERATOR.variants for dtype in OPERATOR.dtypes for one in v.instances(dtype)
         )
-        with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+        with processes_of_ours(processes) as pool:
             list(pool.map(compile_one, *zip(*instances, strict=True), chunksize=4))
     device.close()
 
@@ -154,7 +162,7 @@ def main() -> int:
     if options.processes == 1:
         results = [run_part(*arguments[0])]
     else:
-        with ProcessPoolExecutor(options.processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+        with processes_of_ours(options.processes) as pool:
             results = list(pool.map(run_part, *zip(*arguments, strict=True)))
     counts: collections.Counter[str] = collections.Counter()
     wrong = []

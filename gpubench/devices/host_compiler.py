@@ -10,14 +10,14 @@ import platform
 import re
 import shlex
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gpubench.errors import CompileError, NoDeviceError
+from gpubench.children import Done, Limits, most_compiler_bytes, run
+from gpubench.errors import CompileError, NoDeviceError, UsageError
 from gpubench.kernels import cache
 from gpubench.kernels.sources import default_tree
 
@@ -52,6 +52,8 @@ _REPORTING = {  # few errors, each at the line that the author wrote, not at the
 }
 _OLDEST = {"g++": 12, "clang": 14}
 _LONGEST_MESSAGE = 4000
+_COMPILE_S = 300.0
+_SHORT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def find_compiler() -> Compiler:
     """Return the compiler of the environment variable CXX, else g++, else clang++. NoDeviceError when none will do."""
     named = os.environ.get("CXX")
     reasons: list[str] = []
-    for words in [shlex.split(named)] if named else [["g++"], ["clang++"]]:
+    for words in [_words(named)] if named else [["g++"], ["clang++"]]:
         found = _try(words)
         if isinstance(found, Compiler):
             return found
@@ -81,14 +83,22 @@ def find_compiler() -> Compiler:
     )
 
 
+def _words(named: str) -> list[str]:
+    """Return the words of CXX. UsageError when a quote is open."""
+    try:
+        return shlex.split(named)
+    except ValueError as error:
+        raise UsageError(f"The environment variable CXX is {named!r}, which is no command line: {error}.") from error
+
+
 def _try(words: Sequence[str]) -> Compiler | str:
     """Return the compiler that these words call, or why it will not do."""
     if not words or shutil.which(words[0]) is None:
         return f"{' '.join(words) or 'CXX'} was not found"
-    try:
-        said = subprocess.run([*words, "--version"], capture_output=True, text=True, timeout=30, check=True).stdout
-    except (OSError, subprocess.SubprocessError) as error:
-        return f"{words[0]} --version failed ({error})"
+    done = _run([*words, "--version"])
+    if done.code:
+        return f"{words[0]} --version failed ({done.broken or done.output[:200].strip() or f'code {done.code}'})"
+    said = done.output
     first = said.splitlines()[0] if said else ""
     family: Literal["g++", "clang"] = "clang" if "clang" in first else "g++"
     number = re.search(r"(\d+)\.\d+", first.rpartition(")")[2] or first) or re.search(r"(\d+)\.\d+", first)
@@ -203,12 +213,20 @@ def _library(name: str, flags: list[str], files: Iterable[Path], link: list[str]
 
 def _call(command: list[str], text: str) -> None:
     """Call the compiler. CompileError with its first errors, paths shortened to those inside cuda_src."""
-    try:
-        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=300, check=False)
-    except subprocess.TimeoutExpired:
-        raise CompileError("The C++ compiler did not end within 300 s.") from None
-    if done.returncode:
-        raise CompileError(_first_errors(done.stderr) or f"{command[0]} ended with code {done.returncode}.")
+    done = _run(command, _COMPILE_S, text=text)
+    if done.broken == "time":
+        raise CompileError(f"The C++ compiler did not end within {_COMPILE_S:g} s.")
+    if done.broken == "memory":
+        raise CompileError(f"The C++ compiler took more than {most_compiler_bytes() / 1e9:.3g} GB of memory: killed.")
+    if done.code:
+        raise CompileError(_first_errors(done.output) or f"{command[0]} ended with code {done.code}.")
+
+
+def _run(command: Sequence[str], seconds: float = _SHORT_S, *, text: str = "", errors: bool = True) -> Done:
+    """Run a tool within limits, without the sanitizer that this process may have loaded: its shadow breaks them."""
+    plain = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD" or "asan" not in value}
+    most = most_compiler_bytes()
+    return run(command, Limits(most, most, seconds), text=text, errors=errors, env=plain)
 
 
 def _first_errors(said: str) -> str:
@@ -221,9 +239,7 @@ def sanitizer_library() -> Path:
     """Return the compiler's AddressSanitizer library, which a process must load first. NoDeviceError without it."""
     compiler = find_compiler()
     name = "libasan.so" if compiler.family == "g++" else f"libclang_rt.asan-{platform.machine()}.so"
-    said = subprocess.run(
-        [*compiler.command, f"-print-file-name={name}"], capture_output=True, text=True, timeout=30, check=False
-    ).stdout.strip()
+    said = _run([*compiler.command, f"-print-file-name={name}"], errors=False).output.strip()
     if not Path(said).is_absolute() or not Path(said).exists():
         raise NoDeviceError(f"{compiler.version} has no {name}: install the compiler's sanitizer libraries.")
     return Path(said).resolve()
@@ -238,8 +254,8 @@ def source_lines(library: Path, offsets: Sequence[int]) -> list[str]:
         return []
     asked = ["addr2line", "-i", "-e", str(library), *(hex(offset - 1) for offset in offsets)]
     try:
-        said = subprocess.run(asked, capture_output=True, text=True, timeout=30, check=False).stdout
-    except (OSError, subprocess.SubprocessError):
+        said = _run(asked, errors=False).output
+    except OSError:
         return []
     lines = [shorten(re.sub(r" \(.*\)$", "", line)) for line in said.splitlines()]
     return [line for line in lines if "?" not in line and "<stdin>" not in line]

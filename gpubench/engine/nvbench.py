@@ -5,13 +5,14 @@ DEVICE FILE POWER...` writes its figures to FILE.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gpubench.children import Limits
+from gpubench.children import run as run_child
 from gpubench.engine.agreement import OPERATIONS, interval_of_mean, works
 from gpubench.errors import DeviceError, MissingExtraError
 
@@ -27,9 +28,11 @@ def run(device: str, powers: Sequence[int]) -> Mapping[str, Mapping[str, float]]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "nvbench.json")
         command = [sys.executable, "-m", "gpubench.engine.nvbench", device, str(file), *map(str, powers)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-        if done.returncode or not file.exists():
-            raise DeviceError(f"NVBench failed: {done.stderr.strip()[-400:] or done.stdout.strip()[-400:]}")
+        done = run_child(command, Limits(seconds=TIMEOUT_S))
+        if done.broken:
+            raise DeviceError(f"NVBench did not end within {TIMEOUT_S:g} s.")
+        if done.code or not file.exists():
+            raise DeviceError(f"NVBench failed: {done.output.strip()[-400:]}")
         return figures(json.loads(file.read_text(encoding="utf-8")))
 
 

@@ -14,7 +14,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import gpubench
+from gpubench.children import Child, Limits
+from gpubench.engine.memory import free_host_bytes
 from gpubench.engine.messages import FROM_WORKER, FromWorker, Lines, ProtocolError, Stop, ToWorker, decode, encode
+from gpubench.model import Status
 
 MAX_OUTPUT = 16 * 1024
 """How much of the end of a worker's own output is kept, to be shown when it dies."""
@@ -23,27 +26,38 @@ _GRACE_S = 5.0
 """How long a worker that was told to stop may take to end by itself."""
 _LAST_S = 1.0
 """How long one whose pipe has closed may take, so that its exit code can be told."""
+_SHARE_OF_MEMORY = 0.95
+"""Of what the machine can still give, how much a worker may take together with all that it starts."""
 
 
 class WorkerEndedError(Exception):
-    """The worker is gone. The message says how it ended, with the end of what it printed."""
+    """The worker is gone. The message says how it ended, with the end of what it printed; `status` is its fault's."""
+
+    def __init__(self, message: str, status: Status = "crashed") -> None:
+        super().__init__(message)
+        self.status: Status = status
 
 
 class WorkerProcess:
-    """A worker in a session of its own. Everything it starts is in its process group and dies with it."""
+    """A worker in a session of its own. Everything that it starts dies with it, and it with this process.
 
-    def __init__(self, module: str = "gpubench.engine.worker", arguments: Iterable[str] = ()) -> None:
+    memory_bytes: what all of them may take together; without it, nearly all that the machine can give.
+    """
+
+    def __init__(
+        self, module: str = "gpubench.engine.worker", arguments: Iterable[str] = (), memory_bytes: int | None = None
+    ) -> None:
+        if memory_bytes is None and (free := free_host_bytes()) is not None:
+            memory_bytes = max(int(free * _SHARE_OF_MEMORY), 1)
         command_read, command_write = os.pipe()
         message_read, message_write = os.pipe()
-        fds = (str(command_read), str(message_write), str(os.getpid()))
+        fds = (command_read, message_write)
+        self._limits = Limits(memory_bytes)
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", module, *fds, *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                pass_fds=(command_read, message_write),
-                start_new_session=True,
+            self._child = Child(
+                [sys.executable, "-P", "-m", module, *map(str, fds), *arguments],
+                self._limits,
+                pass_fds=fds,
                 env=_environment(),
             )
         except OSError:
@@ -53,6 +67,7 @@ class WorkerProcess:
         finally:
             os.close(command_read)
             os.close(message_write)
+        self._process = self._child.process
         self._commands = command_write
         self._messages = message_read
         self._lines = Lines()
@@ -74,7 +89,7 @@ class WorkerProcess:
     @property
     def pid(self) -> int:
         """The process id, which is also the id of the group and the session."""
-        return self._process.pid
+        return self._child.pid
 
     @property
     def output(self) -> str:
@@ -159,10 +174,15 @@ class WorkerProcess:
             return
         if self._broken is not None:
             raise self._broken
-        how = describe_end(self._process.returncode)
+        broken = self._process.returncode is not None and self._child.broken() == "memory"
+        how = self._describe_greed() if broken else describe_end(self._process.returncode)
         cut = f", in the middle of a message ({self._lines.partial} bytes)" if self._lines.partial else ""
         said = f". Its last output:\n{self.output}" if self.output else ""
-        raise WorkerEndedError(f"the worker {how}{cut}{said}")
+        raise WorkerEndedError(f"the worker {how}{cut}{said}", "out_of_memory" if broken else "crashed")
+
+    def _describe_greed(self) -> str:
+        most = (self._limits.memory_bytes or 0) / 1e9
+        return f"and what it started took more than {most:.3g} GB of the host's memory, nearly all there was: killed"
 
     def stop(self) -> None:
         """Ask the worker to end, then end it."""
@@ -173,7 +193,7 @@ class WorkerProcess:
         self.kill()
 
     def kill(self) -> None:
-        """Kill the worker with its whole group and give its descriptors back. May be called twice."""
+        """Kill the worker with all that it started and give its descriptors back. May be called twice."""
         self.kill_now()
         with contextlib.suppress(subprocess.TimeoutExpired):  # stuck in the driver: it will go when the driver lets go
             self._process.wait(_GRACE_S)
@@ -182,13 +202,11 @@ class WorkerProcess:
             os.close(self._commands)
             os.close(self._messages)
             self._commands = self._messages = -1
-            assert self._process.stdout is not None
-            self._process.stdout.close()
+            self._child.close()
 
     def kill_now(self) -> None:
-        """Send the kill and return; safe in a signal handler."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        """Have all killed and return; safe in a signal handler."""
+        self._child.end()
 
 
 def describe_end(code: int | None) -> str:

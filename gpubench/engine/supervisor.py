@@ -247,7 +247,7 @@ class Supervisor:
                     case _:
                         self._keep(state, self._accept(state, message))
             except WorkerEndedError as error:
-                return _fault(current, "crashed", str(error))
+                return _fault(current, error.status, str(error))
             except ProtocolError as error:
                 return _fault(current, "crashed", f"the worker wrote what is no message: {error}")
         return _fault(current, "timeout", f"the case was not done within {state.case.timing.timeout_s:g} s: killed")

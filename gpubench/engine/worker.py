@@ -1,7 +1,7 @@
-"""The worker: owns one device, runs the jobs it is given, and dies with its parent.
+"""The worker: owns one device, runs the jobs it is given, and dies with its parent (its keeper sees to that).
 
-Started as `python -m gpubench.engine.worker COMMANDS MESSAGES PARENT`: the descriptors of the two pipes and the process
-id of the parent. What it or a library prints goes elsewhere and can never be taken for a message.
+Started as `python -m gpubench.engine.worker COMMANDS MESSAGES`: the descriptors of the two pipes. What it or a library
+prints goes elsewhere and can never be taken for a message.
 """
 
 from __future__ import annotations
@@ -45,19 +45,8 @@ if TYPE_CHECKING:
     from gpubench.devices.base import Device
     from gpubench.engine.pipeline import Pipeline
 
-_PR_SET_PDEATHSIG = 1
 LEAST_BYTES = 256 * 2**20
 """What a worker must at least have beside its libraries to do anything."""
-
-
-def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when its parent ends; end now if the parent is gone already."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def limit_memory(limit: int | None) -> None:
@@ -128,8 +117,7 @@ class Line:
 
 def main(arguments: Sequence[str]) -> int:
     """Open the device, run jobs until told to stop."""
-    commands, messages, parent = (int(argument) for argument in arguments[:3])
-    die_with_parent(parent)
+    commands, messages = (int(argument) for argument in arguments[:2])
     line = Line(commands, messages)
     start = line.receive()
     if not isinstance(start, Start):

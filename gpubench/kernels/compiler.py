@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import re
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from gpubench.children import bind, most_compiler_bytes
 from gpubench.errors import CompileError, UsageError
 from gpubench.kernels import cache, nvrtc, resources
 from gpubench.kernels.elf import code_sha256, usage
@@ -79,7 +81,8 @@ def compile_many(
         _collect(jobs, results, outcomes)
     else:
         context = multiprocessing.get_context("spawn")  # a forked copy of a process that uses a GPU could not go on
-        with ProcessPoolExecutor(min(processes, len(jobs)), mp_context=context) as pool:
+        parent = (os.getpid(), most_compiler_bytes())
+        with ProcessPoolExecutor(min(processes, len(jobs)), context, initializer=bind, initargs=parent) as pool:
             _collect(jobs, pool.map(_run, jobs), outcomes)
     return [outcomes[request] for request in requests]
 

@@ -12,7 +12,7 @@ from typing import Any
 from gpubench.results.format import SCHEMA_VERSION
 
 COMMANDS, MESSAGES = int(sys.argv[1]), int(sys.argv[2])
-WORD = sys.argv[4]
+WORD = sys.argv[3]
 ENVIRONMENT = {"device": {"kind": "fake", "name": "Rogue"}}
 
 
