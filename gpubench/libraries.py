@@ -14,3 +14,21 @@ PEERS: dict[str, str] = {
     names.CUB: "gpubench.peers.cub:CubPeer",
     names.JAX: "gpubench.peers.jax:JaxPeer",
 }
+
+CUPY = ("cupy-cuda13x", "cupy-cuda12x", "cupy")
+NVRTC = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
+
+PACKAGES: dict[str, tuple[tuple[str, ...], ...]] = {
+    names.NUMPY: (("numpy",),),
+    names.CUPY: (CUPY, NVRTC),
+    names.TORCH: (("torch",),),
+    names.INDUCTOR: (("torch",), ("triton",)),
+    names.CUB: (("cuda-cccl",), CUPY, NVRTC),
+    names.JAX: (
+        ("jax",),
+        ("jaxlib",),
+        ("jax-cuda13-plugin", "jax-cuda12-plugin"),
+        ("jax-cuda13-pjrt", "jax-cuda12-pjrt"),
+    ),
+}
+"""The packages whose versions decide what a library's times are: the first of each group that is installed counts."""

@@ -11,6 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
+from gpubench.ceiling import Ceiling as Ceiling
+from gpubench.ceiling import CeilingPoint as CeilingPoint
+from gpubench.ceiling import CeilingRound as CeilingRound
+from gpubench.ceiling import Phase as Phase
 from gpubench.layout import View
 from gpubench.names import AUTO, NUMPY
 from gpubench.names import Status as Status
@@ -306,34 +310,18 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class CeilingPoint:
-    """The fastest cold times at one size: `bytes` moved altogether, half of them written by the copy."""
-
-    bytes: int
-    copy_us: float
-    read_us: float
-    write_us: float
-
-
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    """The rates that the device reached in this run, GB/s (10^9 bytes, read and written together for a copy), on large
-    operands; and the time of an empty launch and of an event pair around nothing. None: not measured on this device.
-    `launch_overhead_us`: what events add to the duration of one kernel. `sweep`: the times over sizes, or empty.
+class Harness:
+    """What measured. `protocol` counts the changes of method after which times are not the same thing as before
+    (docs/method.md lists them); `code_sha256` is the digest of the measuring code, None where it was not recorded.
     """
 
-    copy_GBps: float | None = None
-    read_GBps: float | None = None
-    write_GBps: float | None = None
-    launch_us: float | None = None
-    event_overhead_us: float | None = None
-    launch_overhead_us: float | None = None
-    sweep: tuple[CeilingPoint, ...] = ()
+    protocol: int = 1
+    code_sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ResultSet:
-    """One result file."""
+    """One result file. `environment["libraries"]` has, for each other library that was timed, versions by package."""
 
     gpubench: str
     created: str
@@ -342,4 +330,5 @@ class ResultSet:
     environment: Mapping[str, Json]
     ceiling: Ceiling
     records: tuple[Record, ...]
+    harness: Harness = Harness()
     extra: Mapping[str, Json] = field(default_factory=dict)

@@ -63,6 +63,7 @@ Status = Literal[
     "device_error",
     "crashed",
     "noisy",
+    "inaccurate",
     "throttled",
     "skipped",
 ]
@@ -70,11 +71,12 @@ Status = Literal[
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 
-TRUSTED: tuple[Status, ...] = ("ok", "noisy")
-"""Timed with a right answer, at a steady clock: the times may stand beside those of other contenders."""
+TRUSTED: tuple[Status, ...] = ("ok", "noisy", "inaccurate")
+"""Timed at a steady clock: the times may stand beside those of other contenders. An `inaccurate` answer, another
+library's, is beyond the error that ours are allowed; every view marks it."""
 
 MEASURED: tuple[Status, ...] = (*TRUSTED, "throttled")
-"""Timed with a right answer."""
+"""Timed, with a right answer or an `inaccurate` one."""
 
 NOT_MEANT: tuple[Status, ...] = ("unsupported", "skipped")
 """Never tried, and nobody's fault."""
@@ -85,5 +87,5 @@ FINE: tuple[Status, ...] = (*MEASURED, *NOT_MEANT)
 FAILED: tuple[Status, ...] = ("crashed", "device_error", "timeout", "out_of_memory", "compile_error")
 """Gave no answer though it should have. The worst come first."""
 
-WORST_FIRST: tuple[Status, ...] = ("wrong", *FAILED, "throttled", "noisy", "ok", *NOT_MEANT)
+WORST_FIRST: tuple[Status, ...] = ("wrong", *FAILED, "throttled", "inaccurate", "noisy", "ok", *NOT_MEANT)
 """Every status, in the order in which a reader should meet them."""

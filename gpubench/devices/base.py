@@ -96,8 +96,8 @@ class Device(Protocol):
         """Wait for all enqueued work; reports its errors."""
         ...
 
-    def ceiling(self) -> Ceiling:
-        """Measure the rates this device reaches now."""
+    def ceiling(self, before: Ceiling | None = None) -> Ceiling:
+        """Measure the rates this device reaches now; with `before`, add rounds at the end of the run to that one."""
         ...
 
     def telemetry(self) -> dict[str, Json]:

@@ -5,32 +5,33 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
+from gpubench.devices.ceiling_ways import VECTOR_BYTES, WAYS, Kind, bound
 from gpubench.devices.harness import CLOCK, harness_plan, nothing
 from gpubench.devices.overhead import launch_overhead_us
-from gpubench.model import Ceiling, CeilingPoint, Plan, Pointer, Value
+from gpubench.model import Ceiling, CeilingPoint, CeilingRound, Phase, Pointer
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from gpubench.devices.base import Buffer, Device
 
-SOURCE = "harness/ceiling.cu"
+    Array = np.ndarray[Any, np.dtype[Any]]
+
 SIZES = tuple(2**power for power in range(16, 32))
 """Bytes moved: 64 KiB, where a launch takes most of the time, to 2 GiB, many times any L2 cache."""
 LARGE_COPY, LARGE = 2**31, 2**30
 """Bytes moved at which the run's one rate of copying, and those of reading and writing, are taken."""
 
-VECTOR_BYTES = 16
-THREADS = 256
-UNROLLS = (1, 2, 4, 8)
+ROUNDS = 3
+"""How often the sweep is timed again, each time in buffers of its own, at the start and at the end of a run."""
 SAMPLES = 15
 WARM_UP = 3
 WAKE_S = 0.2
 """Seconds of copying before anything is measured."""
-MAGIC = 0x9E3779B9
-"""What the fill writes, and the fold at which the read would store."""
-
-Runs = Sequence[Callable[[], None]]
+RANDOM_BYTES = 2**26
 
 
 def measure_ceiling(device: Device, sizes: Sequence[int] = SIZES) -> Ceiling:
@@ -38,33 +39,52 @@ def measure_ceiling(device: Device, sizes: Sequence[int] = SIZES) -> Ceiling:
 
     Sizes are rounded down to what 16-byte vectors can copy; those that memory does not allow (an operand of more than a
     quarter of what is free) are left out, unless it is the only one, which is then smaller. The rates are those at
-    `LARGE_COPY` and `LARGE` bytes, or the largest size below.
+    `LARGE_COPY` and `LARGE` bytes, or the largest size below. Every way is tried once; the fastest of each size and
+    kind is timed again in `ROUNDS` rounds, and the least of its times is the ceiling.
     """
     room = device.free_bytes() // 4
     wanted = [size for size in sizes if size <= room] or [min(room, *sizes)]
-    wanted = [max(size // (2 * VECTOR_BYTES), 1) * 2 * VECTOR_BYTES for size in wanted]
-    source, target = _pair(device, max(wanted))
+    wanted = sorted({max(size // (2 * VECTOR_BYTES), 1) * 2 * VECTOR_BYTES for size in wanted})
+    words = _words(max(wanted))
+    source, target = _pair(device, max(wanted), words)
     _wake(device, source, target)
     launch_us = _median(device, one_element(device))
     event_overhead_us = _median(device, nothing)
-    sweep = tuple(_point(device, size, source, target) for size in sorted(set(wanted)))
-    copy, large = _at(sweep, LARGE_COPY), _at(sweep, LARGE)
+    overhead_us = launch_overhead_us(device)
+    sweep = [_point(device, size, source, target) for size in wanted]
+    sweep = [point for point in sweep if min(point.copy_us, point.read_us, point.write_us) > 0]
+    del source, target
+    rounds = tuple(_round(device, sweep, words, "start") for _ in range(ROUNDS)) if sweep else ()
+    sweep = [_least([point, *again]) for point, *again in zip(sweep, *(one.sweep for one in rounds), strict=True)]
     return Ceiling(
-        copy_GBps=_rate(copy, "copy_us"),
-        read_GBps=_rate(large, "read_us"),
-        write_GBps=_rate(large, "write_us"),
+        copy_GBps=_rate(sweep, LARGE_COPY, "copy_us"),
+        read_GBps=_rate(sweep, LARGE, "read_us"),
+        write_GBps=_rate(sweep, LARGE, "write_us"),
         launch_us=launch_us,
         event_overhead_us=event_overhead_us,
-        launch_overhead_us=launch_overhead_us(device),
-        sweep=tuple(point for point in sweep if min(point.copy_us, point.read_us, point.write_us) > 0),
+        launch_overhead_us=overhead_us,
+        sweep=tuple(sweep),
+        rounds=rounds,
     )
+
+
+def measure_again(device: Device, before: Ceiling) -> Ceiling:
+    """Return the ceiling with rounds of the same work at the end of the run; unchanged where that is not known."""
+    known = all(way in WAYS[kind] for point in before.sweep for kind, way in zip(_KINDS, _ways(point), strict=True))
+    if not before.sweep or not known:
+        return before
+    words = _words(max(point.bytes for point in before.sweep))
+    _wake(device, *_pair(device, words.size, words))
+    rounds = tuple(_round(device, before.sweep, words, "end") for _ in range(ROUNDS))
+    return replace(before, rounds=(*before.rounds, *rounds))
 
 
 def one_element(device: Device) -> Callable[[], None]:
     """Return what enqueues the shortest kernel: one thread that moves one element."""
     source, target = device.allocate(4), device.allocate(4)
     plan = harness_plan("one_element", CLOCK, 1, 1, Pointer("source"), Pointer("target"))
-    run = _bound(device, plan, source, target)
+    addresses = {"source": source.address, "target": target.address}
+    run = device.bind(plan, addresses, device.allocate(0)).run
 
     def enqueue() -> None:
         _ = source, target  # they live as long as the work
@@ -73,35 +93,65 @@ def one_element(device: Device) -> Callable[[], None]:
     return enqueue
 
 
+_KINDS: tuple[Kind, ...] = ("copy", "read", "write")
+
+
+def _ways(point: CeilingPoint) -> tuple[str | None, str | None, str | None]:
+    return point.copy_by, point.read_by, point.write_by
+
+
 def _point(device: Device, size: int, source: Buffer, target: Buffer) -> CeilingPoint:
-    """Time a copy of half the size, and a read and a write of the size."""
-    half, whole = size // 2, size
-    return CeilingPoint(
-        size,
-        _fastest(device, _copies(device, _Part(source, 0, half), _Part(target, 0, half))),
-        _fastest(device, _reads(device, _Part(source, 0, whole), target)),
-        _fastest(device, _fills(device, _Part(target, 0, whole))),
-    )
+    """Time a copy of half the size, and a read and a write of the size, in every way; keep the fastest of each."""
+    found = {kind: min(_timed(device, kind, way, size, source, target) for way in WAYS[kind]) for kind in _KINDS}
+    (copy_us, copy_by), (read_us, read_by), (write_us, write_by) = (found[kind] for kind in _KINDS)
+    return CeilingPoint(size, copy_us, read_us, write_us, copy_by, read_by, write_by)
 
 
-def _at(sweep: Sequence[CeilingPoint], wanted: int) -> CeilingPoint:
-    """Return the point of that many bytes, or the largest below; the smallest where all are above."""
+def _round(device: Device, sweep: Sequence[CeilingPoint], words: Array, phase: Phase) -> CeilingRound:
+    """Time the ways of a sweep once more, in new buffers."""
+    source, target = _pair(device, max(point.bytes for point in sweep), words)
+    points = []
+    for point in sweep:
+        times = [
+            _timed(device, kind, way or "", point.bytes, source, target)[0]
+            for kind, way in zip(_KINDS, _ways(point), strict=True)
+        ]
+        points.append(replace(point, copy_us=times[0], read_us=times[1], write_us=times[2]))
+    return CeilingRound(phase, _median(device, one_element(device)), _median(device, nothing), tuple(points))
+
+
+def _timed(device: Device, kind: Kind, way: str, size: int, source: Buffer, target: Buffer) -> tuple[float, str]:
+    """Return the median of one way of moving `size` bytes altogether, with the way's name."""
+    part = size // 2 if kind == "copy" else size
+    return _median(device, bound(device, way, _Part(source, 0, part), _Part(target, 0, part))), way
+
+
+def _least(points: Sequence[CeilingPoint]) -> CeilingPoint:
+    """Return the point with the least time of each kind among several of one size."""
+    copy, read, write = (min(getattr(point, f"{kind}_us") for point in points) for kind in _KINDS)
+    return replace(points[0], copy_us=copy, read_us=read, write_us=write)
+
+
+def _rate(sweep: Sequence[CeilingPoint], wanted: int, kind: str) -> float | None:
+    """Return the rate in GB/s at so many bytes, or at the largest size below; None where nothing took any time."""
+    if not sweep:
+        return None
     fitting = [point for point in sweep if point.bytes <= wanted]
-    return max(fitting, key=lambda point: point.bytes, default=sweep[0])
-
-
-def _rate(point: CeilingPoint, kind: str) -> float | None:
-    """Return the rate in GB/s; None where no candidate took any time."""
+    point = max(fitting, key=lambda one: one.bytes, default=sweep[0])
     time: float = getattr(point, kind)
-    return round(point.bytes / time / 1e3, 1) if time > 0 else None
+    return round(point.bytes / time / 1e3, 1)
 
 
-def _pair(device: Device, size: int) -> tuple[Buffer, Buffer]:
-    """Two buffers with contents that no memory compression can shorten: random bytes, doubled until they fill."""
+def _words(size: int) -> Array:
+    """Return contents that no memory compression can shorten."""
     import numpy
 
+    return numpy.random.default_rng(1).integers(0, 256, min(size, RANDOM_BYTES), numpy.uint8)
+
+
+def _pair(device: Device, size: int, words: Array) -> tuple[Buffer, Buffer]:
+    """Two new buffers of random bytes, doubled until they fill."""
     source, target = device.allocate(size), device.allocate(size)
-    words = numpy.random.default_rng(1).integers(0, 256, min(size, 2**26), numpy.uint8)
     device.upload(words, _Part(source, 0, words.size))
     filled = words.size
     while filled < size:
@@ -138,50 +188,3 @@ def _median(device: Device, run: Callable[[], None]) -> float:
         run()
     device.synchronize()
     return statistics.median(sample.us for sample in device.sample("cold", nothing, run, SAMPLES))
-
-
-def _fastest(device: Device, candidates: Runs) -> float:
-    """Return the least time in microseconds."""
-    return min(_median(device, run) for run in candidates)
-
-
-def _bound(device: Device, plan: Plan, source: Buffer, target: Buffer) -> Callable[[], None]:
-    """Bind a plan of the harness to its two buffers, which the caller keeps."""
-    addresses = {"source": source.address, "target": target.address}
-    return device.bind(plan, addresses, device.allocate(0)).run
-
-
-def _over_vectors(device: Device, name: str, source: Buffer, target: Buffer, *arguments: Pointer | Value) -> Runs:
-    """Bind the kernel `name` over all vectors of the source, once an unroll."""
-    count = source.nbytes // VECTOR_BYTES
-    runs = []
-    for unroll in UNROLLS:
-        grid = -(-count // (THREADS * unroll))
-        plan = harness_plan(f"{name}<{unroll}>", SOURCE, grid, THREADS, *arguments)
-        runs.append(_bound(device, plan, source, target))
-    return runs
-
-
-def _copies(device: Device, source: Buffer, target: Buffer) -> Runs:
-    arguments = (Pointer("source"), Pointer("target"), _uint64(source.nbytes // VECTOR_BYTES))
-    own = _over_vectors(device, "copy", source, target, *arguments)
-    return [*own, lambda: device.copy(source, target)]
-
-
-def _reads(device: Device, source: Buffer, target: Buffer) -> Runs:
-    count = _uint64(source.nbytes // VECTOR_BYTES)
-    return _over_vectors(device, "read", source, target, Pointer("source"), Pointer("target"), count, _uint32(MAGIC))
-
-
-def _fills(device: Device, target: Buffer) -> Runs:
-    arguments = (Pointer("target"), _uint64(target.nbytes // VECTOR_BYTES), _uint32(MAGIC))
-    own = _over_vectors(device, "fill", target, target, *arguments)
-    return [*own, lambda: device.fill(target, MAGIC & 0xFF)]
-
-
-def _uint32(value: int) -> Value:
-    return Value(value.to_bytes(4, "little"))
-
-
-def _uint64(value: int) -> Value:
-    return Value(value.to_bytes(8, "little"))

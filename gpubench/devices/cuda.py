@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpubench.devices import Listed, nvml
 from gpubench.devices.base import Buffer, Executable
-from gpubench.devices.ceiling import measure_ceiling
+from gpubench.devices.ceiling import measure_again, measure_ceiling
 from gpubench.devices.cuda_binding import binding
 from gpubench.devices.cuda_errors import reporting
 from gpubench.devices.cuda_info import device_info
@@ -131,9 +131,9 @@ class CudaDevice:
         with reporting("waiting for the device"):
             self._runtime.streamSynchronize(self.stream)
 
-    def ceiling(self) -> Ceiling:
+    def ceiling(self, before: Ceiling | None = None) -> Ceiling:
         """Measure what this device reaches now, over sizes up to 2 GiB or what memory allows."""
-        return measure_ceiling(self)
+        return measure_ceiling(self) if before is None else measure_again(self, before)
 
     def telemetry(self) -> dict[str, Json]:
         """Read NVML's figures of this moment; empty with no NVML."""

@@ -14,8 +14,9 @@ import math
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from gpubench.devices.base import Buffer, Executable
 from gpubench.devices.fake_faults import Faults
@@ -26,12 +27,15 @@ from gpubench.errors import DeviceError, UsageError
 from gpubench.model import (
     Argument,
     Ceiling,
+    CeilingPoint,
+    CeilingRound,
     DeviceInfo,
     Json,
     KernelResources,
     Launch,
     Memset,
     Method,
+    Phase,
     Plan,
     Pointer,
     Sample,
@@ -134,10 +138,18 @@ class FakeDevice:
         """Nothing is ever pending; scripted faults happen."""
         self.faults.meet("synchronize")
 
-    def ceiling(self) -> Ceiling:
-        """Return the scripted rates."""
+    def ceiling(self, before: Ceiling | None = None) -> Ceiling:
+        """Return the scripted rates; at the end of a run one round of each phase in which the sweep takes its times."""
         self.faults.meet("ceiling")
-        return Ceiling(**cast("dict[str, Any]", self.script.ceiling))
+        if before is not None:
+            return replace(before, rounds=(*before.rounds, self._round(before.sweep, "end")))
+        figures = self.script.ceiling.model_dump(exclude={"sweep"})
+        sweep = tuple(CeilingPoint(**point.model_dump()) for point in self.script.ceiling.sweep)
+        return Ceiling(**figures, sweep=sweep, rounds=(self._round(sweep, "start"),) if sweep else ())
+
+    def _round(self, sweep: tuple[CeilingPoint, ...], phase: Phase) -> CeilingRound:
+        figures = self.script.ceiling
+        return CeilingRound(phase, figures.launch_us, figures.event_overhead_us, sweep)
 
     def telemetry(self) -> dict[str, Json]:
         """Return the scripted figures."""

@@ -4,7 +4,7 @@
      "info": {"name": "Fake", "sm_count": 4, "memory_bytes": 1073741824, "simulated": true, ...},  see `Info`
      "compute": true,                    false: kernels write nothing at all
      "seconds_per_sample": 0.0,          real time that each sample takes
-     "ceiling": {"copy_GBps": 1000.0, "launch_us": 2.0, ...},
+     "ceiling": {"copy_GBps": 1000.0, "launch_us": 2.0, "sweep": [...], ...},  see `Limits`
      "telemetry": {"sm_mhz": 1980, "throttle": []},
      "times": [{"kernel": "gpubench::cumsum::*", "us": 20.0, ...}],   see `Times`; the first match counts
      "faults": [{"at": "run", "kernel": "gpubench::sum::*", "do": "raise", "code": 700, ...}]}   see `Fault`
@@ -92,6 +92,30 @@ class Fault(_Part):
     signal: int = 11
 
 
+class Point(_Part):
+    """One size of the ceiling's sweep."""
+
+    bytes: int
+    copy_us: float
+    read_us: float
+    write_us: float
+    copy_by: str | None = "copy<1>"
+    read_by: str | None = "read<1>"
+    write_by: str | None = "fill<1>"
+
+
+class Limits(_Part):
+    """The ceiling; the fields are those of `gpubench.model.Ceiling`."""
+
+    copy_GBps: float | None = 1000.0
+    read_GBps: float | None = 1100.0
+    write_GBps: float | None = 1050.0
+    launch_us: float | None = 2.0
+    event_overhead_us: float | None = 1.0
+    launch_overhead_us: float | None = None
+    sweep: tuple[Point, ...] = ()
+
+
 class Script(_Part):
     """The whole script."""
 
@@ -99,13 +123,7 @@ class Script(_Part):
     info: Info = Info()
     compute: bool = True
     seconds_per_sample: float = 0.0
-    ceiling: dict[str, float | None] = {
-        "copy_GBps": 1000.0,
-        "read_GBps": 1100.0,
-        "write_GBps": 1050.0,
-        "launch_us": 2.0,
-        "event_overhead_us": 1.0,
-    }
+    ceiling: Limits = Limits()
     telemetry: dict[str, Any] = {
         "sm_mhz": 1980,
         "memory_mhz": 3201,

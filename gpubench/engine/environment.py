@@ -7,11 +7,9 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+from gpubench.libraries import CUPY, NVRTC, PACKAGES
 from gpubench.model import DeviceInfo, Json
 from gpubench.results.format import plain
-
-_CUPY = ("cupy-cuda13x", "cupy-cuda12x", "cupy")
-_NVRTC = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
 
 
 def environment(info: DeviceInfo) -> dict[str, Json]:
@@ -37,9 +35,10 @@ def environment(info: DeviceInfo) -> dict[str, Json]:
     block: dict[str, Json] = {
         "device": plain(device),
         "cuda": plain(properties.get("cuda_runtime")),
-        "nvrtc": plain(properties.get("nvrtc")) or _version(*_NVRTC),
-        "cupy": _version(*_CUPY),
+        "nvrtc": plain(properties.get("nvrtc")) or _version(*NVRTC),
+        "cupy": _version(*CUPY),
         "numpy": _version("numpy"),
+        "libraries": library_versions(),
         "python": platform.python_version(),
         "os": f"{platform.system()} {platform.release()} {platform.machine()}",
         "cpu": cpu_name(),
@@ -47,10 +46,26 @@ def environment(info: DeviceInfo) -> dict[str, Json]:
     return block
 
 
+def library_versions() -> dict[str, Json]:
+    """Return the versions, by package, that decide the times of each library that could be timed here."""
+    found: dict[str, Json] = {}
+    for contender, groups in PACKAGES.items():
+        versions = [_installed(*group) for group in groups]
+        if versions[0] is not None:
+            found[contender] = dict(one for one in versions if one is not None)
+    return found
+
+
 def _version(*packages: str) -> str | None:
+    found = _installed(*packages)
+    return None if found is None else found[1]
+
+
+def _installed(*packages: str) -> tuple[str, str] | None:
+    """Return name and version of the first package that is installed."""
     for package in packages:
         try:
-            return metadata.version(package)
+            return package, metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
     return None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
+import gpubench
 from gpubench.errors import UsageError
 from gpubench.kernels.sources import default_tree
 from gpubench.model import Case, Json
@@ -22,6 +24,26 @@ def kernels_sha256() -> str:
             digest.update(hashlib.sha256(path.read_bytes()).digest())
     except OSError as error:
         raise UsageError(f"The kernel sources in {root} cannot be read: {error.strerror or error}.") from error
+    return digest.hexdigest()
+
+
+MEASURING = ("devices", "measure", "peers", "engine/buffers.py", "engine/host_time.py", "engine/timed.py")
+"""What decides how times are taken, under the package; the harness's own kernels too."""
+
+
+def measuring_sha256() -> str:
+    """Return the hash of the code that takes the times. UsageError when it cannot be read."""
+    package = Path(gpubench.__file__).parent
+    digest = hashlib.sha256()
+    roots = [*((package, package / name) for name in MEASURING), (default_tree().root, default_tree().root / "harness")]
+    try:
+        for base, root in roots:
+            for path in sorted(root.rglob("*") if root.is_dir() else [root]):
+                if path.suffix in (".py", ".cu", ".cuh"):
+                    digest.update(path.relative_to(base).as_posix().encode() + b"\0")
+                    digest.update(hashlib.sha256(path.read_bytes()).digest())
+    except OSError as error:
+        raise UsageError(f"The code of gpubench cannot be read: {error.strerror or error}.") from error
     return digest.hexdigest()
 
 

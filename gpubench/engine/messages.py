@@ -33,7 +33,12 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Measure the device's ceiling. Apart from `Start`, so that nobody is disturbed before the device is ours."""
+    """Measure the device's ceiling. Apart from `Start`, so that nobody is disturbed before the device is ours.
+
+    `before`: the ceiling from the start of the run, to be measured again at its end.
+    """
+
+    before: dict[str, Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import gpubench
 from gpubench.engine.events import Event, Note, RunStarted
-from gpubench.engine.identity import device_key, kernels_sha256, plan_sha256
+from gpubench.engine.identity import device_key, kernels_sha256, measuring_sha256, plan_sha256
 from gpubench.engine.idle import idle
 from gpubench.engine.journal import Journal, Loaded, load, refuse_changes
 from gpubench.engine.lock import device_lock
 from gpubench.engine.supervisor import Outcome, Supervisor
 from gpubench.errors import ExitCode, GpubenchError, ResultFileError
-from gpubench.model import Case, Ceiling, Json, Record, ResultSet
+from gpubench.measure.protocol import PROTOCOL
+from gpubench.model import Case, Ceiling, Harness, Json, Record, ResultSet
 from gpubench.names import FAILED
+from gpubench.results.format import ceiling_to_json
 from gpubench.results.paths import JOURNAL_SUFFIX, default_path, journal_path, result_path
 from gpubench.results.records import ceiling_from_json
 from gpubench.results.strict import Node
@@ -79,7 +81,7 @@ def execute(request: Request, supervisor: Supervisor, on_event: Callable[[Event]
                 str(request.suite.get("name")), environment["device"]["name"], created, request.root
             )
             header = {**identity, "created": created, "command": list(request.command), "environment": environment}
-            header["ceiling"] = asdict(ceiling)
+            header["ceiling"] = ceiling_to_json(ceiling)
             journal = Journal.create(journal_path(path), header)
         else:
             journal_file, path = _places(request)
@@ -112,9 +114,10 @@ def _run(
         created=created,
         command=request.command,
         suite=request.suite,
-        environment=environment,
-        ceiling=ceiling,
+        environment=_of_these(environment, request.cases),
+        ceiling=outcome.ceiling,
         records=outcome.records,
+        harness=Harness(PROTOCOL, measuring_sha256()),
         extra=_extra(outcome, resumed=len(done) if loaded is not None else None),
     )
     try:
@@ -125,6 +128,13 @@ def _run(
     if complete:
         journal.remove()
     return Finished(result, path, None if complete else journal.path, outcome.interrupted, outcome.error)
+
+
+def _of_these(environment: dict[str, Json], cases: Sequence[Case]) -> dict[str, Json]:
+    """Return the environment with the versions of those libraries only that these cases time."""
+    timed = {name for case in cases for name in case.contenders}
+    libraries = {name: found for name, found in environment.get("libraries", {}).items() if name in timed}
+    return {**environment, "libraries": libraries}
 
 
 def _extra(outcome: Outcome, resumed: int | None) -> dict[str, Json]:

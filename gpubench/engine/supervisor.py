@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 from gpubench.engine.events import ContenderStarted, Event, Note, RecordFinished, RunStopped, WorkerRestarted
@@ -19,7 +19,7 @@ from gpubench.engine.workers import InterruptError, StopRunError, WorkerOptions,
 from gpubench.errors import DeviceError, GpubenchError, ResultFileError
 from gpubench.model import Case, Ceiling, Json, Record
 from gpubench.names import FINE, STATUSES, Status
-from gpubench.results.format import case_to_json
+from gpubench.results.format import case_to_json, ceiling_to_json
 from gpubench.results.records import ceiling_from_json, record_from_json
 from gpubench.results.strict import Node
 
@@ -42,7 +42,8 @@ class RunOptions:
 class Outcome:
     """What a run gave. `stopped` says why it ended early, None when it did not. `seconds`: wall time by stage.
 
-    `error` is what kept records from being stored, to be raised once everything else is saved.
+    `error` is what kept records from being stored, to be raised once everything else is saved. `ceiling`: as at the
+    start, with the rounds of the end where every case was reached.
     """
 
     records: tuple[Record, ...]
@@ -51,6 +52,7 @@ class Outcome:
     error: GpubenchError | None
     workers: int
     seconds: dict[str, float]
+    ceiling: Ceiling
 
 
 @dataclass(slots=True)
@@ -122,7 +124,8 @@ class Supervisor:
         stopped: str | None = None
         error: GpubenchError | None = None
         try:
-            self._run_all(cases)
+            if self._run_all(cases):
+                self._measure_again()
         except ResultFileError as caught:
             stopped, error = str(caught), caught
         except StopRunError as caught:
@@ -136,6 +139,7 @@ class Supervisor:
             error,
             self._workers.started,
             {stage: round(seconds, 6) for stage, seconds in self._seconds.items()},
+            self._ceiling,
         )
 
     def interrupt(self) -> None:
@@ -159,7 +163,8 @@ class Supervisor:
 
     # --- cases -------------------------------------------------------------------------------------------------------
 
-    def _run_all(self, cases: Sequence[Case]) -> None:
+    def _run_all(self, cases: Sequence[Case]) -> bool:
+        """Run what has no record yet; return whether there was anything to run."""
         in_a_row = 0
         states = [_State(case, remaining) for case in cases if (remaining := self._remaining(case))]
         for state, after in zip(states, [*states[1:], None], strict=True):
@@ -171,6 +176,20 @@ class Supervisor:
                     f"{in_a_row} cases in a row each cost a worker, the last one {state.case.id}; the device or the "
                     "machine seems to be in trouble (see the messages of those cases)"
                 )
+        return bool(states)
+
+    def _measure_again(self) -> None:
+        """Time the ceiling's sweep once more after the last case; where that cannot be done it stays as it was."""
+        if not self._ceiling.sweep:
+            return
+        began = time.monotonic()
+        try:
+            self._workers.current()
+            measured = self._workers.measure(ceiling_to_json(self._ceiling))
+            self._ceiling = ceiling_from_json(Node(measured.ceiling, "worker", "ceiling"))
+        except (StopRunError, GpubenchError) as error:
+            self._on_event(Note(f"the ceiling was not measured again at the end of the run: {error}"))
+        self._spend({"ceiling at the end": time.monotonic() - began})
 
     def _remaining(self, case: Case) -> list[str]:
         return [name for name in dict.fromkeys(case.contenders) if (case.id, name) not in self._records]
@@ -224,7 +243,7 @@ class Supervisor:
             self._number,
             case_to_json(state.case),
             list(state.remaining),
-            asdict(self._ceiling),
+            ceiling_to_json(replace(self._ceiling, rounds=())),
             self._options.seed,
             None if state.upcoming is None else case_to_json(state.upcoming),
         )

@@ -13,7 +13,6 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,7 @@ from gpubench.engine.messages import (
     encode,
 )
 from gpubench.errors import FatalDeviceError, GpubenchError, UsageError
-from gpubench.results.format import plain, record_to_json
+from gpubench.results.format import ceiling_to_json, record_to_json
 from gpubench.results.records import case_from_json, ceiling_from_json
 from gpubench.results.strict import Node
 
@@ -129,7 +128,7 @@ def main(arguments: Sequence[str]) -> int:
 
     pipeline = Pipeline(device)
     while not isinstance(command := line.receive(), Stop):
-        if isinstance(command, Measure) and not _measure(device, line):
+        if isinstance(command, Measure) and not _measure(device, command, line):
             return 1
         if isinstance(command, Job) and not _run(pipeline, command, line):
             os._exit(1)  # a lost context can hang in its own clean-up
@@ -156,10 +155,11 @@ def _open(start: Start, line: Line) -> Device | None:
     return device
 
 
-def _measure(device: Device, line: Line) -> bool:
+def _measure(device: Device, command: Measure, line: Line) -> bool:
     """Measure the ceiling and tell the supervisor of it; False when that failed, with the reason told."""
     try:
-        line.say(Measured(plain(asdict(device.ceiling()))))
+        before = None if command.before is None else ceiling_from_json(Node(command.before, "measure", "before"))
+        line.say(Measured(ceiling_to_json(device.ceiling(before))))
     except (GpubenchError, MemoryError, OSError, ValueError, ImportError) as error:
         line.say(StartFailed(f"the device's ceiling cannot be measured: {error}", False))
         return False

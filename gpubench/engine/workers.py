@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from gpubench.engine.messages import FromWorker, Measure, Measured, ProtocolError, Ready, Start, StartFailed
 from gpubench.engine.process import WorkerEndedError, WorkerProcess
 from gpubench.errors import GpubenchError, NoDeviceError
+from gpubench.model import Json
 
 START_TRIES = 3
 SLICE_S = 0.1
@@ -77,9 +78,9 @@ class Workers:
         self.drop()
         raise StopRunError(f"unexpected {type(ready).__name__}")
 
-    def measure(self) -> Measured:
-        """Let the worker that was just started measure the ceiling. StopRunError for what went wrong."""
-        measured = self._ask(Measure())
+    def measure(self, before: dict[str, Json] | None = None) -> Measured:
+        """Let the worker that is there measure the ceiling, or `before` again. StopRunError for what went wrong."""
+        measured = self._ask(Measure(before))
         if isinstance(measured, Measured):
             return measured
         self.drop()

@@ -10,14 +10,20 @@ Beyond what the keys say by themselves:
 - `records[].case` has, beside `id`, `operator`, `dtype` and `params`: `distribution`, `seed`, `contenders`, `timing`
   (the options), so that a record alone can be run again.
 - `ceiling.sweep`: the fastest cold copy, read and write at each size, `{"bytes", "copy_us", "read_us", "write_us"}`,
-  `bytes` moved altogether; `ceiling.launch_overhead_us`: what events add to the duration of one kernel. Both are absent
-  where they were not measured. `records[].case.timing.clock` is absent where it is `events`.
+  `bytes` moved altogether, with `copy_by`, `read_by` and `write_by`, the kernels that took these times;
+  `ceiling.rounds`: the same kernels timed again in several rounds, `phase` `start` and `end` of the run, each with
+  `launch_us` and `event_overhead_us`; `ceiling.launch_overhead_us`: what events add to the duration of one kernel. What
+  was not measured is absent. `records[].case.timing.clock` is absent where it is `events`.
+- `environment.libraries`: contender -> package -> version, for each other library that the run timed.
+- `harness`: `protocol`, the number of the way of measuring, and `code_sha256`, the digest of the measuring code. Absent
+  in version 1, whose protocol is 1.
 - `records[].summary.ceiling_us`: the least time for the case's bytes, from the sweep at the case's own size and mix of
   reads and writes; `fraction_of_ceiling` is that over the median. Without a sweep (files of earlier versions too) it is
   the rate over that of the large copy, which `fraction_of_copy` always is. `corrected_us`: the median without
   `launch_overhead_us`. `cupti`, with `--clock cupti` or `both`: medians of `span_us` (first start to last end) and
   `sum_us`, the spans of all samples, and each launch's name and median.
-- `records[].check` of another library may have `ok` false beside the status `ok`: its accuracy is reported, not judged.
+- Status `inaccurate`: another library's answer is beyond our bound (`check.ok` is false). It is timed like any other.
+  Version 1 wrote `ok` or `noisy` there; reading it gives `inaccurate`.
 - `records[].kernel.notes`: what the variant says of its choices. `kernel.launches`: one object a launch.
 - Further keys at the top are free and come back as `ResultSet.extra`. `timings`: where the wall time went, in seconds;
   `time: prepare`, `time: samples` and `time: device at work` are parts of `time`, the timed phase. `idle`: the share of
@@ -32,11 +38,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
-from gpubench.model import Case, Check, Json, Record, ResultSet, Timing
+from gpubench.model import Case, Ceiling, Check, Json, Record, ResultSet, Timing
 
 # Version history.
 #   1  The first.
-SCHEMA_VERSION = 1
+#   2  `harness`, `environment.libraries`, `ceiling.rounds`, the kernels behind `ceiling.sweep`, status `inaccurate`;
+#      `summary.ci95_us` from the medians of the rounds.
+SCHEMA_VERSION = 2
 
 MAX_MESSAGE = 16_384
 """Characters of a record's message that are kept; a compile log can be far longer."""
@@ -143,7 +151,13 @@ def _check_to_json(check: Check) -> dict[str, Json]:
     }
 
 
-TOP_KEYS = ("schema_version", "gpubench", "created", "command", "suite", "environment", "ceiling", "records")
+TOP_KEYS = ("schema_version", "gpubench", "harness", "created", "command", "suite", "environment", "ceiling", "records")
+
+
+def ceiling_to_json(ceiling: Ceiling) -> dict[str, Json]:
+    """Return the ceiling as the format, the journal and the worker write it; what was not measured is left out."""
+    absent: dict[str, Json] = {"sweep": [], "rounds": [], "launch_overhead_us": None}
+    return _without_defaults(plain(asdict(ceiling)), absent)
 
 
 def result_to_json(result: ResultSet) -> dict[str, Json]:
@@ -151,11 +165,12 @@ def result_to_json(result: ResultSet) -> dict[str, Json]:
     return {
         "schema_version": SCHEMA_VERSION,
         "gpubench": result.gpubench,
+        "harness": asdict(result.harness),
         "created": result.created,
         "command": list(result.command),
         "suite": plain(result.suite),
         "environment": plain(result.environment),
-        "ceiling": _without_defaults(plain(asdict(result.ceiling)), {"sweep": [], "launch_overhead_us": None}),
+        "ceiling": ceiling_to_json(result.ceiling),
         **{key: plain(value) for key, value in result.extra.items() if key not in TOP_KEYS},
         "records": [record_to_json(record) for record in result.records],
     }

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
-from typing import Any, cast, get_args, get_type_hints
+from dataclasses import fields, replace
+from typing import Any, cast, get_args
 
 from gpubench.model import (
     Case,
     Ceiling,
     CeilingPoint,
+    CeilingRound,
     Check,
     Clock,
     Distribution,
+    Harness,
     Json,
     Method,
     Order,
+    Phase,
     Record,
     ResultSet,
     Sample,
     Timing,
     TimingOptions,
 )
-from gpubench.names import STATUSES, Status
+from gpubench.names import STATUSES, Status, is_ours
 from gpubench.results.format import SCHEMA_VERSION, TOP_KEYS
 from gpubench.results.strict import Node
 
@@ -36,8 +39,8 @@ _TIMING = frozenset({"noisy", "throttled"})
 _TIMING_MORE = frozenset({"message", "discarded_rounds"})
 _CHECK = frozenset({"ok", "max_error", "max_error_over_tolerance"})
 _METHODS = cast("tuple[str, ...]", get_args(Method))
-_ORDERS = cast("tuple[str, ...]", get_args(get_type_hints(TimingOptions)["order"]))
 _ORDERS = cast("tuple[str, ...]", get_args(Order))
+_PHASES = cast("tuple[str, ...]", get_args(Phase))
 _CLOCKS = cast("tuple[str, ...]", get_args(Clock))
 _OPTIONAL = frozenset({"order", "clock"})
 _DISTRIBUTIONS = cast("tuple[str, ...]", get_args(Distribution))
@@ -51,7 +54,9 @@ def result_from_json(node: Node) -> ResultSet:
             f"this file has format version {version.value}, and this gpubench reads up to {SCHEMA_VERSION}: "
             "read it with a newer gpubench"
         )
-    node.keys(frozenset(TOP_KEYS), None)
+    is_first = version.value == 1
+    node.keys(frozenset(TOP_KEYS) - ({"harness"} if is_first else frozenset()), None)
+    records = tuple(record_from_json(one) for one in node.get("records").items())
     return ResultSet(
         gpubench=node.get("gpubench").text(),
         created=node.get("created").text(),
@@ -59,7 +64,8 @@ def result_from_json(node: Node) -> ResultSet:
         suite=node.get("suite").object(),
         environment=_environment(node.get("environment")),
         ceiling=ceiling_from_json(node.get("ceiling")),
-        records=tuple(record_from_json(one) for one in node.get("records").items()),
+        records=tuple(_upgraded(one) for one in records) if is_first else records,
+        harness=Harness() if is_first else _harness(node.get("harness")),
         extra={key: value for key, value in node.object().items() if key not in TOP_KEYS},
     )
 
@@ -69,26 +75,59 @@ def _environment(node: Node) -> dict[str, Json]:
         device = node.get("device")
         device.get("kind").text()
         device.get("name").text()
+    if node.has("libraries"):
+        for contender in (libraries := node.get("libraries")).object():
+            for package in (versions := libraries.get(contender)).object():
+                versions.get(package).text()
     return node.object()
+
+
+def _upgraded(record: Record) -> Record:
+    """Return a record of version 1 as it is written today: that version had no word for a library's wrong answer."""
+    if is_ours(record.contender) or record.check is None or record.check.ok or record.status not in ("ok", "noisy"):
+        return record
+    return replace(record, status="inaccurate")
+
+
+def _harness(node: Node) -> Harness:
+    node.keys(frozenset({"protocol"}), frozenset({"code_sha256"}))
+    return Harness(node.get("protocol").integer(1), node.get("code_sha256").text_or_none())
+
+
+_FIGURES = tuple(one.name for one in fields(Ceiling) if one.name not in ("sweep", "rounds"))
 
 
 def ceiling_from_json(node: Node) -> Ceiling:
     """Return the ceiling block; each figure is null or above 0, and files from before the sweep have none."""
-    names = [one.name for one in fields(Ceiling)]
-    node.keys(frozenset(), frozenset(names))
-    values: dict[str, float | None] = {}
-    for name in names:
-        one = node.get(name)
-        if name != "sweep":
-            values[name] = None if one.value is None else one.number(lowest=0.0)
-    sweep = node.get("sweep")
-    return Ceiling(**values, sweep=tuple(_ceiling_point(one) for one in sweep.items()) if sweep.value else ())
+    node.keys(frozenset(), frozenset(one.name for one in fields(Ceiling)))
+    values = {name: node.get(name).number_or_none(lowest=0.0) for name in _FIGURES}
+    rounds = node.get("rounds").items() if node.has("rounds") else ()
+    return Ceiling(**values, sweep=_sweep(node), rounds=tuple(_ceiling_round(one) for one in rounds))
+
+
+def _sweep(node: Node) -> tuple[CeilingPoint, ...]:
+    return tuple(_ceiling_point(one) for one in node.get("sweep").items()) if node.has("sweep") else ()
+
+
+def _ceiling_round(node: Node) -> CeilingRound:
+    node.keys(frozenset({"phase", "sweep"}), frozenset({"launch_us", "event_overhead_us"}))
+    return CeilingRound(
+        phase=cast("Phase", node.get("phase").text(_PHASES)),
+        launch_us=node.get("launch_us").number_or_none(lowest=0.0),
+        event_overhead_us=node.get("event_overhead_us").number_or_none(lowest=0.0),
+        sweep=_sweep(node),
+    )
+
+
+_TIMES = ("copy_us", "read_us", "write_us")
+_WAYS = ("copy_by", "read_by", "write_by")
 
 
 def _ceiling_point(node: Node) -> CeilingPoint:
-    node.keys(frozenset(one.name for one in fields(CeilingPoint)), frozenset())
-    times = (node.get(name).number(positive=True) for name in ("copy_us", "read_us", "write_us"))
-    return CeilingPoint(node.get("bytes").integer(1), *times)
+    node.keys(frozenset({"bytes", *_TIMES}), frozenset(_WAYS))
+    copy_us, read_us, write_us = (node.get(name).number(positive=True) for name in _TIMES)
+    copy_by, read_by, write_by = (node.get(name).text_or_none() for name in _WAYS)
+    return CeilingPoint(node.get("bytes").integer(1), copy_us, read_us, write_us, copy_by, read_by, write_by)
 
 
 def case_from_json(node: Node) -> Case:

@@ -49,7 +49,7 @@ SORTS: dict[str, Callable[[Row], tuple[object, ...]]] = {
 }
 """Orders of rows beside the file's own: what one looks for first comes first (the slowest, the lowest rate)."""
 
-_COLORS = {"ok": "32", "noisy": "33", "throttled": "33", "unsupported": "2", "skipped": "2"}
+_COLORS = {"ok": "32", "noisy": "33", "inaccurate": "33", "throttled": "33", "unsupported": "2", "skipped": "2"}
 _PROBLEM = "31"
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from gpubench.devices.ceiling import LARGE, LARGE_COPY, SIZES, UNROLLS, WAKE_S, measure_ceiling
+from gpubench.devices.ceiling import LARGE, LARGE_COPY, ROUNDS, SIZES, WAKE_S, measure_again, measure_ceiling
+from gpubench.devices.ceiling_ways import UNROLLS
 from gpubench.devices.fake_memory import FakeBuffer
-from gpubench.model import Ceiling, Plan, Sample
+from gpubench.model import Ceiling, CeilingPoint, Plan, Sample
 from tests.devices.cuda_double import INFO
 
 
@@ -152,9 +153,52 @@ def test_every_vector_is_covered_once() -> None:
     device = MadeUp(lambda _: 1.0)
     vectors = 100_003
     measured(device, 32 * vectors)
-    copies = [plan for plan in device.plans if plan.variant.startswith("copy")]
-    assert len(copies) == len(UNROLLS)
+    copies = [plan for plan in device.plans if plan.variant.startswith("copy")][: len(UNROLLS)]
     for plan, unroll in zip(copies, UNROLLS, strict=True):
         (launch,) = plan.launches
         tile = launch.block[0] * unroll
         assert (launch.grid[0] - 1) * tile < vectors <= launch.grid[0] * tile
+
+
+def test_rounds_time_the_fastest_way_again_in_new_buffers() -> None:
+    """Each round allocates anew, times only the chosen ways, and the least time found is the ceiling."""
+    times = {"copy<4>": 2.0, "driver fill": 0.5, "read<8>": 1.0, "nothing": 1.25, "one_element": 3.5}
+    device = MadeUp(lambda name: times.get(name, 10.0))
+    ceiling = measured(device, 16000)
+    assert [one.phase for one in ceiling.rounds] == ["start"] * ROUNDS
+    assert all((one.launch_us, one.event_overhead_us) == (3.5, 1.25) for one in ceiling.rounds)
+    ways = [(point.copy_by, point.read_by, point.write_by) for one in ceiling.rounds for point in one.sweep]
+    assert ways == [("copy<4>", "read<8>", "device fill")] * ROUNDS
+    assert device.allocated.count(16000) == 2 * (ROUNDS + 1)
+
+
+def test_the_least_of_all_rounds_is_the_ceiling() -> None:
+    """A round that comes out faster than the choice did lowers the ceiling: nothing reached in a run is beyond it."""
+    reads = 0
+
+    def us(name: str) -> float:
+        nonlocal reads
+        reads += name == "read<1>"
+        return 10.0 - reads if name == "read<1>" else 10.0
+
+    ceiling = measured(MadeUp(us), 16000)
+    assert [one.sweep[0].read_us for one in ceiling.rounds] == [8.0, 7.0, 6.0]
+    assert ceiling.sweep[0].read_us == 6.0
+
+
+def test_the_end_of_a_run_times_the_same_ways() -> None:
+    """What was chosen at the start is timed again, though another way were faster by now; the sweep itself stays."""
+    before = measured(MadeUp(lambda name: 1.0 if name == "read<2>" else 2.0), 16000)
+    device = MadeUp(lambda name: 5.0 if name == "read<2>" else 1.0)
+    after = measure_again(device, before)  # type: ignore[arg-type] # only what a ceiling needs of a device
+    assert after.sweep == before.sweep
+    assert [one.phase for one in after.rounds] == ["start"] * ROUNDS + ["end"] * ROUNDS
+    assert {one.sweep[0].read_us for one in after.rounds[ROUNDS:]} == {5.0}
+
+
+def test_a_sweep_of_unknown_ways_is_left_alone() -> None:
+    """Nothing is timed that could not be compared with the start of the run."""
+    before = Ceiling(sweep=(CeilingPoint(16000, 1.0, 1.0, 1.0),))
+    device = MadeUp(lambda _: 1.0)
+    assert measure_again(device, before) == before  # type: ignore[arg-type] # as above
+    assert not device.allocated

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gpubench.devices.ceiling import UNROLLS
+from gpubench.devices.ceiling_ways import UNROLLS
 from gpubench.kernels import CompiledKernel, Request, compile_many
 
 pytestmark = pytest.mark.skipif(

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
 import sys
 import time
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,34 @@ def test_a_run_writes_a_result_and_a_table(folder: Path) -> None:
     assert set(result.extra["timings"]) >= {"start", "inputs", "numpy", "time", "check"}
     assert "cumsum/6/dim=0/float32" in output
     assert str(path) in error
+
+
+def test_a_result_says_what_measured_and_how_the_machine_was_before_and_after(folder: Path) -> None:
+    """The sweep is timed again after the last case; protocol, measuring code and libraries timed are told."""
+    point = {"bytes": 65536, "copy_us": 4.0, "read_us": 3.0, "write_us": 3.5}
+    device = script(folder, ceiling={"launch_us": 2.0, "event_overhead_us": 1.0, "sweep": [point]})
+    code, _, error = finish(start(folder, "--device", device, "-q", "-o", "r.json"))
+    assert code == 0, error
+    result = read(folder / "r.json")
+    assert [one.phase for one in result.ceiling.rounds] == ["start", "end"]
+    assert {one.sweep[0].read_us for one in result.ceiling.rounds} == {3.0}
+    assert result.harness.protocol >= 1
+    assert re.fullmatch(r"[0-9a-f]{64}", result.harness.code_sha256 or "")
+    assert result.environment["libraries"] == {"numpy": {"numpy": metadata.version("numpy")}}
+
+
+def test_a_run_whose_end_cannot_be_measured_keeps_its_records(folder: Path) -> None:
+    """A device that fails after the last case costs the rounds of the end, and a note says so; nothing else."""
+    point = {"bytes": 65536, "copy_us": 4.0, "read_us": 3.0, "write_us": 3.5}
+    fault = {"at": "ceiling", "after": 1, "error": "DeviceError", "message": "the cable was pulled"}
+    device = script(folder, ceiling={"sweep": [point]}, faults=[fault])
+    code, _, error = finish(start(folder, "--device", device, "-o", "r.json"))
+    assert code == 0, error
+    assert "not measured again at the end of the run" in error
+    assert "the cable was pulled" in error
+    result = read(folder / "r.json")
+    assert [one.phase for one in result.ceiling.rounds] == ["start"]
+    assert [record.status for record in result.records] == ["ok"] * 8
 
 
 def test_json_and_quiet(folder: Path) -> None:

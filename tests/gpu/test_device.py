@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpubench.devices.ceiling import SOURCE, measure_ceiling
+from gpubench.devices.ceiling import measure_ceiling
+from gpubench.devices.ceiling_ways import SOURCE
 from gpubench.devices.cuda import CudaDevice
 from gpubench.devices.cuda_launch import PreparedLaunch
 from gpubench.errors import DeviceError, NoDeviceError, OutOfMemoryError

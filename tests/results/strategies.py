@@ -9,9 +9,14 @@ from hypothesis import strategies as st
 from gpubench.model import (
     Case,
     Ceiling,
+    CeilingPoint,
+    CeilingRound,
     Check,
     Distribution,
+    Harness,
+    Json,
     Method,
+    Phase,
     Record,
     ResultSet,
     Sample,
@@ -87,6 +92,16 @@ records = st.builds(
     kernel=st.none() | objects,
     telemetry=st.none() | objects.filter(lambda found: not {"sm_mhz", "discarded_sm_mhz"} & set(found)),
 ).map(with_sample_clocks)
+points = st.builds(
+    CeilingPoint,
+    bytes=st.integers(1, 2**40),
+    copy_us=positive,
+    read_us=positive,
+    write_us=positive,
+    copy_by=st.none() | names,
+    read_by=st.none() | names,
+    write_by=st.none() | names,
+)
 ceilings = st.builds(
     Ceiling,
     copy_GBps=st.none() | not_negative,
@@ -94,15 +109,39 @@ ceilings = st.builds(
     write_GBps=st.none() | not_negative,
     launch_us=st.none() | not_negative,
     event_overhead_us=st.none() | not_negative,
+    launch_overhead_us=st.none() | not_negative,
+    sweep=st.lists(points, max_size=2).map(tuple),
+    rounds=st.lists(
+        st.builds(
+            CeilingRound,
+            phase=st.sampled_from(get_args(Phase)),
+            launch_us=st.none() | not_negative,
+            event_overhead_us=st.none() | not_negative,
+            sweep=st.lists(points, max_size=2).map(tuple),
+        ),
+        max_size=2,
+    ).map(tuple),
 )
+harnesses = st.builds(Harness, protocol=st.integers(1, 99), code_sha256=st.none() | names)
+libraries = st.dictionaries(names, st.dictionaries(names, names, max_size=2), max_size=2)
+
+
+@st.composite
+def environments(draw: st.DrawFn) -> dict[str, Json]:
+    """Draw environments with and without the versions of libraries."""
+    found = draw(objects.filter(lambda found: not {"device", "libraries"} & set(found)))
+    return found if draw(st.booleans()) else {**found, "libraries": draw(libraries)}
+
+
 results = st.builds(
     ResultSet,
     gpubench=names,
     created=names,
     command=st.lists(names, max_size=3).map(tuple),
     suite=objects,
-    environment=objects.filter(lambda found: "device" not in found),
+    environment=environments(),
     ceiling=ceilings,
     records=st.lists(records, max_size=3).map(tuple),
+    harness=harnesses,
     extra=objects.filter(lambda found: not set(TOP_KEYS) & set(found)),
 )

@@ -42,7 +42,7 @@ def _change(path: str, value: Any) -> bytes:
 
 
 CHANGES: list[tuple[str, Any, str]] = [
-    ("schema_version", 2, "schema_version: this file has format version 2"),
+    ("schema_version", 3, "schema_version: this file has format version 3"),
     ("schema_version", 10**9, "newer gpubench"),
     ("schema_version", "1", "schema_version: expected a whole number"),
     ("schema_version", True, "schema_version: expected a whole number"),

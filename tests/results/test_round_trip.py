@@ -4,10 +4,12 @@ import json
 import math
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpubench.model import Record, ResultSet, Sample, Timing
+from gpubench.errors import ResultFileError
+from gpubench.model import Harness, Record, ResultSet, Sample, Timing
 from gpubench.results.format import SCHEMA_VERSION, plain, record_to_json
 from gpubench.results.read import read, reads
 from gpubench.results.write import dumps, write
@@ -91,8 +93,64 @@ def test_version_1_stays_readable() -> None:
     assert result.extra["timings"] == {"time": 1.5}
 
 
-def test_version_1_is_still_what_is_written(tmp_path: Path) -> None:
+def test_version_1_says_of_a_library_what_today_has_a_word_for() -> None:
+    """A library's answer beyond the bound, which version 1 called ok, reads as inaccurate; ours stays what it was."""
+    document = json.loads((DATA / "result-v1.json").read_text())
+    record = document["records"][0]
+    record["check"]["ok"] = False
+    peer = {**record, "contender": "torch"}
+    failed = {**peer, "contender": "jax", "status": "throttled"}
+    document["records"] = [record, peer, failed]
+    assert [one.status for one in reads(json.dumps(document).encode()).records] == ["ok", "inaccurate", "throttled"]
+
+
+def test_version_1_came_from_the_first_protocol() -> None:
+    """A file without a harness block was measured the first way; a later one must say how it was measured."""
+    document = json.loads((DATA / "result-v1.json").read_text())
+    assert reads(json.dumps(document).encode()).harness == Harness(1, None)
+    document["schema_version"] = 2
+    with pytest.raises(ResultFileError, match="lacks harness"):
+        reads(json.dumps(document).encode())
+
+
+def test_version_2_is_what_is_written(tmp_path: Path) -> None:
     """Writing what was read gives the same document; a change of format shows here and needs a new version."""
-    write(read(DATA / "result-v1.json"), tmp_path / "again.json")
-    again, first = (json.loads(path.read_text()) for path in (tmp_path / "again.json", DATA / "result-v1.json"))
+    write(read(DATA / "result-v2.json"), tmp_path / "again.json")
+    again, first = (json.loads(path.read_text()) for path in (tmp_path / "again.json", DATA / "result-v2.json"))
     assert again == first
+    assert first["schema_version"] == SCHEMA_VERSION
+
+
+def test_version_2_means_what_it_says() -> None:
+    """The parts that version 2 brought come back in the model."""
+    result = read(DATA / "result-v2.json")
+    assert result.harness == Harness(2, "ef" * 32)
+    assert result.environment["libraries"]["inductor"] == {"torch": "2.11.0", "triton": "3.6.0"}
+    assert [one.phase for one in result.ceiling.rounds] == ["start", "end"]
+    assert result.ceiling.rounds[1].sweep[0].read_us == 4.25
+    assert result.ceiling.sweep[0].copy_by == "copy<4>"
+    assert [one.status for one in result.records] == ["ok", "inaccurate"]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "complaint"),
+    [
+        (("harness", "protocol"), 0, "at least 1"),
+        (("harness", "commit"), "x", "does not know"),
+        (("ceiling", "rounds", 0, "phase"), "middle", "start, end"),
+        (("ceiling", "rounds", 0, "sweep", 0, "read_us"), 0, "above 0"),
+        (("ceiling", "sweep", 0, "read_by"), 4, "expected a text"),
+        (("environment", "libraries", "torch"), "2.11", "expected an object"),
+        (("environment", "libraries", "torch", "torch"), 2.11, "expected a text"),
+    ],
+)
+def test_the_parts_of_version_2_are_read_strictly(place: tuple[str | int, ...], value: object, complaint: str) -> None:
+    """Each wrong value is refused, with its place."""
+    document = json.loads((DATA / "result-v2.json").read_text())
+    inner = document
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    with pytest.raises(ResultFileError, match=complaint) as caught:
+        reads(json.dumps(document).encode())
+    assert str(place[0]) in str(caught.value)

@@ -1,0 +1,58 @@
+"""The ways in which the ceiling moves bytes: own kernels over 16-byte vectors, and the device's own copy and fill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+from gpubench.devices.harness import harness_plan
+from gpubench.model import Pointer, Value
+
+if TYPE_CHECKING:
+    from gpubench.devices.base import Buffer, Device
+
+Kind = Literal["copy", "read", "write"]
+
+SOURCE = "harness/ceiling.cu"
+VECTOR_BYTES = 16
+THREADS = 256
+UNROLLS = (1, 2, 4, 8)
+MAGIC = 0x9E3779B9
+"""What the fill writes, and the fold at which the read would store."""
+
+DEVICE_COPY, DEVICE_FILL = "device copy", "device fill"
+
+WAYS: dict[Kind, tuple[str, ...]] = {
+    "copy": (*(f"copy<{n}>" for n in UNROLLS), DEVICE_COPY),
+    "read": tuple(f"read<{n}>" for n in UNROLLS),
+    "write": (*(f"fill<{n}>" for n in UNROLLS), DEVICE_FILL),
+}
+"""What competes, by name; the record names the winners."""
+
+
+def bound(device: Device, way: str, source: Buffer, target: Buffer) -> Callable[[], None]:
+    """Return what enqueues one run of a way over all of the target (reads: of the source), which the caller keeps."""
+    if way == DEVICE_COPY:
+        return lambda: device.copy(source, target)
+    if way == DEVICE_FILL:
+        return lambda: device.fill(target, MAGIC & 0xFF)
+    kernel, _, unroll = way.removesuffix(">").partition("<")
+    count = (source if kernel == "read" else target).nbytes // VECTOR_BYTES
+    size, magic = _uint64(count), _uint32(MAGIC)
+    arguments: dict[str, tuple[Pointer | Value, ...]] = {
+        "copy": (Pointer("source"), Pointer("target"), size),
+        "read": (Pointer("source"), Pointer("target"), size, magic),
+        "fill": (Pointer("target"), size, magic),
+    }
+    grid = -(-count // (THREADS * int(unroll)))
+    plan = harness_plan(way, SOURCE, grid, THREADS, *arguments[kernel])
+    addresses = {"source": source.address, "target": target.address}
+    return device.bind(plan, addresses, device.allocate(0)).run
+
+
+def _uint32(value: int) -> Value:
+    return Value(value.to_bytes(4, "little"))
+
+
+def _uint64(value: int) -> Value:
+    return Value(value.to_bytes(8, "little"))
