@@ -25,7 +25,7 @@ from gpubench.model import (
     Timing,
     TimingOptions,
 )
-from gpubench.names import STATUSES, Status, is_ours
+from gpubench.names import STATUSES, TRUSTED, Status, is_ours
 from gpubench.results.format import SCHEMA_VERSION, TOP_KEYS
 from gpubench.results.strict import Node
 
@@ -84,7 +84,7 @@ def _environment(node: Node) -> dict[str, Json]:
 
 def _upgraded(record: Record) -> Record:
     """Return a record of version 1 as it is written today: that version had no word for a library's wrong answer."""
-    if is_ours(record.contender) or record.check is None or record.check.ok or record.status not in ("ok", "noisy"):
+    if is_ours(record.contender) or record.check is None or record.check.ok or record.status not in TRUSTED:
         return record
     return replace(record, status="inaccurate")
 
