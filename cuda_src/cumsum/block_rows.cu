@@ -7,10 +7,11 @@
 // it in the row, all at once: one hop, whatever the number. That needs every block resident at the same time (the host
 // side sees to it), and costs one trip through the L2 cache: the way of sizes up to a few MB (staged_blocks.cu: more).
 // On one H200, float32: 4096 x 4096 35.9 us, 0.987 of a device copy; 131072 x 512 0.994.
-// A row may start anywhere (see items.cuh and shifted.cuh), x may have a pitch and a step: 4096 x 4097 at offset 1 37.0 us.
-#include "gpubench/grid.cuh"
-#include "cumsum/link.cuh"
-#include "cumsum/shifted.cuh"
+// A row may start anywhere (see movement/span.cuh and shifted.cuh), x may have a pitch and a step: 4096 x 4097 at offset 1 37.0 us.
+#include "gpubench/arithmetic.cuh"
+#include "gpubench/block/scan.cuh"
+#include "gpubench/grid/gather.cuh"
+#include "gpubench/movement/shifted.cuh"
 
 namespace gpubench::cumsum {
 
@@ -57,10 +58,10 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block
     A before[add_late ? Vectors : 1];
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
-        scan_items<V>(items[k]);
-        const A left = before_lane(scan_lanes(items[k][V - 1]), run);
+        scan_items<V>(items[k], Add{});
+        const A left = before_lane(scan_lanes(items[k][V - 1], Add{}), run, Add{});
         if constexpr (add_late) before[k] = left;
-        else add_to_items<V>(items[k], left);
+        else combine_before<V>(items[k], left, Add{});
     }
     if (lane == 0) warp_sums[warp] = run;
     block_barrier();
@@ -71,10 +72,14 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block
         if (other == warp) carry = total;
         total = add(total, warp_sums[other]);
     }
-    if constexpr (Linked) carry = add(link<A, Warps>(launch[0], sums, total, block - tile, block), carry);
+    if constexpr (Linked) {
+        const uint32 number = launch[0];
+        if (thread_index_x() == 0) publish(published_at<A>(sums, block), number, total);
+        carry = add(gather_before<Warps>(number, sums, block - tile, block, A{}, Add{}), carry);
+    }
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
-        add_to_items<V>(items[k], add_late ? add(carry, before[add_late ? k : 0]) : carry);
+        combine_before<V>(items[k], add_late ? add(carry, before[add_late ? k : 0]) : carry, Add{});
         store_items<V>(target, span, k, items[k]);
     }
 }

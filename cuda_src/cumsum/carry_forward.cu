@@ -6,11 +6,12 @@
 // block's own previous tile and adds the sums of the G - 1 tiles in between, which the other blocks publish meanwhile: no
 // tile waits for the end of another, so no chain runs through the grid. Consumers scan their part of a stage with the
 // carry known and store it, coalesced. Every element is read once and written once. 8- and 16-bit integers are summed and
-// scanned by words of several elements (packed_part.cuh).
+// scanned by words of several elements (movement/narrow.cuh).
 // After decoupled look-back (Merrill and Garland 2016), whose chain of inclusive prefixes bounds it; here only sums of
 // tiles travel. Fixed tiles and a fixed order of additions: bitwise the same from run to run, at no price.
 // On one H200, 2^28 float32: decoupled look-back 714 us (0.71 of a device copy), this 545 us (0.93).
 // All blocks must be resident at once (one an SM, by its shared memory; the host side launches no more).
+#include "gpubench/grid/published.cuh"
 #include "cumsum/ring_tiles.cuh"
 
 namespace gpubench::cumsum {
@@ -60,7 +61,7 @@ GPUBENCH_DEVICE typename R::A part_sum(const Source<T>& source, const Tile& tile
     if constexpr (R::packed) {
         typename R::Part part;
         part.load(source.slots + start, source.aligned, tile.begin - start, tile.end - start);
-        return A{sum_lanes(part.sum())};
+        return A{combine_lanes(part.sum(), Add{})};
     } else {
         constexpr int V = R::V;
         A sum{};
@@ -68,13 +69,9 @@ GPUBENCH_DEVICE typename R::A part_sum(const Source<T>& source, const Tile& tile
         load_span<V, Vectors>(raw, source.slots, part_span<R>(tile, start), source.aligned);
         GPUBENCH_UNROLL
         for (int k = 0; k < Vectors; ++k) {
-            const Vector<A, V> items = unpack_items<V, A>(raw[k]);
-            A local = items[0];
-            GPUBENCH_UNROLL
-            for (int j = 1; j < V; ++j) local = add(local, items[j]);
-            sum = add(sum, local);
+            sum = add(sum, reduce_items<V>(unpack_items<V, A>(raw[k]), Add{}));
         }
-        return sum_lanes(sum);
+        return combine_lanes(sum, Add{});
     }
 }
 
@@ -93,7 +90,7 @@ GPUBENCH_DEVICE void reduce(const T* x, const Out* y, const RingRows& rows, cons
         }
         if (!last_to_arrive(shared.arrived + stage, Reducers, warp)) continue;
         const A mine = lane_index() < Consumers ? shared.sums[stage * Consumers + lane_index()] : A{};
-        const A total = sum_lanes(mine);
+        const A total = combine_lanes(mine, Add{});
         if (lane_index() == 0) publish(published_at<A>(published, walk.index()), shared.launch, total);
         phase_arrive(shared.summed + stage);
     }
@@ -138,9 +135,9 @@ GPUBENCH_DEVICE void link(const RingRows& rows, const Shared<typename R::A>& sha
             running = A{};
         }
         phase_wait(shared.summed + stage, walk.parity());
-        running = add(running, sum_lanes(fold_between<A>(published, shared.launch, previous, walk.index())));
+        running = add(running, combine_lanes(fold_between<A>(published, shared.launch, previous, walk.index()), Add{}));
         const A mine = lane_index() < Consumers ? shared.sums[stage * Consumers + lane_index()] : A{};
-        const A upto = scan_lanes(mine);
+        const A upto = scan_lanes(mine, Add{});
         const A left = shuffle_up(full_mask, upto, 1);
         if (lane_index() < Consumers) {
             shared.carries[stage * Consumers + lane_index()] = lane_index() == 0 ? running : add(running, left);
@@ -184,12 +181,12 @@ GPUBENCH_DEVICE void consume(const T* x, Out* y, const RingRows& rows, const Sha
             GPUBENCH_UNROLL
             for (int k = 0; k < Vectors; ++k) {
                 items[k] = unpack_items<V, A>(raw[k]);
-                scan_items<V>(items[k]);
+                scan_items<V>(items[k], Add{});
             }
             A run = take_carry<A, Consumers>(shared, walk, warp);
             GPUBENCH_UNROLL
             for (int k = 0; k < Vectors; ++k) {
-                add_to_items<V>(items[k], before_lane(scan_lanes(items[k][V - 1]), run));
+                combine_before<V>(items[k], before_lane(scan_lanes(items[k][V - 1], Add{}), run, Add{}), Add{});
                 store_items<V>(tile_target(y, rows, tile), span, k, items[k]);
             }
         }

@@ -14,8 +14,8 @@
 // and between block barriers; here each step is hidden behind the others. On one H200, float32: 262144 x 64
 // 47.1 us (55 by linked_ring), 1000000 x 32 81.4 (97), 1000000 x 9 32.2 (48); a copy of the same bytes 36, 65 and 21.
 // Fixed tiles and a fixed order of additions: bitwise the same from run to run. All blocks of a shared strip must be resident.
+#include "gpubench/arithmetic.cuh"
 #include "cumsum/column_forward.cuh"
-#include "cumsum/awaited_words.cuh"
 
 namespace gpubench::cumsum {
 
@@ -77,9 +77,9 @@ GPUBENCH_DEVICE void reduce(const ForwardBlock<F, T, Out>& block, const ForwardS
         phase_wait(block.full + turn.stage, turn.phase);
         for (int unit = warp; unit < F::consumers; unit += F::reducers) {
             const LaneRows<T> mine = lane_rows(block, shape, turn, unit);
-            Vector<A, F::items> sum = sum_lane<F>(mine, block.columns);
+            Vector<A, F::items> sum = reduce_rows<F>(mine, block.columns, Add{});
             A* const place = block.before + (turn.stage * F::parts + mine.part) * F::width + mine.column;
-            sum_groups<F>(sum, block.across(), block.across() * block.groups());
+            reduce_lane_groups<F>(sum, block.across(), block.across() * block.groups(), Add{});
             if (lane_index() < block.across()) store_vector(place, sum);
         }
         if (last_to_arrive(block.arrived + turn.stage, F::reducers, warp)) finish_sums(block, shape, turn);
@@ -93,8 +93,8 @@ using LinkerWords = AwaitedWords<typename F::A, F::width, F::step, F::window>;
 template <class F>
 GPUBENCH_DEVICE void fold_words(LinkerWords<F>& one, LinkerWords<F>& other, uint32 launch, typename F::A& sum, typename F::A& other_sum) {
     while (true) {
-        one.take(launch, sum);
-        other.take(launch, other_sum);
+        one.take(launch, sum, Add{});
+        other.take(launch, other_sum, Add{});
         if (!one.more() && !other.more()) break;
         one.ask(launch);
         other.ask(launch);
@@ -198,7 +198,7 @@ GPUBENCH_DEVICE void join(const ForwardBlock<F, T, Out>& block, const ForwardSha
         for (int column = thread; column < block.columns; column += F::joiners) {
             AwaitedWords<A, F::width, 1, F::join_window> words{block.word(block.tile_words, 0, column), first, tile + 1, {}};
             A sum{};
-            words.take_all(block.launch, sum);
+            words.take_all(block.launch, sum, Add{});
             publish(block.word(block.group_words, group, column), block.launch, sum);
         }
         warp_barrier();
@@ -212,17 +212,17 @@ GPUBENCH_DEVICE void consume(const ForwardBlock<F, T, Out>& block, const Forward
     for (; turn.tile < shape.tiles; turn.next(shape)) {
         const LaneRows<T> mine = lane_rows(block, shape, turn, warp);
         phase_wait(block.full + turn.stage, turn.phase);
-        Vector<A, F::items> sum = sum_lane<F>(mine, block.columns);
-        sums_before_group<F>(sum, block.across(), block.across() * block.groups());
+        Vector<A, F::items> sum = reduce_rows<F>(mine, block.columns, Add{});
+        scan_lane_groups<F>(sum, block.across(), block.across() * block.groups(), Add{});
         phase_wait(block.ready + turn.stage, turn.phase);
         const A* const before = block.before + (turn.stage * F::parts + mine.part) * F::width + mine.column;
-        add_vector(sum, load_vector<F::items>(before));
-        add_vector(sum, load_vector<F::items>(block.carries + turn.stage * F::width + mine.column));
+        combine_items(sum, load_vector<F::items>(before), Add{});
+        combine_items(sum, load_vector<F::items>(block.carries + turn.stage * F::width + mine.column), Add{});
         bool staged = false;
         if constexpr (F::staged) {
             staged = block.contiguous;
             if (staged) {
-                add_rows<F>(sum, mine, block.columns, mine.source, static_cast<long long>(block.columns));
+                scan_rows<F>(sum, mine, block.columns, mine.source, static_cast<long long>(block.columns), Add{});
                 stage_written();
                 warp_barrier();
                 store_part(block, shape, turn, mine.part);
@@ -230,7 +230,7 @@ GPUBENCH_DEVICE void consume(const ForwardBlock<F, T, Out>& block, const Forward
         }
         if (!staged) {
             Out* const place = block.target + (turn.row(shape) + mine.first) * shape.inner + mine.column;
-            add_rows<F>(sum, mine, block.columns, place, shape.inner);
+            scan_rows<F>(sum, mine, block.columns, place, shape.inner, Add{});
         }
         phase_arrive(block.empty + turn.stage);
     }

@@ -1,7 +1,10 @@
 // What the roles of a block of column_forward.cu share: the cut, the ring, and which rows of a stage a warp takes.
 #pragma once
 
-#include "cumsum/column_rows.cuh"
+#include "gpubench/block/column_scan.cuh"
+#include "gpubench/grid/gather.cuh"
+#include "gpubench/movement/bulk_run.cuh"
+#include "gpubench/movement/strips.cuh"
 
 namespace gpubench::cumsum {
 

@@ -7,7 +7,12 @@
 // by columns.cu), 262144 x 64 55 us (51.5 by linked_columns, 49.2 by column_forward). 16-bit floats are faster by columns.cu.
 // Strips whose rows lie side by side come by one copy a tile, others by one copy a row. A copy of the whole rows needs no
 // alignment: Items is 1 then, and Lanes the next power of two of the columns.
-#include "cumsum/column_rows.cuh"
+#include "gpubench/arithmetic.cuh"
+#include "gpubench/block/column_scan.cuh"
+#include "gpubench/grid/gather.cuh"
+#include "gpubench/movement/bulk_run.cuh"
+#include "gpubench/movement/stages.cuh"
+#include "gpubench/movement/strips.cuh"
 
 namespace gpubench::cumsum {
 
@@ -64,7 +69,7 @@ GPUBENCH_DEVICE Vector<typename S::A, S::items> sum_rows(const T* tile, int row,
     Vector<A, S::items> sum{};
     GPUBENCH_UNROLL
     for (int r = 0; r < S::rows; ++r) {
-        if (row + r < rows) add_vector(sum, unpack_items<S::items, A>(load_packed<S::items>(tile + (row + r) * pitch)));
+        if (row + r < rows) combine_items(sum, unpack_items<S::items, A>(load_packed<S::items>(tile + (row + r) * pitch)), Add{});
     }
     return sum;
 }
@@ -109,7 +114,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
         phase_wait(full + stage, (turn / Stages) & 1);
         Vector<A, Items> upto{};
         if (mine) upto = sum_rows<S>(ring.tile(stage, first_row(tile)) + column, group_row, ring.rows_at(first_row(tile), S::tile), columns);
-        scan_groups<S>(upto, next_before, next_total, totals + turn % 2 * (Warps * S::columns));
+        scan_groups_of_block<S>(upto, next_before, next_total, totals + turn % 2 * (Warps * S::columns), Add{});
         if constexpr (Linked) publish_columns<S>(published, shared_launch[0], strip * shape.tiles + tile, next_total);
     };
     if (Linked && thread_index_x() == 0) shared_launch[0] = launch_number(ticket);  // seen behind a barrier of the first look
@@ -121,19 +126,19 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
         if (tile + shape.share < shape.tiles) look_at(tile + shape.share, turn + 1);
         if constexpr (Linked) {
             const int after = tile == member ? -1 : tile - shape.share;
-            add_vector(running, fold_columns<S>(published, shared_launch[0], strip * shape.tiles, after, tile, parts));
+            combine_items(running, gather_columns<S>(published, shared_launch[0], strip * shape.tiles, after, tile, parts, Add{}), Add{});
         }
-        add_vector(before, running);
+        combine_items(before, running, Add{});
         const T* const source = ring.tile(turn % Stages, first_row(tile)) + column;
         const int rows = mine ? ring.rows_at(first_row(tile), S::tile) : 0;
         GPUBENCH_UNROLL
         for (int r = 0; r < Rows; ++r) {
             if (group_row + r < rows) {
-                add_vector(before, unpack_items<Items, A>(load_packed<Items>(source + (group_row + r) * columns)));
+                combine_items(before, unpack_items<Items, A>(load_packed<Items>(source + (group_row + r) * columns)), Add{});
                 store_packed(target + (first_row(tile) + group_row + r) * shape.inner, pack_items<Items, Out>(before));
             }
         }
-        add_vector(running, total);
+        combine_items(running, total, Add{});
         block_barrier();  // the stage has been read
         const int later = tile + Stages * shape.share;
         if (later < shape.tiles) fill<S>(ring, turn % Stages, first_row(later));

@@ -11,38 +11,12 @@
 // Against `serial_columns`, a thread a column: whole sectors a step, and blocks of 16 warps instead of one walk. On one H200:
 // 16384 x 16384 float32 530.5 us (0.95 of a copy; the best library 963), 16 x 4096 x 1024 float16 76.7 (203).
 // Items is a whole 16-byte vector where every row starts on one, else 1.
-#include "cumsum/strip.cuh"
+#include "gpubench/arithmetic.cuh"
+#include "gpubench/block/column_scan.cuh"
+#include "gpubench/grid/gather.cuh"
+#include "gpubench/movement/strips.cuh"
 
 namespace gpubench::cumsum {
-
-template <class S, class T>
-struct StripRows {
-    Packed<T, S::items> rows[S::rows];
-
-    // `left`: rows from here to the end of the column; may be negative.
-    GPUBENCH_DEVICE void load(const T* source, long long left, long long step) {
-        GPUBENCH_UNROLL
-        for (int r = 0; r < S::rows; ++r) {
-            rows[r] = Packed<T, S::items>{};
-            if (r < left) rows[r] = load_packed<S::items>(source + r * step);
-        }
-    }
-    GPUBENCH_DEVICE Vector<typename S::A, S::items> sum() const {
-        Vector<typename S::A, S::items> sum = unpack_items<S::items, typename S::A>(rows[0]);
-        GPUBENCH_UNROLL
-        for (int r = 1; r < S::rows; ++r) add_vector(sum, unpack_items<S::items, typename S::A>(rows[r]));
-        return sum;
-    }
-    // The running sums from `before` on.
-    template <class Out>
-    GPUBENCH_DEVICE void store(Out* target, long long left, long long step, Vector<typename S::A, S::items> before) const {
-        GPUBENCH_UNROLL
-        for (int r = 0; r < S::rows; ++r) {
-            add_vector(before, unpack_items<S::items, typename S::A>(rows[r]));
-            if (r < left) store_packed(target + r * step, pack_items<S::items, Out>(before));
-        }
-    }
-};
 
 // launches, published: workspace, zero before the first launch; used when Linked.
 template <class T, class Out, int Items, int Lanes, int Rows, int Warps, int Blocks, bool Linked>
@@ -73,19 +47,19 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
     const auto take = [&](const StripRows<S, T>& current, StripRows<S, T>& next, int tile) {
         source += apart * shape.x_row;
         next.load(source, left - apart, shape.x_row);
-        Vector<A, Items> upto = current.sum(), before;
+        Vector<A, Items> upto = current.reduce(Add{}), before;
         if constexpr (Linked) {
             Vector<A, Items> total;
-            scan_groups<S>(upto, before, total, table + turn % 2 * (Warps * S::columns));
+            scan_groups_of_block<S>(upto, before, total, table + turn % 2 * (Warps * S::columns), Add{});
             publish_columns<S>(published, shared_launch[0], strip * shape.tiles + tile, total);
             const int after = tile == member ? -1 : tile - shape.share;
-            add_vector(running, fold_columns<S>(published, shared_launch[0], strip * shape.tiles, after, tile, parts));
-            add_vector(before, running);
-            add_vector(running, total);
+            combine_items(running, gather_columns<S>(published, shared_launch[0], strip * shape.tiles, after, tile, parts, Add{}), Add{});
+            combine_items(before, running, Add{});
+            combine_items(running, total, Add{});
         } else {
-            scan_strip<S>(upto, before, turn, table);
+            scan_strip<S>(upto, before, turn, table, Add{});
         }
-        current.store(target, left, shape.inner, before);
+        current.store(target, left, shape.inner, before, Add{});
         target += apart * shape.inner;
         left -= apart;
         ++turn;

@@ -7,10 +7,11 @@
 // Against `lanes_rows`: no lane idles because a row is no power of two of vectors, and no access is split because rows
 // begin anywhere. Against `segments_rows`: no lane idles because whole rows do not fill a warp. On one H200: 262144 x 33
 // float32 22.0 us (0.95 of the ceiling; 27.4 by lanes_rows), 16777216 x 7 float16 118.5 us (166.9 by segments_rows).
+#include "gpubench/arithmetic.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/integer_divider.cuh"
-#include "cumsum/items.cuh"
-#include "cumsum/shifted.cuh"
+#include "gpubench/movement/shifted.cuh"
+#include "gpubench/warp.cuh"
 
 namespace gpubench::cumsum {
 
@@ -72,7 +73,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(flat_rows_threads)
     A carry{};
     for (int at = lane_index(); at < before_tile; at += warp_size) carry = add(carry, convert<A>(x[start - before_tile + at]));
     warp_barrier();  // lanes with less to add rejoin the others
-    carry = sum_lanes(carry);
+    carry = combine_lanes(carry, Add{});
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
         const int position = static_cast<int>(rows.divide(static_cast<uint32>(before_tile + place + k * span.apart)).remainder);

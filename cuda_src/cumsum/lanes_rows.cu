@@ -6,10 +6,11 @@
 // an SM keep enough in flight.
 // Against `naive`: neighbouring lanes touch neighbouring memory. On one H200, float32, 1048576 x 128: 5040 us by one
 // thread a row (CuPy), 252 us here, 1.01 of a device copy; more vectors a thread and cache hints measured slower (258).
-// Rows at any alignment work (see items.cuh); those that are not a whole number of vectors idle some lanes.
+// Rows at any alignment work (see movement/span.cuh); those that are not a whole number of vectors idle some lanes.
+#include "gpubench/arithmetic.cuh"
 #include "gpubench/grid.cuh"
-#include "cumsum/items.cuh"
-#include "cumsum/shifted.cuh"
+#include "gpubench/movement/shifted.cuh"
+#include "gpubench/warp.cuh"
 
 namespace gpubench::cumsum {
 
@@ -47,12 +48,12 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads, lanes_rows_resid
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
         Vector<A, V> items = unpack_items<V, A>(raw[k]);
-        scan_items<V>(items);
+        scan_items<V>(items, Add{});
         if constexpr (Vectors > 1) {  // then a row has the whole warp
-            add_to_items<V>(items, before_lane(scan_lanes(items[V - 1]), run));
+            combine_before<V>(items, before_lane(scan_lanes(items[V - 1], Add{}), run, Add{}), Add{});
         } else if constexpr (Lanes > 1) {
-            const A before = shuffle_up(full_mask, scan_lanes(items[V - 1], Lanes), 1, Lanes);
-            if (opaque(lane) > 0) add_to_items<V>(items, before);
+            const A before = shuffle_up(full_mask, scan_lanes(items[V - 1], Add{}, Lanes), 1, Lanes);
+            if (opaque(lane) > 0) combine_before<V>(items, before, Add{});
         }
         store_items<V>(y + row * length, span, k, items);
     }

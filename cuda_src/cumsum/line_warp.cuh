@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpubench/integer_divider.cuh"
-#include "cumsum/shifted.cuh"
+#include "gpubench/movement/shifted.cuh"
 
 namespace gpubench::cumsum {
 

@@ -18,7 +18,7 @@
 // summed in float (the original adds in the dtype itself); arrays are cut into chunks of 2^30 elements as there, whose
 // running total is carried in the accumulator's type in the workspace, where the original takes it from the output.
 #include "cumsum/warp_tiles.cuh"
-#include "gpubench/lookback.cuh"
+#include "gpubench/grid/lookback.cuh"
 
 namespace gpubench::cumsum {
 
@@ -42,7 +42,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Threads)
     T* const slice = slices + warp * slice_places<N>;
 
     TileItems<T, N> items = load_warp<N>(share > 0 ? x + start : x, share, slice);
-    const BlockPlace<A> place = block_scan<Threads>(total_of<A>(items), warp_totals);
+    const BlockPlace<A> place = block_scan<Threads / warp_size>(total_of<A>(items), warp_totals, A{}, Add{});
     if (warp == 0) {
         const TileStates<A, is_integer<T> || is_float<T>> all(states, grid_size_x());  // packed where CUB packs
         A before{};
@@ -50,7 +50,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Threads)
             if (carry_in != nullptr) before = *carry_in;
         } else {
             if (lane_index() == 0) all.publish(tile, TileStatus::aggregate, place.total);
-            before = look_back(all, tile);
+            before = look_back(all, tile, A{}, Add{});
         }
         if (lane_index() == 0) {
             const A through = add(before, place.total);

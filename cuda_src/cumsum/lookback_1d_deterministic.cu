@@ -31,7 +31,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Threads)
         const int share = warp_share<N>(n - first, warp);
         const T* const part = share > 0 ? x + first + warp * (warp_size * N) : x;
         const A own = total_of<A>(load_warp<N>(part, share, slice));
-        sum = add(sum, block_scan<Threads>(own, warp_totals).total);
+        sum = add(sum, block_scan<Threads / warp_size>(own, warp_totals, A{}, Add{}).total);
         block_barrier();
     }
     if (thread_index_x() == 0) sums[block_index_x()] = sum;
@@ -50,14 +50,14 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Threads)
     for (int block = thread_index_x(); block < block_index_x(); block += Threads) {
         of_others = add(of_others, sums[block]);
     }
-    A before = block_scan<Threads>(of_others, warp_totals).total;
+    A before = block_scan<Threads / warp_size>(of_others, warp_totals, A{}, Add{}).total;
     block_barrier();
     long long first = block_index_x() * tiles_per_block * (Threads * N);
     for (long long k = 0; k < tiles_per_block && first < n; ++k, first += Threads * N) {
         const int share = warp_share<N>(n - first, warp);
         const long long start = share > 0 ? first + warp * (warp_size * N) : 0;
         TileItems<T, N> items = load_warp<N>(x + start, share, slice);
-        const BlockPlace<A> place = block_scan<Threads>(total_of<A>(items), warp_totals);
+        const BlockPlace<A> place = block_scan<Threads / warp_size>(total_of<A>(items), warp_totals, A{}, Add{});
         run_sums(items, add(before, place.before));
         store_warp(y + start, share, items, slice);
         before = add(before, place.total);

@@ -5,9 +5,9 @@
 // block begin at the same place of a vector and one cut serves them. x is read once a block, most of it from the L2 cache.
 // Against `block_rows`, which loads, scans and waits anew for each row: what is left to do is writing. On one H200, 4096
 // rows of 4097: float32 21.9 us (24.4), float16 13.2 (14.8).
-#include "gpubench/grid.cuh"
-#include "cumsum/items.cuh"
-#include "cumsum/shifted.cuh"
+#include "gpubench/arithmetic.cuh"
+#include "gpubench/movement/shifted.cuh"
+#include "gpubench/warp.cuh"
 
 namespace gpubench::cumsum {
 
@@ -30,8 +30,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, 1)
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
         items[k] = unpack_items<V, A>(raw[k]);
-        scan_items<V>(items[k]);
-        add_to_items<V>(items[k], before_lane(scan_lanes(items[k][V - 1]), run));
+        scan_items<V>(items[k], Add{});
+        combine_before<V>(items[k], before_lane(scan_lanes(items[k][V - 1], Add{}), run, Add{}), Add{});
     }
     if (lane == 0) warp_sums[warp] = run;
     block_barrier();
@@ -40,7 +40,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, 1)
     Packed<Out, V> sums[Vectors];
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
-        add_to_items<V>(items[k], carry);
+        combine_before<V>(items[k], carry, Add{});
         sums[k] = pack_items<V, Out>(items[k]);
     }
     for (long long row = first_row; row < rows; row += grid_size_x()) {

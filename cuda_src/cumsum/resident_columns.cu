@@ -16,7 +16,7 @@
 // On one H200, float32: 65536 x 100 22.8 us (29.9 by column_forward), 180000 x 64 33.4 (37.2), 1000000 x 9 31.4 (33.3).
 // Limits: x is no more than registers and shared memory of all SMs hold, and what may be spilled. All blocks must be
 // resident; the host side sees to it. The cut and the order of additions are fixed by the shape: bitwise reproducible.
-#include "gpubench/grid.cuh"
+#include "gpubench/arithmetic.cuh"
 #include "cumsum/resident_columns.cuh"
 
 namespace gpubench::cumsum {
@@ -28,13 +28,13 @@ GPUBENCH_DEVICE void sum_piece(const ResidentWarp<R, T, Out>& warp, const Reside
     for (int lanes = 0; lanes < shape.lanes; lanes += warp_size) {
         const LaneGrid grid = lane_grid(shape, lanes);
         const LaneRows<T> mine = rows_of_lane<R>(piece, shape, grid, lanes);
-        Vector<typename R::Local, R::items> sum = sum_lane<typename R::Near>(mine, shape.columns);
-        sum_groups<typename R::Near>(sum, grid.across, grid.across * grid.groups);
+        Vector<typename R::Local, R::items> sum = reduce_rows<typename R::Near>(mine, shape.columns, Add{});
+        reduce_lane_groups<typename R::Near>(sum, grid.across, grid.across * grid.groups, Add{});
         if (lane_index() >= grid.across) continue;
         Vector<A, R::items> before{};
         if (!first) before = load_vector<R::items>(warp.sums + mine.column);
         if (staged) store_vector(warp.early + mine.column, before);
-        add_vector(before, convert_items<R::items, A>(sum));
+        combine_items(before, convert_items<R::items, A>(sum), Add{});
         store_vector(warp.sums + mine.column, before);
     }
 }
@@ -66,20 +66,20 @@ GPUBENCH_DEVICE void give_piece(const ResidentWarp<R, T, Out>& warp, const Resid
     for (int lanes = 0; lanes < shape.lanes; lanes += warp_size) {
         const LaneGrid grid = lane_grid(shape, lanes);
         const LaneRows<T> mine = rows_of_lane<R>(piece, shape, grid, lanes);
-        Vector<typename R::Local, R::items> near = sum_lane<typename R::Near>(mine, shape.columns);
-        sums_before_group<typename R::Near>(near, grid.across, grid.across * grid.groups);
+        Vector<typename R::Local, R::items> near = reduce_rows<typename R::Near>(mine, shape.columns, Add{});
+        scan_lane_groups<typename R::Near>(near, grid.across, grid.across * grid.groups, Add{});
         const bool exists = grid.group < grid.groups;
         Vector<A, R::items> sum{};
         if (exists) sum = load_vector<R::items>(sums + mine.column);
-        add_vector(sum, convert_items<R::items, A>(near));
+        combine_items(sum, convert_items<R::items, A>(near), Add{});
         bool in_place = false;
         if constexpr (is_same<T, Out>) {
             in_place = shape.in_place != 0;
-            if (in_place) add_rows<typename R::Wide>(sum, mine, shape.columns, mine.source, static_cast<long long>(shape.columns));
+            if (in_place) scan_rows<typename R::Wide>(sum, mine, shape.columns, mine.source, static_cast<long long>(shape.columns), Add{});
         }
         if (!in_place) {
             Out* const place = target + mine.first * shape.columns + mine.column;
-            add_rows<typename R::Wide>(sum, mine, shape.columns, place, static_cast<long long>(shape.columns));
+            scan_rows<typename R::Wide>(sum, mine, shape.columns, place, static_cast<long long>(shape.columns), Add{});
         }
         if (grid.group == grid.groups - 1) store_vector(sums + mine.column, sum);
     }

@@ -2,7 +2,10 @@
 // blocks tell each other.
 #pragma once
 
-#include "cumsum/column_rows.cuh"
+#include "gpubench/block/column_scan.cuh"
+#include "gpubench/grid/published.cuh"
+#include "gpubench/movement/bulk_run.cuh"
+#include "gpubench/movement/strips.cuh"
 
 namespace gpubench::cumsum {
 
@@ -21,10 +24,10 @@ struct ResidentShape {
 template <class T, class Out, int Items, int Warps, int Slots, int Held, int Vectors>
 struct Resident {
     using A = accumulator_t<Out>;
-    using Local = tile_sum_t<T, A>;
+    using Local = tile_accumulator_t<T, A>;
     static constexpr int items = Items, warps = Warps, threads = Warps * warp_size, slots = Slots, held = Held, vectors = Vectors;
     static constexpr int window = sizeof(A) <= 4 ? 8 : sizeof(A) <= 8 ? 4 : 2;  // words under way at once; more would spill
-    // For the templates of column_rows.cuh: sums inside a piece, and those that are stored.
+    // For the templates of movement/strips.cuh: sums inside a piece, and those that are stored.
     template <class Sum>
     struct Rows {
         using A = Sum;
@@ -155,7 +158,7 @@ GPUBENCH_DEVICE typename R::A sum_of_blocks(const char* place, long long pitch, 
             for (int w = 0; w < R::window; ++w) there = there && words[w].written_by(launch);
         }
         GPUBENCH_UNROLL
-        for (int w = 0; w < R::window; ++w) sum = add(sum, words[w].sum());
+        for (int w = 0; w < R::window; ++w) sum = add(sum, words[w].value());
     }
     return sum;
 }

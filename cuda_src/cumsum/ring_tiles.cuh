@@ -1,8 +1,8 @@
 // What carry_forward walks over: rows cut into tiles, and the stages of shared memory that they pass through.
 #pragma once
 
-#include "gpubench/pipeline.cuh"
-#include "cumsum/packed_part.cuh"
+#include "gpubench/movement/narrow.cuh"
+#include "gpubench/movement/stages.cuh"
 
 namespace gpubench::cumsum {
 

@@ -7,9 +7,10 @@
 // multiplied by zero, so NaN and infinity stay in their row.
 // Against `lanes_rows`: no lane idles because a row is shorter than, or no multiple of, a vector. Needs y on a 16-byte
 // boundary.
+#include "gpubench/arithmetic.cuh"
 #include "gpubench/grid.cuh"
-#include "cumsum/items.cuh"
-#include "cumsum/shifted.cuh"
+#include "gpubench/movement/shifted.cuh"
+#include "gpubench/warp.cuh"
 
 namespace gpubench::cumsum {
 

@@ -4,7 +4,7 @@
 // is 1 and the kernel a dozen instructions: what a launch of so little waits for is its own code, which comes from memory.
 // On one H200: one float32 3.30 us (3.62 by lanes_rows, 3.84 naive), 2^24 of them 36.0 us (37.4 by flat_rows).
 #include "gpubench/grid.cuh"
-#include "cumsum/items.cuh"
+#include "gpubench/movement/span.cuh"
 
 namespace gpubench::cumsum {
 

@@ -11,10 +11,10 @@
 // Loads let the L2 cache give up x first, so that they need not wait until dirty lines are written: all of x is used from here on.
 // On one H200: 2^23 float32 23.5 us (25.8 without that, 28.2 by carry_forward), 2^24 float16 23.9 (25.6, 30.5).
 // All blocks must be resident at the same time; the host side sees to it, and to stages that begin on 16 bytes of x.
-#include "gpubench/grid.cuh"
-#include "gpubench/pipeline.cuh"
-#include "cumsum/link.cuh"
-#include "cumsum/shifted.cuh"
+#include "gpubench/arithmetic.cuh"
+#include "gpubench/grid/gather.cuh"
+#include "gpubench/movement/shifted.cuh"
+#include "gpubench/movement/stages.cuh"
 
 namespace gpubench::cumsum {
 
@@ -34,11 +34,7 @@ GPUBENCH_DEVICE void bring_stage(T* stage, const T* source, int slots, long long
 
 template <int V, class Local, class T>
 GPUBENCH_DEVICE Local sum_items(const Packed<T, V>& raw) {
-    const Vector<Local, V> items = unpack_items<V, Local>(raw);
-    Local sum = items[0];
-    GPUBENCH_UNROLL
-    for (int j = 1; j < V; ++j) sum = add(sum, items[j]);
-    return sum;
+    return reduce_items<V>(unpack_items<V, Local>(raw), Add{});
 }
 
 // The same words, of which the compiler knows nothing: what it made of them for the tile's sum it would keep in registers.
@@ -62,15 +58,15 @@ GPUBENCH_DEVICE Packed<T, V> unknown(const Packed<T, V>& raw) {
 template <int V, class A, class Local, class T, class Out>
 GPUBENCH_DEVICE void store_sums(Out* target, const Span& span, int k, const Packed<T, V>& raw, Local& run, A carry) {
     Vector<Local, V> items = unpack_items<V, Local>(raw);
-    scan_items<V>(items);
-    const Local before = before_lane(scan_lanes(items[V - 1]), run);
+    scan_items<V>(items, Add{});
+    const Local before = before_lane(scan_lanes(items[V - 1], Add{}), run, Add{});
     if constexpr (is_same<A, Local>) {
-        add_to_items<V>(items, add(carry, before));
+        combine_before<V>(items, add(carry, before), Add{});
         store_items<V>(target, span, k, items);
     } else {
-        add_to_items<V>(items, before);
+        combine_before<V>(items, before, Add{});
         Vector<A, V> wide = convert_items<V, A>(items);
-        add_to_items<V>(wide, carry);
+        combine_before<V>(wide, carry, Add{});
         store_items<V>(target, span, k, wide);
     }
 }
@@ -81,7 +77,7 @@ template <class T, class Out, int Warps, int Vectors>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, 1024 / (Warps * warp_size))
     staged_blocks(const T* x, Out* y, long long length, int tiles, int staged, long long x_pitch, uint64* launches, void* sums) {
     using A = accumulator_t<Out>;
-    using Local = tile_sum_t<T, A>;
+    using Local = tile_accumulator_t<T, A>;
     constexpr int V = vector_items<T, Out>, step = warp_size * V;
     GPUBENCH_DYNAMIC_SHARED(char, stages);
     GPUBENCH_SHARED(PhaseBarrier, landed, Warps);
@@ -108,16 +104,16 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, 1024 / (Warps * wa
     for (int k = 0; k < Vectors; ++k) sum = add(sum, sum_items<V, Local>(raw[k]));
     phase_wait(landed + warp, 0);
     for (int k = 0; k < staged; ++k) sum = add(sum, sum_items<V, Local>(load_packed<V>(stage + k * step + lane * V)));
-    sum = sum_lanes(sum);
+    sum = combine_lanes(sum, Add{});
     if (lane == 0) warp_sums[warp] = sum;
     block_barrier();
     if (warp == 0) {  // a branch of its own, or the compiler may publish behind what all warps do next
-        const Local total = sum_lanes(lane < Warps ? warp_sums[lane] : Local{});
+        const Local total = combine_lanes(lane < Warps ? warp_sums[lane] : Local{}, Add{});
         if (lane == 0) publish(published_at<A>(sums, block), launch[0], convert<A>(total));
         warp_barrier();
     }
-    Local run = sum_lanes(lane < warp ? warp_sums[lane] : Local{});
-    const A carry = sum_of_tiles<A, Warps>(launch[0], sums, block - tile, block);
+    Local run = combine_lanes(lane < warp ? warp_sums[lane] : Local{}, Add{});
+    const A carry = gather_before<Warps>(launch[0], sums, block - tile, block, A{}, Add{});
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) store_sums<V>(target, span, k, unknown(raw[k]), run, carry);
     for (int k = 0; k < staged; ++k) {

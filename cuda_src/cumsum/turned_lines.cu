@@ -13,8 +13,9 @@
 // way. Warps have nothing to do with each other, so an SM holds as many as shared memory has room for, at any stage.
 // Against `turned_tiles`, whose block waits for memory once a tile: a short line is one tile, and the block then idles. On one
 // H200, 196608 lines of 64 float32: 30.6 us with x along them, 31.8 across (turned_tiles 109 and 95, naive 67 and 332).
+#include "gpubench/arithmetic.cuh"
 #include "gpubench/grid.cuh"
-#include "gpubench/pipeline.cuh"
+#include "gpubench/movement/stages.cuh"
 #include "gpubench/strided.cuh"
 #include "cumsum/line_warp.cuh"
 

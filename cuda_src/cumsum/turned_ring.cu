@@ -16,8 +16,10 @@
 // Against turned_tiles, which has one tile on its way in registers: three to six times as much under way, no phase without
 // loads, a half or a quarter of the accesses to shared memory. On one H200, 4096 x 4096 float32: 39.3 us with x along the
 // lines, 39.2 across them (40.3, 40.8), bfloat16 22.7 (25.2); 2048 x 2048 in strips of 16 lines 13.3 (17.7).
-#include "gpubench/pipeline.cuh"
-#include "cumsum/items.cuh"
+#include "gpubench/arithmetic.cuh"
+#include "gpubench/items.cuh"
+#include "gpubench/movement/stages.cuh"
+#include "gpubench/warp.cuh"
 #include "cumsum/turned_shape.cuh"
 
 namespace gpubench::cumsum {
@@ -28,7 +30,7 @@ template <class T, class Out, bool XAlong, int L, int K, int Stages>
 struct RingStrip {
     using X = T;
     using A = accumulator_t<Out>;
-    using Local = tile_sum_t<T, A>;  // of narrow integers, sums since the step's first element
+    using Local = tile_accumulator_t<T, A>;  // of narrow integers, sums since the step's first element
     static constexpr bool narrow = is_narrow<T, A>;
     static constexpr int unit = 16 / static_cast<int>(sizeof(T));  // elements of x of one copy
     static constexpr int beside = 16 / static_cast<int>(XAlong ? sizeof(Out) : sizeof(T));
@@ -119,19 +121,19 @@ GPUBENCH_DEVICE void scan_lines(Vector<typename S::Local, S::V> (&items)[S::P], 
     typename S::Local upto[S::P];
     GPUBENCH_UNROLL
     for (int p = 0; p < S::P; ++p) {
-        scan_items<S::V>(items[p]);
-        upto[p] = scan_lanes(items[p][S::V - 1]);
+        scan_items<S::V>(items[p], Add{});
+        upto[p] = scan_lanes(items[p][S::V - 1], Add{});
     }
     GPUBENCH_UNROLL
     for (int p = 0; p < S::P; ++p) {
         if constexpr (S::narrow) {
             typename S::Local run{};
-            add_to_items<S::V>(items[p], before_lane(upto[p], run));
+            combine_before<S::V>(items[p], before_lane(upto[p], run, Add{}), Add{});
             sums[p] = convert_items<S::V, A>(items[p]);
-            add_to_items<S::V>(sums[p], carries[p]);
+            combine_before<S::V>(sums[p], carries[p], Add{});
             carries[p] = add(carries[p], A{run});
         } else {
-            add_to_items<S::V>(items[p], before_lane(upto[p], carries[p]));
+            combine_before<S::V>(items[p], before_lane(upto[p], carries[p], Add{}), Add{});
             sums[p] = items[p];
         }
     }

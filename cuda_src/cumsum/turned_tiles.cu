@@ -12,7 +12,7 @@
 // vector, so that neither way through a tile meets a bank twice. Against `naive`: every access of x and y is coalesced; a
 // thread a line touches a line of 128 bytes for each element of x or of y. On one H200, 4096 x 4096 float32: 40.1 us with
 // x along the lines, 40.8 across them, 0.87 to 0.89 of the ceiling (naive 624 us, the best library 277 and 136).
-#include "cumsum/items.cuh"
+#include "gpubench/movement/span.cuh"
 #include "cumsum/turned_shape.cuh"
 #include "cumsum/turned_words.cuh"
 
@@ -22,7 +22,7 @@ namespace gpubench::cumsum {
 template <class T, class Out, bool XAlong, int L, int W, int K>
 struct TurnedStrip {
     using A = accumulator_t<Out>;
-    using Local = tile_sum_t<T, A>;                // of narrow integers, sums since the tile's first element
+    using Local = tile_accumulator_t<T, A>;                // of narrow integers, sums since the tile's first element
     using Item = conditional_t<XAlong, Local, T>;  // what stands in shared memory: sums, or elements of x
     static constexpr bool narrow = is_narrow<T, A>;
     static constexpr int V = narrow ? 4 : vector_items<T, Out>;  // of a lane, side by side
@@ -113,8 +113,8 @@ GPUBENCH_DEVICE void load_tile(const S& strip, long long start, TurnedLoads<S, T
 // Running sums of one vector of a line, with and behind what comes before it.
 template <class S>
 GPUBENCH_DEVICE void scan_vector(Vector<typename S::Local, S::V>& items, typename S::Local& carry) {
-    scan_items<S::V>(items);
-    add_to_items<S::V>(items, before_lane(scan_lanes(items[S::V - 1]), carry));
+    scan_items<S::V>(items, Add{});
+    combine_before<S::V>(items, before_lane(scan_lanes(items[S::V - 1], Add{}), carry, Add{}), Add{});
 }
 
 // XAlong: scan what was loaded into shared memory; then store the tile across the lines. before: of each line, the sum

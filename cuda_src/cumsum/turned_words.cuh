@@ -5,14 +5,13 @@
 // one line, and the words of a line go to shared memory as one store of up to 16 bytes. There a line of a tile is
 // runs of 16 bytes, one a lane: a warp reads its lines by 16-byte loads, scans the runs in registers, the lanes by shuffles,
 // and stores whole lines of y: 16-bit floats as the vectors that they are; integers, whose sums are 4 or 8 times as wide,
-// through a further exchange of words with the sum before each (packed_part.cuh).
+// through a further exchange of words with the sum before each (movement/narrow.cuh).
 // Against an element at a time: a quarter (2 bytes) to a sixteenth (1 byte) of the accesses to shared memory. On one H200,
 // 4096 x 4096: bfloat16 24.6 us (36.9), int8 45.6 (55.3), int16 50.9 (62).
 #pragma once
 
-#include "gpubench/strided.cuh"
-#include "cumsum/items.cuh"
-#include "cumsum/packed_part.cuh"
+#include "gpubench/movement/narrow.cuh"
+#include "gpubench/warp.cuh"
 
 namespace gpubench::cumsum {
 
@@ -179,16 +178,16 @@ GPUBENCH_DEVICE void store_runs(const uint32* stage, typename S::A* carries, Out
         for (int k = 0; k < K; ++k) {
             const uint32* const run = stage + S::place(S::first_line() + l, lane_index()) + k * (warp_size * 4);
             sums[l][k] = unpack_items<S::V, A>(load_packed<S::V>(reinterpret_cast<const T*>(run)));
-            scan_items<S::V>(sums[l][k]);
+            scan_items<S::V>(sums[l][k], Add{});
         }
     }
     GPUBENCH_UNROLL
     for (int l = 0; l < S::mine; ++l) {
         A upto[K];
         GPUBENCH_UNROLL
-        for (int k = 0; k < K; ++k) upto[k] = scan_lanes(sums[l][k][S::V - 1]);
+        for (int k = 0; k < K; ++k) upto[k] = scan_lanes(sums[l][k][S::V - 1], Add{});
         GPUBENCH_UNROLL
-        for (int k = 0; k < K; ++k) add_to_items<S::V>(sums[l][k], before_lane(upto[k], carries[l]));
+        for (int k = 0; k < K; ++k) combine_before<S::V>(sums[l][k], before_lane(upto[k], carries[l], Add{}), Add{});
     }
     const int first = lane_index() * S::V;
     const int left = length - start < S::tile ? static_cast<int>(length - start) : S::tile;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpubench/arithmetic.cuh"
-#include "gpubench/warp.cuh"
+#include "gpubench/block/scan.cuh"
 
 namespace gpubench::cumsum {
 
@@ -77,31 +77,6 @@ GPUBENCH_DEVICE void run_sums(TileItems<T, N>& items, A before) {
         sum = add(sum, convert<A>(items.values[i]));
         items.values[i] = convert<T>(sum);
     }
-}
-
-template <class A>
-struct BlockPlace {
-    A before;  // the sum of the threads before this one, in the block
-    A total;   // of the block
-};
-
-// Scan one value a thread over the block: shuffles inside the warps, then every thread adds up the warps before its
-// own. `warp_totals`: one place a warp, free for other use after the next barrier.
-template <int Threads, class A>
-GPUBENCH_DEVICE BlockPlace<A> block_scan(A value, A* warp_totals) {
-    const int warp = thread_index_x() / warp_size;
-    const A through = warp_inclusive_scan(value, Add{});
-    const A left = shuffle_up(full_mask, through, 1);
-    if (lane_index() == warp_size - 1) warp_totals[warp] = through;
-    block_barrier();
-    A total{};
-    A before{};
-    GPUBENCH_UNROLL
-    for (int i = 0; i < Threads / warp_size; ++i) {
-        if (i == warp) before = total;
-        total = add(total, warp_totals[i]);
-    }
-    return {lane_index() == 0 ? before : add(before, left), total};
 }
 
 }  // namespace gpubench::cumsum

@@ -45,4 +45,37 @@ GPUBENCH_DEVICE T warp_exclusive_scan(T value, Combine combine, T identity, int 
     return (lane_index() & (width - 1)) == 0 ? identity : before;
 }
 
+// Totals of the lanes up to and with each lane, in segments of `width` lanes. (warp_inclusive_scan, for code that scans
+// several vectors in a row: see `opaque`.)
+template <class A, class Combine>
+GPUBENCH_DEVICE A scan_lanes(A value, Combine combine, int width = warp_size) {
+    const int place = opaque(lane_index()) & (width - 1);
+    GPUBENCH_UNROLL
+    for (int delta = 1; delta < warp_size; delta *= 2) {
+        if (delta >= width) break;
+        const A before = shuffle_up(full_mask, value, delta, width);
+        if (place >= delta) value = combine(before, value);
+    }
+    return value;
+}
+
+// The total of all lanes, for every lane, where `combine` commutes: then no lane needs to know on which side it stands.
+template <class A, class Combine>
+GPUBENCH_DEVICE A combine_lanes(A value, Combine combine) {
+    GPUBENCH_UNROLL
+    for (int bits = 1; bits < warp_size; bits *= 2) value = combine(value, shuffle_xor(full_mask, value, bits));
+    return value;
+}
+
+// What comes before a lane's vector: `run` before the first lane's, and the totals of the lanes before for the others, of
+// which `upto` is what `scan_lanes` gave. Then `run` is moved on behind the warp's vectors.
+template <class A, class Combine>
+GPUBENCH_DEVICE A before_lane(A upto, A& run, Combine combine) {
+    const A left = shuffle_up(full_mask, upto, 1);
+    A before = run;
+    if (opaque(lane_index()) > 0) before = combine(run, left);
+    run = combine(run, shuffle(full_mask, upto, warp_size - 1));
+    return before;
+}
+
 }  // namespace gpubench

@@ -96,7 +96,7 @@ def strip_plan(name: str, problem: Problem[Any], columns: Columns, one: Cut, ite
 
 
 def shape_argument(columns: Columns, one: Cut) -> Value:
-    """Pack `ColumnShape` of cumsum/strip.cuh."""
+    """Pack `ColumnShape` of gpubench/movement/strips.cuh."""
     last = (columns.outer - 1) * columns.outer_pitch + (columns.length - 1) * columns.row_pitch + columns.inner
     sizes = (columns.length, columns.inner, columns.outer_pitch, columns.row_pitch, one.strips, last)
     return Value(struct.pack("<qqqqqqii", *sizes, one.tiles, one.share))

@@ -125,7 +125,7 @@ def accumulator_bytes(dtype: str) -> int:
 
 
 def published_bytes(dtype: str) -> int:
-    """Return the bytes of one sum that blocks exchange (`Published` in cumsum/items.cuh)."""
+    """Return the bytes of one sum that blocks exchange (`Published` in gpubench/grid/published.cuh)."""
     width = accumulator_bytes(dtype)
     return 8 if width <= 4 else 2 * width
 

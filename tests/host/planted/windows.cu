@@ -1,5 +1,6 @@
 // A look-back over tiles that have told their sums but not yet their running totals. For tests only.
-#include "gpubench/lookback.cuh"
+#include "gpubench/arithmetic.cuh"
+#include "gpubench/grid/lookback.cuh"
 
 namespace gpubench::planted {
 
@@ -12,7 +13,7 @@ GPUBENCH_KERNEL void look_back_from(void* states, A* found, int tile, int known)
         else all.publish(t, TileStatus::aggregate, static_cast<A>(t + 1));
     }
     block_barrier();
-    found[lane_index()] = look_back(all, static_cast<long long>(tile));
+    found[lane_index()] = look_back(all, static_cast<long long>(tile), A{}, Add{});
 }
 
 }  // namespace gpubench::planted

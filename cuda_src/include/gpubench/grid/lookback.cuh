@@ -1,17 +1,16 @@
-// What tiles tell later tiles in a single-pass scan, and how a tile learns the sum of all before it: decoupled
+// What tiles tell later tiles in a single-pass scan, and how a tile learns the total of all before it: decoupled
 // look-back (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA NVR-2016-002,
 // 2016).
 #pragma once
 
-#include "gpubench/arithmetic.cuh"
 #include "gpubench/warp.cuh"
 
 namespace gpubench {
 
 enum class TileStatus : uint64 {
     nothing = 0,    // what a cleared workspace says
-    aggregate = 1,  // the value is the tile's own sum
-    inclusive = 2,  // the value is the sum of this tile and all before it
+    aggregate = 1,  // the value is the tile's own total
+    inclusive = 2,  // the value is the total of this tile and all before it
 };
 
 template <class A>
@@ -28,7 +27,7 @@ struct TileState {
 // differ in age.
 template <class A, bool Packed>
 class TileStates {
-    static_assert(sizeof(A) == 4 || sizeof(A) == 8, "larger sums do not fit a word with their status");
+    static_assert(sizeof(A) == 4 || sizeof(A) == 8, "larger values do not fit a word with their status");
     using W = Word<2 * sizeof(A)>;
     W* words_;
 
@@ -89,17 +88,17 @@ public:
 // with packed states, between looks; the grid and the times are CUB's defaults.
 constexpr int busy_grid = 500;
 
-// The sum of all tiles before `tile` (which has published its aggregate), for all lanes of the one warp that calls.
+// The total of all tiles before `tile` (which has published its aggregate), for all lanes of the one warp that calls.
 // Lane l looks at the tile l + 1 places back; 32 tiles at a time, until one of them is inclusive.
-template <class A, bool Packed>
-GPUBENCH_DEVICE A look_back(const TileStates<A, Packed>& states, long long tile) {
+template <class A, bool Packed, class Combine>
+GPUBENCH_DEVICE A look_back(const TileStates<A, Packed>& states, long long tile, A identity, Combine combine) {
     using States = TileStates<A, Packed>;
     const bool busy = grid_size_x() >= busy_grid;
     if (busy) back_off(States::first_wait_ns);
-    A sum{};
+    A total = identity;
     for (long long nearest = tile - 1;; nearest -= warp_size) {
         const long long mine = nearest - lane_index();
-        TileState<A> state{TileStatus::inclusive, A{}};  // before the first tile: nothing, and nothing further
+        TileState<A> state{TileStatus::inclusive, identity};  // before the first tile: nothing, and nothing further
         if (mine >= 0) state = states.read(mine);
         while (any(full_mask, state.status == TileStatus::nothing)) {
             back_off(busy ? States::wait_ns : 0);
@@ -107,8 +106,8 @@ GPUBENCH_DEVICE A look_back(const TileStates<A, Packed>& states, long long tile)
         }
         const uint32 inclusive = ballot(full_mask, state.status == TileStatus::inclusive);
         const int last = count_trailing_zeros(inclusive);  // 32 where there is none: all lanes count
-        sum = add(warp_reduce_all(lane_index() <= last ? state.value : A{}, Add{}), sum);
-        if (inclusive != 0) return sum;
+        total = combine(warp_reduce_all(lane_index() <= last ? state.value : identity, combine), total);
+        if (inclusive != 0) return total;
     }
 }
 

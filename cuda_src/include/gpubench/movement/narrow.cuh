@@ -8,9 +8,11 @@
 // four times the instructions.
 #pragma once
 
-#include "cumsum/items.cuh"
+#include "gpubench/arithmetic.cuh"
+#include "gpubench/movement/span.cuh"
+#include "gpubench/warp.cuh"
 
-namespace gpubench::cumsum {
+namespace gpubench {
 
 // A word of x and the sum of the part before it.
 struct alignas(8) PackedWord {
@@ -96,7 +98,7 @@ struct PackedPart {
                 before[w] = sum;
                 sum = dot_items<T>(items[k].values[w], first_items(per_word), sum);
             }
-            const int32 first = before_lane(scan_lanes(sum), carry);
+            const int32 first = before_lane(scan_lanes(sum, Add{}), carry, Add{});
             GPUBENCH_UNROLL
             for (int w = 0; w < words; w += pair) {
                 Stored stored;
@@ -140,4 +142,4 @@ private:
     }
 };
 
-}  // namespace gpubench::cumsum
+}  // namespace gpubench

@@ -10,9 +10,9 @@
 // overlapping words a vector (`load_across`): half the loads, half the registers, so that none waits for another.
 #pragma once
 
-#include "cumsum/items.cuh"
+#include "gpubench/movement/span.cuh"
 
-namespace gpubench::cumsum {
+namespace gpubench {
 
 // A vector as what one shuffle moves: 32 bits each, or the whole of a shorter vector. Also what keeps two 16-bit elements in
 // one register where ways of loading meet.
@@ -142,4 +142,4 @@ GPUBENCH_DEVICE void load_flat_span(Packed<T, V> (&raw)[K], const T* x, long lon
     load_lanes_span<V, K>(raw, x, Span{start + place, warp_size * V, 0, end}, distance);
 }
 
-}  // namespace gpubench::cumsum
+}  // namespace gpubench

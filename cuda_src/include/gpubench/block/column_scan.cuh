@@ -1,0 +1,121 @@
+// Scans and reductions down the columns of a strip, over the groups of lanes of a warp and over the warps of a block.
+//
+// S: a Strip of movement/strips.cuh; F: the numbers that its LaneRows take. A{} is what `combine` takes as nothing.
+#pragma once
+
+#include "gpubench/block/scan.cuh"
+#include "gpubench/items.cuh"
+
+namespace gpubench {
+
+// Each thread brings the totals of its rows in `upto`. In `before` it gets those of the warp's groups before its own; the
+// warp's last group writes the totals of the whole warp to `totals`, a row of columns.
+template <class S, class Combine>
+GPUBENCH_DEVICE void scan_groups_of_warp(Vector<typename S::A, S::items>& upto, Vector<typename S::A, S::items>& before,
+                                         typename S::A* totals, Combine combine) {
+    using A = typename S::A;
+    const int lane = lane_index();
+    GPUBENCH_UNROLL
+    for (int j = 0; j < S::items; ++j) {
+        const int place = opaque(lane);
+        GPUBENCH_UNROLL
+        for (int delta = S::lanes; delta < warp_size; delta *= 2) {
+            const A other = shuffle_up(full_mask, upto[j], delta);
+            if (place >= delta) upto[j] = combine(other, upto[j]);
+        }
+        const A left = shuffle_up(full_mask, upto[j], S::lanes % warp_size);
+        before[j] = A{};
+        if (place >= S::lanes) before[j] = left;
+    }
+    if (lane >= warp_size - S::lanes) store_vector(totals + lane % S::lanes * S::items, upto);
+}
+
+// `before` gets the totals of all rows of the strip before the thread's own. table: shared memory, two tables in turn (see
+// `turn`) of a row of columns for what came before the tile, and one for each warp. The last warp carries the totals on.
+template <class S, class Combine>
+GPUBENCH_DEVICE void scan_strip(Vector<typename S::A, S::items>& upto, Vector<typename S::A, S::items>& before, int turn,
+                                typename S::A (&table)[2 * (S::warps + 1) * S::columns], Combine combine) {
+    using A = typename S::A;
+    constexpr int size = (S::warps + 1) * S::columns;
+    const int warp = thread_index_x() / warp_size;
+    const int column = lane_index() % S::lanes * S::items;
+    A* const rows = table + turn % 2 * size;
+    if (turn == 0 && warp == 0 && lane_index() < S::lanes) store_vector(rows + column, Vector<A, S::items>{});
+    scan_groups_of_warp<S>(upto, before, rows + (warp + 1) * S::columns, combine);
+    block_barrier();
+    Vector<A, S::items> earlier = load_vector<S::items>(rows + column);
+    GPUBENCH_NO_UNROLL  // a warp combines only the warps before it
+    for (int other = 1; other <= warp; ++other) {
+        combine_items(earlier, load_vector<S::items>(rows + other * S::columns + column), combine);
+    }
+    if (warp == S::warps - 1 && lane_index() >= warp_size - S::lanes) {
+        combine_items(upto, earlier, combine);
+        store_vector(table + (turn + 1) % 2 * size + column, upto);
+    }
+    combine_items(before, earlier, combine);
+}
+
+// The same over all groups of the block: `before` gets the totals of those before this one, `total` of the whole tile.
+// totals: shared memory for a row of columns a warp, not the same in two calls in a row.
+template <class S, class Combine>
+GPUBENCH_DEVICE void scan_groups_of_block(Vector<typename S::A, S::items>& upto, Vector<typename S::A, S::items>& before,
+                                          Vector<typename S::A, S::items>& total, typename S::A* totals, Combine combine) {
+    using A = typename S::A;
+    const int warp = thread_index_x() / warp_size;
+    const int column = lane_index() % S::lanes * S::items;
+    scan_groups_of_warp<S>(upto, before, totals + warp * S::columns, combine);
+    block_barrier();
+    GPUBENCH_UNROLL
+    for (int j = 0; j < S::items; ++j) {
+        const BlockPlace<A> place = scan_warps<S::warps>(totals + column + j, warp, A{}, combine, S::columns);
+        before[j] = combine(place.before, before[j]);
+        total[j] = place.total;
+    }
+}
+
+// From the totals of each lane's rows to those of the groups before it in the warp, `across` lanes each, `lanes` in all.
+template <class F, class Combine>
+GPUBENCH_DEVICE void scan_lane_groups(Vector<typename F::A, F::items>& totals, int across, int lanes, Combine combine) {
+    using A = typename F::A;
+    GPUBENCH_NO_UNROLL  // unrolled, the shuffles of all items are under way at once, and registers run out
+    for (int delta = across; delta < lanes; delta *= 2) {
+        GPUBENCH_UNROLL
+        for (int j = 0; j < F::items; ++j) {
+            const int place = opaque(lane_index());
+            const A other = shuffle_up(full_mask, totals[j], delta);
+            if (place >= delta) totals[j] = combine(other, totals[j]);
+        }
+    }
+    GPUBENCH_UNROLL
+    for (int j = 0; j < F::items; ++j) {
+        const int place = opaque(lane_index());
+        const A left = shuffle_up(full_mask, totals[j], across % warp_size);
+        totals[j] = A{};
+        if (place >= across) totals[j] = left;
+    }
+}
+
+// The totals of all groups, for the first of them.
+template <class F, class Combine>
+GPUBENCH_DEVICE void reduce_lane_groups(Vector<typename F::A, F::items>& totals, int across, int lanes, Combine combine) {
+    if constexpr (F::packed) {
+        const int place = opaque(lane_index());
+        for (int delta = across; delta < lanes; delta *= 2) {
+            GPUBENCH_UNROLL
+            for (int j = 0; j < F::items; ++j) {
+                const typename F::A other = shuffle_down(full_mask, totals[j], delta);
+                if (place + delta < lanes) totals[j] = combine(totals[j], other);
+            }
+        }
+    } else {
+        GPUBENCH_UNROLL
+        for (int j = 0; j < F::items; ++j) {
+            GPUBENCH_UNROLL
+            for (int bits = F::across; bits < warp_size; bits *= 2) {
+                totals[j] = combine(totals[j], shuffle_xor(full_mask, totals[j], bits));
+            }
+        }
+    }
+}
+
+}  // namespace gpubench
