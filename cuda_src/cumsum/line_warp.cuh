@@ -17,7 +17,7 @@ struct TurnedLines {
     long long x_along, x_across;  // distances in x
     long long y_along, y_across;  // distances in y
 };
-static_assert(sizeof(TurnedLines) == 64, "the host packs 64 bytes");
+static_assert(sizeof(TurnedLines) == 64 && __builtin_offsetof(TurnedLines, y_across) == 56, "the host's Struct says so");
 
 // Where a lane stands while the warp goes over the units of 32 lines one after the other, 32 units a step.
 struct UnitWalk {

@@ -11,5 +11,6 @@ struct TurnedShape {
     long long y_along, y_across;  // distances in y
     long long strips;             // of as many lines as a block walks
 };
+static_assert(sizeof(TurnedShape) == 56 && __builtin_offsetof(TurnedShape, strips) == 48, "the host's Struct says so");
 
 }  // namespace gpubench::cumsum

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpubench.dtypes import DTYPES, DType
 from gpubench.errors import UnsupportedError
+from gpubench.operators.structs import STRIDED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,8 +50,8 @@ class Call(NamedTuple):
 
     def walk(self, index: int) -> Walk:
         """Return a `gpubench::Strided`."""
-        dims, _, *rest = struct.unpack("<ii8q8q", self.arguments[index])
-        return Walk(tuple(rest[:dims]), tuple(rest[8 : 8 + dims]))
+        one = STRIDED.read(self.arguments[index])
+        return Walk(tuple(one["sizes"][: one["dims"]]), tuple(one["strides"][: one["dims"]]))
 
     def tensor(self, index: int, dtype: DType, *walks: Walk) -> Array:
         """Return the memory that a pointer and walks (joined, slowest first) describe."""

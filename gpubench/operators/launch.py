@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gpubench.model import DeviceInfo, Refused, Value
 from gpubench.operators.coalesce import coalesce
-from gpubench.operators.packing import MAX_DIMS, strided
+from gpubench.operators.structs import MAX_DIMS, strided
 
 BLOCK_THREADS = 256
 BLOCKS_PER_SM = 32

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpubench.devices.host import HostDevice, parse_options
 from gpubench.model import Accuracy, Launch, Plan, Pointer, Value
-from gpubench.operators.packing import int32
+from gpubench.operators.structs import int32
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpubench.operators.packing import int32
+from gpubench.operators.structs import int32
 from tests.host.simulate import SCHEDULES, Array, host, launch
 
 RANDOM = np.random.default_rng(11)

@@ -9,7 +9,7 @@ import pytest
 
 from gpubench.devices.host import HostDevice
 from gpubench.errors import DeviceError
-from gpubench.operators.packing import int32
+from gpubench.operators.structs import int32
 from tests.host.simulate import SCHEDULES, Array, host, launch
 
 

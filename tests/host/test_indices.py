@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpubench.operators.offset_calculator import LIMIT, divider
-from gpubench.operators.packing import int32
+from gpubench.operators.structs import LIMIT, divider, int32
 from tests.host.simulate import host, launch
 
 POWERS = [(1 << power) + distance for power in range(32) for distance in (-3, -2, -1, 0, 1, 2, 3)]
@@ -26,7 +25,7 @@ def test_the_kernels_division_is_exact_near_every_edge() -> None:
     divisors = np.array([divisor for _, divisor in pairs], np.uint32)
     arrays = {
         "numbers": numbers,
-        "dividers": np.frombuffer(b"".join(divider(divisor) for _, divisor in pairs), np.uint32).copy(),
+        "dividers": np.array([divider(divisor) for _, divisor in pairs], np.uint32),
         "quotients": np.zeros_like(numbers),
         "remainders": np.zeros_like(numbers),
     }

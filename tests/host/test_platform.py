@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from gpubench.operators.packing import int32
+from gpubench.operators.structs import int32
 from tests.host.simulate import SCHEDULES, Array, host, launch
 
 HALF, BFLOAT16 = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)

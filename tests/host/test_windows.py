@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpubench.operators.packing import int32
+from gpubench.operators.structs import int32
 from tests.host.simulate import host, launch
 
 TYPES = [("float", True, np.float32), ("long long", True, np.int64), ("float", False, np.float32)]

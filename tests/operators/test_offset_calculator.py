@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpubench.operators.offset_calculator import LIMIT, divided_strided, divider, magic, offset_calculator
+from gpubench.operators.structs import LIMIT, divided_strided, divider, magic, offset_calculator
 
 POWERS = [(1 << power) + distance for power in range(31) for distance in (-1, 0, 1)]
 EDGES = sorted({LIMIT, *range(1, 2000), *(one for one in POWERS if one > 0)})
@@ -53,12 +53,11 @@ def test_the_calculator_has_the_layout_of_c() -> None:
     packed = offset_calculator((6, 7), (4, 24), (8, 400)).data
     assert len(packed) == 4 + 25 * 12 + 25 * 2 * 4
     assert struct.unpack_from("<i", packed) == (2,)
-    assert packed[4:28] == divider(6) + divider(7)
-    assert packed[28:40] == divider(1)
+    assert struct.unpack_from("<9I", packed, 4) == divider(6) + divider(7) + divider(1)
     assert struct.unpack_from("<4I", packed, 304) == (4, 8, 24, 400)
     with pytest.raises(ValueError, match="26 dims"):
         offset_calculator((2,) * 26, (1,) * 26)
-    with pytest.raises(ValueError, match="32 bits"):
+    with pytest.raises(OverflowError):
         offset_calculator((2,), (2**32,))
 
 
@@ -66,8 +65,7 @@ def test_few_dims_are_packed_with_wide_strides() -> None:
     """Slowest first in, fastest first out: 4 bytes of dims, 8 dividers, a gap, 8 strides of 64 bits."""
     packed = divided_strided((7, 6), (1 << 40, 4)).data
     assert len(packed) == 168
-    assert packed[:28] == struct.pack("<i", 2) + divider(6) + divider(7)
-    assert packed[28:40] == divider(1)
+    assert struct.unpack_from("<i9I", packed) == (2, *divider(6), *divider(7), *divider(1))
     assert struct.unpack_from("<8q", packed, 104) == (4, 1 << 40, 0, 0, 0, 0, 0, 0)
     with pytest.raises(ValueError, match="9 dims"):
         divided_strided((2,) * 9, (1,) * 9)

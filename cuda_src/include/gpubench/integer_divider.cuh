@@ -24,6 +24,6 @@ struct IntegerDivider {
         return {quotient, n - quotient * divisor};
     }
 };
-static_assert(sizeof(IntegerDivider) == 12, "the host packs 12 bytes");
+static_assert(sizeof(IntegerDivider) == 12 && __builtin_offsetof(IntegerDivider, shift) == 8, "the host's Struct says so");
 
 }  // namespace gpubench

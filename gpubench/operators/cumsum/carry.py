@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +20,14 @@ from gpubench.operators.cumsum.geometry import (
 )
 from gpubench.operators.cumsum.rows import NOT_ROWS, template, vectors_of
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.structs import Struct
+
+RING_ROWS = Struct(
+    "gpubench::cumsum::RingRows",
+    "cumsum/ring_tiles.cuh",
+    **dict.fromkeys(("length", "x_pitch", "elements"), "i8"),
+    **dict.fromkeys(("rows", "tiles_per_row", "tile", "turn_rows", "turn_tiles", "streaming"), "i4"),
+)
 
 SHORTEST = 32
 """Elements of the shortest rows that are worth a tile."""
@@ -51,8 +58,6 @@ class CarryForward:
         if tiles >= 2**31:
             return Refused("takes at most 2^31 - 1 tiles")
         blocks = min(device.sm_count, tiles)
-        turn = divmod(blocks, per_row)
-        sizes = (rows.length, rows.pitch, (rows.rows - 1) * rows.pitch + rows.length)  # of x, up to its last element
         launch = Launch(
             self.source,
             ring_kernel(x, shape),
@@ -61,7 +66,7 @@ class CarryForward:
             (
                 Pointer("x"),
                 Pointer("y"),
-                Value(struct.pack("<qqqiiiiii", *sizes, rows.rows, per_row, tile, *turn, gives_up_x(problem, device))),
+                tile_argument(rows, tile, per_row, blocks, gives_up_x(problem, device)),
                 Workspace(0),
                 Workspace(16),
             ),
@@ -81,6 +86,22 @@ class CarryForward:
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a shape."""
         return [(self.source, ring_kernel(dtype, shape)) for shape in (*tuning.RINGS[dtype], tuning.SMALL_RING)]
+
+
+def tile_argument(rows: Rows, tile: int, per_row: int, blocks: int, streaming: bool) -> Value:
+    """Return the kernel's `RingRows`; blocks: of the launch."""
+    turn_rows, turn_tiles = divmod(blocks, per_row)
+    return RING_ROWS.value(
+        rows,
+        x_pitch=rows.pitch,
+        elements=rows.span,
+        rows=rows.rows,
+        tiles_per_row=per_row,
+        tile=tile,
+        turn_rows=turn_rows,
+        turn_tiles=turn_tiles,
+        streaming=streaming,
+    )
 
 
 def ring_kernel(dtype: str, shape: tuning.RingShape) -> str:

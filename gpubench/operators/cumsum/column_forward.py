@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,9 +23,18 @@ from gpubench.operators.cumsum.geometry import (
 )
 from gpubench.operators.cumsum.rows import template
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.structs import Struct
 
 SOURCE = "cumsum/column_forward.cu"
 SHAPE = tuning.FORWARD
+
+FORWARD_SHAPE = Struct(
+    "gpubench::cumsum::ForwardShape",
+    "cumsum/column_forward.cuh",
+    **dict.fromkeys(("length", "inner", "x_outer", "x_row", "strips", "elements"), "i8"),
+    **dict.fromkeys(("tiles", "share", "tile_rows", "group_rows", "joined", "groups"), "i4"),
+    **dict.fromkeys(("stages", "stage_bytes", "streaming"), "i4"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,21 +167,15 @@ def forward_cut(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> 
 
 
 def shape_argument(columns: Columns, one: ForwardCut, streaming: bool) -> Value:
-    """Pack `ForwardShape` of cumsum/column_forward.cuh."""
-    last = (columns.outer - 1) * columns.outer_pitch + (columns.length - 1) * columns.row_pitch + columns.inner
-    sizes = (columns.length, columns.inner, columns.outer_pitch, columns.row_pitch, one.strips, last)
-    counts = (
-        one.tiles,
-        one.share,
-        one.tile_rows,
-        one.group_rows,
-        one.joined,
-        one.groups,
-        one.stages,
-        one.stage_bytes,
-        streaming,
+    """Return the kernel's `ForwardShape`."""
+    return FORWARD_SHAPE.value(
+        columns,
+        one,
+        x_outer=columns.outer_pitch,
+        x_row=columns.row_pitch,
+        elements=columns.span,
+        streaming=streaming,
     )
-    return Value(struct.pack("<qqqqqqiiiiiiiii4x", *sizes, *counts))
 
 
 class ColumnForward:

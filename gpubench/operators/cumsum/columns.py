@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,14 @@ from gpubench.operators.cumsum.geometry import (
 from gpubench.operators.cumsum.rows import template
 from gpubench.operators.cumsum.tuning import StripShape
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.structs import Struct
+
+COLUMN_SHAPE = Struct(
+    "gpubench::ColumnShape",
+    "gpubench/movement/strips.cuh",
+    **dict.fromkeys(("length", "inner", "x_outer", "x_row", "strips", "elements"), "i8"),
+    **dict.fromkeys(("tiles", "share"), "i4"),
+)
 
 NOT_COLUMNS = "takes only dims with neighbouring columns behind them, in one piece"
 
@@ -96,10 +103,14 @@ def strip_plan(name: str, problem: Problem[Any], columns: Columns, one: Cut, ite
 
 
 def shape_argument(columns: Columns, one: Cut) -> Value:
-    """Pack `ColumnShape` of gpubench/movement/strips.cuh."""
-    last = (columns.outer - 1) * columns.outer_pitch + (columns.length - 1) * columns.row_pitch + columns.inner
-    sizes = (columns.length, columns.inner, columns.outer_pitch, columns.row_pitch, one.strips, last)
-    return Value(struct.pack("<qqqqqqii", *sizes, one.tiles, one.share))
+    """Return the kernel's `ColumnShape`."""
+    return COLUMN_SHAPE.value(
+        columns,
+        one,
+        x_outer=columns.outer_pitch,
+        x_row=columns.row_pitch,
+        elements=columns.span,
+    )
 
 
 def shapes_of(dtype: str, items: int, linked: bool) -> tuple[StripShape, ...]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import rows_of, vector_items
 from gpubench.operators.cumsum.rows import NOT_ROWS, THREADS, template
-from gpubench.operators.offset_calculator import divider
-from gpubench.operators.packing import int64
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.structs import INTEGER_DIVIDER, divider, int64
 
 
 class FlatRows:
@@ -37,12 +36,13 @@ class FlatRows:
         elements = rows.rows * rows.length
         tile = 32 * items * tuning.FLAT_VECTORS
         x, y = problem.operand("x"), problem.operand("y")
+        length = INTEGER_DIVIDER.value(**dict(zip(("divisor", "magic", "shift"), divider(rows.length), strict=True)))
         launch = Launch(
             self.source,
             kernel(x.dtype, y.dtype),
             (-(-elements // (tile * THREADS // 32)), 1, 1),
             (THREADS, 1, 1),
-            (Pointer("x"), Pointer("y"), int64(elements), Value(divider(rows.length))),
+            (Pointer("x"), Pointer("y"), int64(elements), length),
         )
         additions = items + 6 + tuning.FLAT_VECTORS + -(-rows.length // 32) + 5
         return Plan(self.name, (launch,), bound(problem, additions), notes={"vectors": tuning.FLAT_VECTORS})

@@ -27,6 +27,11 @@ class Rows:
         """True when x is one piece of memory, row after row."""
         return self.step == 1 and (self.rows == 1 or self.pitch == self.length)
 
+    @property
+    def span(self) -> int:
+        """Elements from the first of x to the last, both counted."""
+        return (self.rows - 1) * self.pitch + (self.length - 1) * self.step + 1
+
 
 @dataclass(frozen=True, slots=True)
 class Columns:
@@ -45,6 +50,11 @@ class Columns:
     def contiguous(self) -> bool:
         """True when each block of x is one piece of memory."""
         return self.length == 1 or self.row_pitch == self.inner
+
+    @property
+    def span(self) -> int:
+        """Elements from the first of x to the last, both counted."""
+        return (self.outer - 1) * self.outer_pitch + (self.length - 1) * self.row_pitch + self.inner
 
 
 def rows_of(problem: Problem[Any]) -> Rows | None:

@@ -22,8 +22,8 @@ from gpubench.operators.cumsum.rows import (
     vectors_of,
     words_per_vector,
 )
-from gpubench.operators.packing import int32, int64
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.structs import int32, int64
 
 STAGED_SOURCE = "cumsum/staged_blocks.cu"
 

@@ -9,8 +9,8 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.launch import BLOCK_THREADS, grid_stride, too_many_dims, walk
-from gpubench.operators.packing import int64
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.structs import int64
 
 SOURCE = "cumsum/naive.cu"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,8 +22,17 @@ from gpubench.operators.cumsum.geometry import (
 from gpubench.operators.cumsum.linked import NOT_RESIDENT
 from gpubench.operators.cumsum.rows import template
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.structs import Struct
 
 SOURCE = "cumsum/resident_columns.cu"
+
+RESIDENT_SHAPE = Struct(
+    "gpubench::cumsum::ResidentShape",
+    "cumsum/resident_columns.cuh",
+    **dict.fromkeys(("length", "x_outer", "elements", "rows", "longer"), "i8"),
+    **dict.fromkeys(("columns", "lanes", "share", "slices", "piece_rows", "pieces", "spilled", "held"), "i4"),
+    **dict.fromkeys(("slot_bytes", "in_place", "groups", "group_rows", "reciprocal"), "i4"),
+)
 
 RESERVED_BYTES = 2048
 """What a block takes of an SM's shared memory beside slots and sums: the system's share, its barriers, rounding."""
@@ -117,26 +125,23 @@ def read_slices(columns: Columns, one: ResidentCut) -> int:
 
 
 def shape_argument(problem: Problem[Any], columns: Columns, one: ResidentCut) -> Value:
-    """Pack `ResidentShape` of cumsum/resident_columns.cuh."""
+    """Return the kernel's `ResidentShape`."""
     size = row_of(problem.operand("x").dtype).itemsize
-    last = (columns.outer - 1) * columns.outer_pitch + columns.length * columns.inner
     each, longer = divmod(columns.length, one.share * one.shape.warps)
     lanes = columns.inner // one.items
-    narrow = columns.inner * size < tuning.IN_PLACE_BYTES or one.items * size < 16
-    reciprocal = -(-65536 // (lanes % 32 or 32))
-    counts = (
-        columns.inner,
-        lanes,
-        one.share,
-        read_slices(columns, one),
-        one.piece_rows,
-        one.pieces,
-        one.spilled,
-        one.held,
+    return RESIDENT_SHAPE.value(
+        columns,
+        one,
+        x_outer=columns.outer_pitch,
+        elements=columns.span,
+        rows=each,
+        longer=longer,
+        columns=columns.inner,
+        lanes=lanes,
+        slices=read_slices(columns, one),
+        in_place=columns.inner * size < tuning.IN_PLACE_BYTES or one.items * size < 16,
+        reciprocal=-(-65536 // (lanes % 32 or 32)),
     )
-    ways = (one.slot_bytes, int(narrow), one.groups, one.group_rows, reciprocal)
-    sizes = (columns.length, columns.outer_pitch, last, each, longer)
-    return Value(struct.pack("<qqqqqiiiiiiiiiiiii4x", *sizes, *counts, *ways))
 
 
 class ResidentColumns:

@@ -18,8 +18,8 @@ from gpubench.operators.cumsum.geometry import (
     rows_of,
     vector_items,
 )
-from gpubench.operators.packing import int32, int64
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.structs import int32, int64
 
 THREADS = 256
 """`lanes_rows_threads` and `segments_rows_threads`."""

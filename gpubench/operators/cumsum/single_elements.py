@@ -10,8 +10,8 @@ from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import items_of, rows_of, vector_items
 from gpubench.operators.cumsum.rows import THREADS, template
-from gpubench.operators.packing import int64
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.structs import int64
 
 
 class SingleElements:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import struct
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.coalesce import coalesce
 from gpubench.operators.cumsum import turned_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import accumulator_bytes, exchange_bytes, is_half, is_narrow, items_of
 from gpubench.operators.cumsum.rows import template
 from gpubench.operators.cumsum.turned_tuning import TurnedShape
-from gpubench.operators.packing import MAX_DIMS, strided
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.structs import MAX_DIMS, Struct, strided
+
+TURNED_SHAPE = Struct(
+    "gpubench::cumsum::TurnedShape",
+    "cumsum/turned_shape.cuh",
+    **dict.fromkeys(("length", "across", "x_along", "x_across", "y_along", "y_across", "strips"), "i8"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +46,7 @@ class Turned:
     @property
     def batches(self) -> int:
         """How many pairs of the two dims there are."""
-        count = 1
-        for size in self.sizes:
-            count *= size
-        return count
+        return math.prod(self.sizes)
 
 
 def turned_of(problem: Problem[Any]) -> Turned | None:
@@ -104,8 +107,7 @@ def needs_more_shared(device: DeviceInfo) -> Refused:
 
 def strip_launch(turned: Turned, source: str, name: str, lines: int, threads: int, shared_bytes: int) -> Launch:
     """Return the launch of a kernel whose blocks walk strips of so many lines (`TurnedShape` in C++)."""
-    distances = (turned.x_along, turned.x_across, turned.y_along, turned.y_across)
-    strips = -(-turned.across // lines)
+    shape = TURNED_SHAPE.value(turned, strips=-(-turned.across // lines))
     return Launch(
         source,
         name,
@@ -114,7 +116,7 @@ def strip_launch(turned: Turned, source: str, name: str, lines: int, threads: in
         (
             Pointer("x"),
             Pointer("y"),
-            Value(struct.pack("<7q", turned.length, turned.across, *distances, strips)),
+            shape,
             strided(turned.sizes, turned.x_batch),
             strided(turned.sizes, turned.y_batch),
         ),

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.coalesce import coalesce
 from gpubench.operators.cumsum import turned_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import is_half
 from gpubench.operators.cumsum.rows import template
 from gpubench.operators.cumsum.turned import NOT_TURNED, Turned, needs_more_shared, turned_of
-from gpubench.operators.offset_calculator import divided_strided, divider
-from gpubench.operators.packing import MAX_DIMS
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divided_strided, divider
 
 Walk = tuple[tuple[int, ...], tuple[int, ...]]
+
+TURNED_LINES = Struct(
+    "gpubench::cumsum::TurnedLines",
+    "cumsum/line_warp.cuh",
+    lines="u4",
+    length="i4",
+    units=INTEGER_DIVIDER,
+    pitch="i4",
+    warp_units="i4",
+    padding="i4",
+    **dict.fromkeys(("x_along", "x_across", "y_along", "y_across"), "i8"),
+)
 
 STAGES = 2
 """Turns of x that a warp's shared memory holds where a line takes several."""
@@ -62,10 +72,9 @@ class TurnedLines:
         units, room = units_of_turn(problem, lines), warp_units(problem, lines)
         if warps * room * 16 > device.max_shared_bytes:
             return needs_more_shared(device)
-        shape = (
-            struct.pack("<Ii", lines.count, turned.length) + divider(units) + struct.pack("<iii", units | 1, room, 0)
+        shape = TURNED_LINES.value(
+            turned, lines=lines.count, units=divider(units), pitch=units | 1, warp_units=room, padding=0
         )
-        distances = (turned.x_along, turned.x_across, turned.y_along, turned.y_across)
         launch = Launch(
             self.source,
             kernel(problem.operand("x").dtype, problem.operand("y").dtype, lines),
@@ -74,7 +83,7 @@ class TurnedLines:
             (
                 Pointer("x"),
                 Pointer("y"),
-                Value(shape + struct.pack("<4q", *distances)),
+                shape,
                 divided_strided(*lines.x),
                 divided_strided(*lines.y),
             ),

@@ -11,7 +11,7 @@ from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.operators.elementwise.params import ElementwiseParams, OperandSpec
 from gpubench.operators.elementwise.promotion import accuracy, operand_dtypes, result_dtype, work_dtype
 from gpubench.operators.launch import BLOCK_THREADS, grid_stride, too_many_dims, walk
-from gpubench.operators.packing import float64, int64
+from gpubench.operators.structs import float64, int64
 
 SOURCE = "elementwise/naive.cu"
 

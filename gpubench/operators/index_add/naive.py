@@ -11,7 +11,7 @@ from gpubench.layout import View
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.launch import BLOCK_THREADS, grid_stride, too_many_dims, walk
-from gpubench.operators.packing import float64, int64
+from gpubench.operators.structs import float64, int64
 
 SOURCE = "index_add/naive.cu"
 

@@ -9,7 +9,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.index_add.accuracy import atomic_accuracy
-from gpubench.operators.packing import float64, int64
+from gpubench.operators.structs import float64, int64
 
 SOURCE = "index_add/oneflow.cu"
 THREADS = 256

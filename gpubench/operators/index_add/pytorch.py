@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from gpubench.operators.index_add.slices import (
     slices,
     too_many_dims,
 )
-from gpubench.operators.packing import float64, int32, int64
+from gpubench.operators.structs import float64, int32, int64, unsigned
 
 SMALL, LARGE, UNCOLLAPSED = (f"index_add/{name}.cu" for name in ("small_index", "large_index", "uncollapsed"))
 STATIC_DIMS = (1, 2, 3, 0)
@@ -143,7 +142,7 @@ def _plan(
     else:
         expression = large_kernel(name, destination.dtype, index.dtype, seen.wide, seen.static_dims)
         order = (int32(int(seen.index_major)),)
-    offset = "<Q" if seen.wide else "<I"
+    offset_bytes = 8 if seen.wide else 4
     launch = Launch(
         source,
         expression,
@@ -153,10 +152,10 @@ def _plan(
             Pointer("destination"),
             Pointer("source"),
             Pointer("index"),
-            seen.destination.pack(seen.wide),
-            seen.source.pack(seen.wide),
-            Value(struct.pack(offset, seen.indices)),
-            Value(struct.pack(offset, seen.slice)),
+            seen.destination.pack(offset_bytes),
+            seen.source.pack(offset_bytes),
+            unsigned(seen.indices, offset_bytes),
+            unsigned(seen.slice, offset_bytes),
             *order,
             int64(seen.size),
             float64(problem.params.alpha),

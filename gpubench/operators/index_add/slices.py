@@ -7,16 +7,29 @@ elements.
 from __future__ import annotations
 
 import math
-import struct
 from dataclasses import dataclass
 from typing import Any
 
 from gpubench.layout import View
 from gpubench.model import DeviceInfo, Problem, Refused, Value
 from gpubench.operators.coalesce import coalesce
+from gpubench.operators.structs import Struct
 
 MAX_TENSOR_DIMS = 25
 """Dims that `gpubench::index_add::TensorInfo` holds."""
+
+TENSOR_INFO = {
+    itemsize: Struct(
+        f"gpubench::index_add::TensorInfo<{cpp}>",
+        "index_add/slices.cuh",
+        dims="i4",
+        sizes=(f"u{itemsize}", MAX_TENSOR_DIMS),
+        strides=(f"u{itemsize}", MAX_TENSOR_DIMS),
+        step=f"u{itemsize}",
+    )
+    for itemsize, cpp in ((4, "unsigned int"), (8, "unsigned long long"))
+}
+"""By the bytes of an offset."""
 
 LIMIT = 2**31 - 1
 """Elements that 32-bit offsets must stay below."""
@@ -37,11 +50,15 @@ class TensorInfo:
     dim: int
     step: int
 
-    def pack(self, wide: bool) -> Value:
-        """Return a `TensorInfo<uint64>` (416 bytes) or `TensorInfo<uint32>` (208 bytes)."""
+    def pack(self, offset_bytes: int) -> Value:
+        """Return the kernel's `TensorInfo`, with offsets of 4 or 8 bytes."""
         unused = MAX_TENSOR_DIMS - len(self.sizes)
-        numbers = (*self.sizes, *[1] * unused, *self.strides, *[0] * unused, self.step)
-        return Value(struct.pack("<ii51Q" if wide else "<i51I", len(self.sizes), *([0] if wide else []), *numbers))
+        return TENSOR_INFO[offset_bytes].value(
+            self,
+            dims=len(self.sizes),
+            sizes=[*self.sizes, *[1] * unused],
+            strides=[*self.strides, *[0] * unused],
+        )
 
 
 def tensor_info(view: View, dim: int, merge: bool) -> TensorInfo:

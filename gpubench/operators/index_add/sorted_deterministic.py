@@ -12,7 +12,7 @@ from gpubench.layout import View
 from gpubench.model import Accuracy, DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.index_add.indices import most_duplicates
 from gpubench.operators.launch import grid_stride, too_many_dims, walk
-from gpubench.operators.packing import float64, int32, int64
+from gpubench.operators.structs import float64, int32, int64
 
 SOURCE = "index_add/sorted_deterministic.cu"
 NAMESPACE = "gpubench::index_add"

@@ -20,9 +20,8 @@ from gpubench.model import (
     Refused,
     Workspace,
 )
-from gpubench.operators.offset_calculator import MAX_ITERATOR_DIMS, offset_calculator
-from gpubench.operators.packing import int64
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.structs import MAX_ITERATOR_DIMS, int64, offset_calculator
 from gpubench.operators.sum.iterator import ReduceIterator, reduce_iterator
 from gpubench.operators.sum.reduce_rule import ACCUMULATORS, Element, ReduceConfig, configure
 

@@ -5,11 +5,19 @@ Facts from PyTorch 2.6 (aten/src/ATen/native/cuda/Reduce.cuh, setReduceConfig).
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass, field
 
 from gpubench.model import DeviceInfo, Json, Value
+from gpubench.operators.structs import Struct
 from gpubench.operators.sum.iterator import ReduceIterator
+
+CONFIG = Struct(
+    "gpubench::sum::reduction::Config",
+    "reduce_sum/reduce_config.cu",
+    **dict.fromkeys(("inputs", "outputs", "step_input", "step_output", "blocks_per_output"), "u4"),
+    **dict.fromkeys(("input_x", "input_y", "input_grid", "output_x", "output_y"), "u4"),
+    **dict.fromkeys(("vectorize_input", "accumulate", "final_part"), "u4"),
+)
 
 MAX_THREADS = 512
 """Threads of a block; 256 for elements of 16 bytes. Divided by the output vector."""
@@ -94,10 +102,19 @@ class ReduceConfig:
         return step
 
     def pack(self, part: ReduceIterator) -> Value:
-        """Return `gpubench::sum::reduction::Config`: 13 words."""
-        words = (self.inputs, self.outputs, self.step_input, self.step_output, self.blocks_per_output)
-        flags = (int(self.vectorize_input), int(part.accumulate), int(part.final))
-        return Value(struct.pack("<13I", *words, *self.input_mult, *self.output_mult, *flags))
+        """Return the kernel's `Config`."""
+        input_x, input_y, input_grid = self.input_mult
+        output_x, output_y = self.output_mult
+        return CONFIG.value(
+            self,
+            part,
+            input_x=input_x,
+            input_y=input_y,
+            input_grid=input_grid,
+            output_x=output_x,
+            output_y=output_y,
+            final_part=part.final,
+        )
 
     def to_json(self) -> dict[str, Json]:
         """Return what the rule chose, under the original's names, for the record."""

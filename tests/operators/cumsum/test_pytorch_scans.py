@@ -9,7 +9,7 @@ import pytest
 from gpubench.model import Memset, Value
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum.pytorch.lookback import THREADS, Lookback1D, items_per_thread
-from gpubench.operators.packing import int32
+from gpubench.operators.structs import int32
 from tests.operators.cases import make_case, planned
 from tests.operators.on_host import host, output, variant, verdict
 

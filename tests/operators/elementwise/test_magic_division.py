@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpubench.operators.offset_calculator import magic, offset_calculator
+from gpubench.operators.structs import magic, offset_calculator
 
 LAST = 2**31 - 1
 EDGES = sorted({d for k in range(32) for d in range(2**k - 3, 2**k + 4) if 1 <= d <= LAST} | set(range(1, 400)))

@@ -10,8 +10,8 @@ from gpubench import dtypes
 from gpubench.model import Argument, DeviceInfo, Launch, Memset, Plan, Pointer, Problem, Refused, Value, Workspace
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.pytorch.tensors import aligned, cannot_copy, extent, prepare
-from gpubench.operators.packing import int64
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.structs import int64
 
 CHUNK = 2**30
 """Elements of one scan at most: what the original hands to CUB at once."""

@@ -11,8 +11,8 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, 
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.pytorch.tensors import cannot_copy, cpp, extent, is_last, prepare
 from gpubench.operators.cumsum.pytorch.thread_ratio import log_threads_x, log_threads_x_unsigned
-from gpubench.operators.packing import int32, int64
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.structs import int32, int64
 
 THREADS = 512
 LARGEST_GRID_X = 2**31 - 1

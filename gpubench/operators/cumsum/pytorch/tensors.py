@@ -10,7 +10,7 @@ from gpubench import dtypes
 from gpubench.model import Launch, Operand, Pointer, Problem, Refused, Workspace
 from gpubench.operators.elementwise.pytorch import launches
 from gpubench.operators.elementwise.pytorch.work import Tensor, Work, copy_work
-from gpubench.operators.offset_calculator import MAX_ITERATOR_DIMS
+from gpubench.operators.structs import MAX_ITERATOR_DIMS
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import struct
-
 from gpubench import dtypes
 from gpubench.model import Argument, Launch, Value
 from gpubench.operators.elementwise.pytorch.iterator import Walk
 from gpubench.operators.elementwise.pytorch.width import items_per_thread, newer_width
 from gpubench.operators.elementwise.pytorch.work import Work
-from gpubench.operators.offset_calculator import offset_calculator
-from gpubench.operators.packing import float64, int32
+from gpubench.operators.structs import Struct, float64, int32, offset_calculator
 
 THREADS = 128
 CAST_ITEMS = 4
 SPACE = "gpubench::elementwise"
+
+CASTS = tuple(
+    Struct(
+        f"gpubench::elementwise::Casts<{operands}>",
+        "elementwise/casting.cu",
+        dtypes=("i4", operands),
+        sizes=("u4", operands),
+    )
+    for operands in (1, 2, 3, 4)
+)
+"""By the number of tensors; the first is for one."""
 
 
 def cpp(name: str) -> str:
@@ -87,7 +95,7 @@ def casting(work: Work, walk: Walk) -> Launch:
     contiguous = work.is_contiguous(walk)
     kernel = casting_kernel(work.function, work.dtype, len(work.tensors) - 1, not contiguous)
     codes = [dtypes.NAMES.index(tensor.dtype) for tensor in work.tensors]
-    casts = Value(struct.pack(f"<{len(codes)}i{len(codes)}I", *codes, *work.itemsizes))
+    casts = CASTS[len(codes) - 1].value(dtypes=codes, sizes=work.itemsizes)
     extra = (casts,) if contiguous else (offset_calculator(walk.sizes, *walk.strides), casts)
     return _launch("elementwise/casting.cu", kernel, work, walk, CAST_ITEMS, *extra)
 

@@ -22,7 +22,7 @@ from gpubench.operators.elementwise.pytorch.width import (
     older_width,
 )
 from gpubench.operators.elementwise.pytorch.work import Work, types_of, work_of
-from gpubench.operators.offset_calculator import MAX_ITERATOR_DIMS
+from gpubench.operators.structs import MAX_ITERATOR_DIMS
 
 PROBES = ("copy", "exp", "add", "addcmul", "where")
 """The functions whose instances are compiled ahead: each arity, each kind of operand, and a costly one. The functors

@@ -1,0 +1,90 @@
+"""The structs that kernels take by value have on the host the layout that the GPU's compiler gives them."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import gpubench.operators
+from gpubench.errors import MissingExtraError
+from gpubench.kernels import nvrtc
+from gpubench.kernels.sources import Program, default_tree
+from gpubench.operators.structs import INTEGER_DIVIDER, STRIDED, Struct, strided
+
+
+def _structs() -> Iterator[Struct]:
+    """Yield every struct that a module of the operators defines, by itself or in a table."""
+    for module in pkgutil.walk_packages(gpubench.operators.__path__, "gpubench.operators."):
+        for value in vars(importlib.import_module(module.name)).values():
+            rows: Any = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,)
+            yield from (one for one in rows if isinstance(one, Struct))
+
+
+STRUCTS = {one.cpp: one for one in _structs()}
+SOURCES = sorted({one.source for one in STRUCTS.values()})
+
+
+def _program(source: str) -> Program:
+    """Return the file with its headers, as NVRTC takes it."""
+    tree = default_tree()
+    return tree.program(source if (tree.root / source).is_file() else f"include/{source}")
+
+
+def _offsets(one: Struct) -> dict[str, int]:
+    """Return the bytes before each field, in order."""
+    return {name: row[1] for name, row in (one.dtype.fields or {}).items()}
+
+
+def _assertions(one: Struct) -> str:
+    """Say in C++ what numpy holds of the struct."""
+    lines = [f"static_assert(sizeof({one.cpp}) == {one.dtype.itemsize});"]
+    lines += [f"using Struct = {one.cpp};"]
+    lines += [f"static_assert(__builtin_offsetof(Struct, {name}) == {at});" for name, at in _offsets(one).items()]
+    return "namespace { namespace layout_" + re.sub(r"\W", "_", one.cpp) + " {\n" + "\n".join(lines) + "\n} }\n"
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_field_stands_where_the_compiler_puts_it(source: str) -> None:
+    """Size of each struct and offset of each field, compiled by NVRTC, which needs no GPU."""
+    program = _program(source)
+    text = "".join(_assertions(one) for one in STRUCTS.values() if one.source == source)
+    try:
+        nvrtc.binding()
+    except MissingExtraError as error:
+        pytest.skip(f"needs NVRTC: {error}")
+    nvrtc.compile_program(Program("layouts.cu", program.text + text, program.headers), (), "sm_90")
+
+
+@pytest.mark.parametrize("template", sorted({cpp.partition("<")[0] for cpp in STRUCTS}))
+def test_an_assertion_stands_beside_the_struct(template: str) -> None:
+    """Who changes the struct in C++ meets the host's size and last offset at once, whatever compiles it."""
+    wanted = []
+    for one in (one for one in STRUCTS.values() if one.cpp.partition("<")[0] == template):
+        bare = one.cpp.removeprefix(template.rpartition("::")[0] + "::")
+        last, offset = list(_offsets(one).items())[-1]
+        size = f"sizeof({bare}) == {one.dtype.itemsize}"
+        wanted.append(f"static_assert({size} && __builtin_offsetof({bare}, {last}) == {offset}, ")
+    assert any(line in _program(one.source).text for line in wanted), wanted
+
+
+def test_values_are_checked() -> None:
+    """A field too few, one too many and a number that is too large are errors; padding is zero; bytes read back."""
+    with pytest.raises(TypeError, match="has the fields divisor, magic, shift"):
+        INTEGER_DIVIDER.value(divisor=1, magic=1)
+    with pytest.raises(TypeError, match="has the fields"):
+        INTEGER_DIVIDER.value(divisor=1, magic=1, shift=0, more=1)
+    with pytest.raises(OverflowError):
+        INTEGER_DIVIDER.value(divisor=2**32, magic=1, shift=0)
+    with pytest.raises(ValueError, match="2 sizes but"):
+        strided((2, 3), (1,))
+    assert STRIDED.read(strided((3, 4), (8, 1)).data) == {
+        "dims": 2,
+        "padding": 0,
+        "sizes": [3, 4, 1, 1, 1, 1, 1, 1],
+        "strides": [8, 1, 0, 0, 0, 0, 0, 0],
+    }
