@@ -20,6 +20,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+from gpubench.extras import install_command
+
 
 class ExitCode(IntEnum):
     """What the process returns to the shell."""
@@ -83,7 +85,7 @@ class MissingExtraError(UsageError):
     def __init__(self, package: str, extra: str, broken: str | None = None) -> None:
         """Name the package and the extra that brings it. `broken`: why it cannot be loaded, though it is there."""
         state = "is not installed. Install it" if broken is None else f"cannot be loaded ({broken}). Install it anew"
-        super().__init__(f"{package} {state} with: pip install 'gpubench[{extra}]'")
+        super().__init__(f"{package} {state} with: {install_command(extra)}")
 
 
 class NoDeviceError(UsageError):

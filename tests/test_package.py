@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -99,6 +101,20 @@ def test_installed_suites_are_found_by_name(command: Path, tmp_path: Path) -> No
 def test_the_installed_schema_is_json_schema(command: Path, tmp_path: Path) -> None:
     """`gpubench schema` prints a JSON Schema."""
     assert "$defs" in json.loads(run(command, tmp_path, "schema"))
+
+
+def test_what_the_installed_command_would_install_is_known(command: Path, tmp_path: Path) -> None:
+    """Away from the repository too, each extra is told as its packages, never as `gpubench[...]`."""
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    code = f"import json; from gpubench.extras import packages; print(json.dumps(list(map(packages, {list(wanted)}))))"
+    python = command.with_name("python")
+    done = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=CLEAN, check=True)
+    assert [names(extra) for extra in json.loads(done.stdout)] == [names(extra) for extra in wanted.values()]
+
+
+def names(requirements: list[str]) -> set[str]:
+    """Return the packages that requirements name, without the versions, which a wheel writes in another order."""
+    return {re.split("[<>=]", requirement.lower())[0] for requirement in requirements}
 
 
 def test_installed_kernels_are_found(command: Path, tmp_path: Path) -> None:

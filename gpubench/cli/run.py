@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -40,7 +41,8 @@ Exit codes (the first that applies):
   2    bad usage or input, no device, or a file that cannot be written
   4    a kernel's answer is wrong
   5    some case crashed, hung, ran out of memory, did not compile, or met a device error
-  0    everything else: ok, noisy, throttled, unsupported and skipped are no failures
+  3    nothing was measured: every contender of every case is unsupported or skipped
+  0    everything else: something was measured, and nothing went wrong
 """
 
 
@@ -169,7 +171,18 @@ def command(
     _show(finished, quiet, json_file)
     if finished.error is not None:
         raise finished.error
-    return exit_code(finished)
+    code = exit_code(finished)
+    if code == ExitCode.NOT_COMPARABLE:
+        output.report(_nothing_measured(finished))
+    return code
+
+
+def _nothing_measured(finished: Finished) -> str:
+    """Say that no contender could be timed, and the reason that most records have."""
+    reasons = Counter(record.message or record.status for record in finished.result.records)
+    (reason, count), *others = reasons.most_common(2)
+    more = f" `gpubench show {finished.path}` has the other reasons." if others else ""
+    return f"Nothing was measured. Of {len(finished.result.records)} records {count} say: {reason}{more}"
 
 
 def _cases(suite: Suite, filters: Filters, given: dict[str, Any]) -> tuple[Case, ...]:

@@ -59,8 +59,11 @@ def open_device(spec: str = "auto") -> Device:
         return _open_first()
     kind, _, argument = spec.partition(":")
     if kind not in KINDS:
-        known = ", ".join(["auto", *KINDS])
-        raise UsageError(f"There is no device {spec!r}. Known are: {known}. `gpubench devices` lists those found here.")
+        known = ", ".join(["auto", *(name for name, row in KINDS.items() if row.automatic)])
+        hint = " A GPU is cuda, or cuda:0, cuda:1 ..." if kind.lower() in ("gpu", "nvidia") else ""
+        raise UsageError(
+            f"There is no device {spec!r}.{hint} Known are: {known}. `gpubench devices` lists those found here."
+        )
     module = _module(kind)
     if module is None:
         raise NoDeviceError(f"This version of gpubench has no {kind} device.")

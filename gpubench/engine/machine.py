@@ -17,6 +17,7 @@ from gpubench.engine.memory import free_host_bytes
 from gpubench.engine.supervisor import RunOptions, Supervisor
 from gpubench.engine.workers import WorkerOptions
 from gpubench.errors import GpubenchError, NoDeviceError, UsageError
+from gpubench.extras import install_command
 from gpubench.kernels import cache, nvrtc
 from gpubench.kernels.compiler import compile_instance
 from gpubench.kernels.sources import default_tree
@@ -83,7 +84,7 @@ def _nvrtc(arch: str | None) -> Iterator[Finding]:
     cuda = nvml.cuda_version()
     if cuda is not None and major > cuda // 1000:
         wanted = "cuda13" if cuda >= CUDA_13 else "cuda12"
-        message = f"NVRTC {major} is newer than the driver's CUDA {cuda // 1000}: install gpubench[{wanted}]."
+        message = f"NVRTC {major} is newer than the driver's CUDA {cuda // 1000}: {install_command(wanted)}."
         yield Finding("nvrtc", "machine", "blocks", message)
 
 

@@ -18,7 +18,7 @@ from gpubench.engine.supervisor import Outcome, Supervisor
 from gpubench.errors import ExitCode, GpubenchError, ResultFileError
 from gpubench.measure.protocol import PROTOCOL
 from gpubench.model import Case, Ceiling, Harness, Json, Record, ResultSet
-from gpubench.names import FAILED
+from gpubench.names import FAILED, MEASURED
 from gpubench.results.format import ceiling_to_json
 from gpubench.results.paths import JOURNAL_SUFFIX, default_path, journal_path, result_path
 from gpubench.results.records import ceiling_from_json
@@ -179,7 +179,7 @@ def _now() -> str:
 
 
 def exit_code(finished: Finished) -> ExitCode:
-    """Return the exit code of a run: interrupted before wrong answers before failures."""
+    """Return the exit code of a run: interrupted before wrong answers, failures, and nothing measured at all."""
     if finished.interrupted:
         return ExitCode.INTERRUPTED
     statuses = {record.status for record in finished.result.records}
@@ -187,4 +187,4 @@ def exit_code(finished: Finished) -> ExitCode:
         return ExitCode.WRONG_ANSWER
     if not statuses.isdisjoint(FAILED):
         return ExitCode.FAILED_CASE
-    return ExitCode.FINE
+    return ExitCode.FINE if statuses & {*MEASURED} else ExitCode.NOT_COMPARABLE

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpubench.dtypes import canonical
 from gpubench.errors import Mistake, ParameterError, SuiteError, UnsupportedError
 from gpubench.model import Case, Problem
 from gpubench.operators import OPERATORS
@@ -169,7 +170,7 @@ class _Expansion:
 def make_case(plan: CasePlan, chosen: Mapping[str, Any]) -> Case:
     """Return the case of one point of a plan's axes. ParameterError names the key at fault."""
     operator = OPERATORS[plan.operator]
-    dtype: str = chosen["dtype"]
+    dtype = canonical(chosen["dtype"])
     own = {name: value for name, value in chosen.items() if name in plan.parameters}
     scope = Scope({name: chosen[name] for name in plan.variables})
     params = operator.normalise(operator.parse(resolve_fields(operator.params, own, scope)), dtype)

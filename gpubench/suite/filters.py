@@ -1,8 +1,9 @@
 """Choosing among the cases of a suite: an expression over the case id, and patterns for operator, dtype, contender.
 
 An expression is words joined by `and`, `or`, `not` and parentheses; a word is true when it is part of the case id,
-upper and lower case alike: `-k "cumsum and not (float16 or dim=0)"`. `not` binds tightest, then `and`, then `or`.
-Everything but white space and parentheses belongs to words. The three operators cannot themselves be looked for.
+upper and lower case alike: `-k "cumsum and not (float16 or dim=0)"`. A dtype's alias, such as fp16, stands for
+the dtype. `not` binds tightest, then `and`, then `or`. Everything but white space and parentheses belongs to words. The
+three operators cannot themselves be looked for.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 
+from gpubench.dtypes import canonical
 from gpubench.errors import UsageError
 from gpubench.model import Case
 from gpubench.suite.read import printable
@@ -38,6 +40,7 @@ def select(
     all: of two names of which one is misspelled, the other must not pass for both.
     """
     kept = tuple(cases)
+    dtypes = [canonical(name) for name in dtypes]
     _all_fit("--operator", operators, dict.fromkeys(case.operator for case in kept))
     _all_fit("--dtype", dtypes, dict.fromkeys(case.dtype for case in kept))
     _all_fit("--contender", contenders, dict.fromkeys(name for case in kept for name in case.contenders))
@@ -185,5 +188,5 @@ class _Parser:
                 raise self.error("a closing parenthesis is missing")
             self.take()
             return inside
-        wanted = token.lower()
+        wanted = canonical(token.lower())
         return lambda case_id: wanted in case_id.lower()

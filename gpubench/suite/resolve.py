@@ -7,8 +7,9 @@ import dataclasses
 import functools
 import typing
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
+from gpubench.dtypes import NAMES, canonical
 from gpubench.errors import ParameterError
 from gpubench.layout import Layout
 from gpubench.suite.annotations import is_dataclass, members, origin
@@ -52,7 +53,13 @@ def _resolve(annotation: Type_, value: Any, scope: Scope, field: str) -> Any:
         return [_resolve(item, each, scope, f"{field}.{position}") for position, each in enumerate(value)]
     if isinstance(value, dict):
         return _mapping(annotation, value, scope, field)
-    return value
+    return canonical(value) if _names_dtypes(annotation) else value
+
+
+@functools.cache
+def _names_dtypes(annotation: Type_) -> bool:
+    words = {word for member in members(annotation) if origin(member) is Literal for word in typing.get_args(member)}
+    return bool(words) and words <= {*NAMES}
 
 
 def _mapping(annotation: Type_, value: dict[str, Any], scope: Scope, field: str) -> dict[str, Any]:

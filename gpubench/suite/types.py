@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema, create_model
 from pydantic_core import PydanticCustomError
 
+from gpubench.dtypes import ALIASES
 from gpubench.suite.read import printable
 
 MAX_DIMS = 8
@@ -113,16 +114,19 @@ def text(pattern: str, meaning: str) -> Type_:
 
 
 def choice(allowed: tuple[Any, ...], also: str = "") -> Type_:
-    """Return the type of a few fixed words. `also` says in errors what may be written that is no word."""
+    """Return the type of a few fixed words. `also` says in errors what may be written that is no word. A dtype's alias
+    is taken wherever the dtype is.
+    """
     words = [str(word) for word in allowed]
+    taken = [*allowed, *(alias for alias, name in ALIASES.items() if name in allowed)]
 
     def validate(value: Any) -> Any:
-        if isinstance(value, bool) or value not in allowed:
+        if isinstance(value, bool) or value not in taken:
             hint = did_you_mean(value, words)
             raise _error(f"found {found(value)}; allowed: {', '.join(words)}{also}.{hint}")
         return value
 
-    return Annotated[Any, PlainValidator(validate), WithJsonSchema({"enum": list(allowed)})]
+    return Annotated[Any, PlainValidator(validate), WithJsonSchema({"enum": taken})]
 
 
 def one_of_names(names: Callable[[], tuple[str, ...]], pattern: str = "", examples: tuple[str, ...] = ()) -> Type_:

@@ -22,6 +22,15 @@ def test_a_fake_device_opens_by_its_script(tmp_path: Path) -> None:
     assert (device.info.kind, device.info.name, device.info.sm_count) == ("fake", "Scripted", 7)
 
 
+@pytest.mark.parametrize("spec", ["gpu", "GPU:0", "gpus"])
+def test_a_gpu_by_another_name_is_pointed_to_cuda(spec: str) -> None:
+    """`gpu` is no kind: the message says how a GPU is called, and offers no device that is for tests."""
+    with pytest.raises(UsageError, match=r"Known are: auto, cuda, host\.") as caught:
+        open_device(spec)
+    assert "fake" not in str(caught.value)
+    assert ("cuda:0" in str(caught.value)) == spec.lower().startswith("gpu:") or spec in ("gpu", "gpus")
+
+
 @pytest.mark.parametrize("spec", ["gpu", "", "cuda:first", "fake:", "fake:/nowhere/script.json"])
 def test_a_wrong_spec_is_a_usage_error(spec: str) -> None:
     """Never an exception of Python's own."""
@@ -40,7 +49,7 @@ def test_auto_tells_every_reason(monkeypatch: pytest.MonkeyPatch) -> None:
 
     modules = {"cuda": SimpleNamespace(open_device=missing), "host": SimpleNamespace(open_device=none)}
     monkeypatch.setattr(devices, "_module", modules.get)
-    with pytest.raises(NoDeviceError, match=r"(?s)gpubench\[cuda13\].*host: nothing here"):
+    with pytest.raises(NoDeviceError, match=r"(?s)cupy-cuda13x.*host: nothing here"):
         open_device("auto")
 
 
@@ -80,7 +89,7 @@ def test_gpus_are_listed_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nvml, "memory_bytes", lambda _: 10)
     (listed,) = cuda.list_devices()
     assert (listed.spec, listed.info.name, listed.info.compute_capability) == ("cuda:0", "NVIDIA H200", (9, 0))
-    assert "gpubench[cuda13]" in str(listed.problem)
+    assert "cupy-cuda13x" in str(listed.problem)
 
 
 def test_a_gpu_number_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,6 +159,15 @@ def test_the_exit_code_tells_the_worst(fault: dict[str, Any], code: int, status:
     assert status in {record.status for record in read(folder / "r.json").records}
 
 
+def test_a_run_that_measured_nothing_is_no_success(folder: Path) -> None:
+    """When every contender is refused there is nothing to compare: exit 3, and the reason most records have."""
+    device = script(folder, faults=[{"kernel": "gpubench::*", "at": "bind", "error": "UnsupportedError"}])
+    code, _, error = finish(start(folder, "--device", device, "-o", "r.json", "--contender", "gpubench:naive"))
+    assert code == 3
+    assert {record.status for record in read(folder / "r.json").records} == {"unsupported"}
+    assert "Nothing was measured. Of 4 records 4 say: " in error
+
+
 def test_a_wrong_answer_outranks_a_crash(folder: Path) -> None:
     """With both, the exit code is that of the wrong answer."""
     faults = [

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpubench.dtypes import canonical
 from gpubench.errors import SuiteError, UsageError
 from gpubench.model import TimingOptions
 from gpubench.operators import OPERATORS
@@ -231,3 +233,20 @@ def test_a_missing_suite_names_the_nearest() -> None:
         load_suite("x" * 5000)
     with pytest.raises(UsageError, match="no suite file"):
         load_suite("a\0b")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "operator: cumsum, shape: [4], dtype: {bf16}",
+        "operator: elementwise, function: copy, shape: [4], dtype: {fp32}, out_dtype: {i32}",
+        "operator: elementwise, function: add, inputs: [{shape: [4], dtype: {fp16}}, {shape: [4], dtype: {u8}}]",
+        "operator: index_add, shape: [4], indices: 2, index_dtype: {i32}, dtype: {c64}",
+    ],
+)
+def test_short_names_of_dtypes_are_the_same_cases(written: str) -> None:
+    """An alias wherever a dtype stands gives the very case of the long name, so that ids know one name each."""
+    short = re.sub(r"\{(\w+)\}", r"\1", written)
+    long = re.sub(r"\{(\w+)\}", lambda found: canonical(found[1]), written)
+    assert short != long
+    assert cases_of(short) == cases_of(long)

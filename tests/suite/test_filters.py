@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gpubench.errors import UsageError
 from gpubench.model import Case
 from gpubench.suite.filters import compile_expression, select
+from tests.suite.samples import cases_of
 
 IDS = ("cumsum/4x8/dim=0/float32", "cumsum/4x8/dim=1/float16", "sum/16/dim=all/float32", "index_add/9/n=4/zipf/int8")
 CASES = tuple(
@@ -127,3 +128,14 @@ def test_matching_nothing_names_the_nearest(filters: dict[str, object], message:
 def test_no_filter_keeps_all() -> None:
     """Without filters the cases come back as they are."""
     assert select(CASES) == CASES
+
+
+def test_short_names_of_dtypes_choose_the_dtype() -> None:
+    """`--dtype bf16` and `-k "cumsum and fp16"` choose what the long names do, and the hint of a typo stays."""
+    cases = cases_of("operator: cumsum, shape: [[4], [5]], dtype: [float16, bfloat16, int32]")
+    for short, name in (("bf16", "bfloat16"), ("fp16", "float16"), ("f16", "float16"), ("i32", "int32")):
+        assert select(cases, dtypes=[short]) == select(cases, dtypes=[name])
+        assert select(cases, expression=f"4 and {short}") == select(cases, expression=f"4 and {name}")
+    assert len(select(cases, dtypes=["bf16", "i32"])) == 4
+    with pytest.raises(UsageError, match="The nearest there: bfloat16"):
+        select(cases, dtypes=["bfloat"])
