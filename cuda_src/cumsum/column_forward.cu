@@ -10,9 +10,9 @@
 // Where many blocks share a strip the words travel in two steps: joiners of the block that takes the last of `joined` tiles
 // publish the sum of them all, so a block reads about 2 * sqrt(share) words a column and tile in place of `share`.
 // One block a strip (`share` 1): nothing is exchanged, the carry is the linkers' running sum.
-// What it changes against column_ring.cu: there the same warps wait, sum, publish, fold, add and store, one after the other
-// and between block barriers; here each step is hidden behind the others. On one H200, float32: 262144 x 64
-// 47.1 us (55 by linked_ring), 1000000 x 32 81.4 (97), 1000000 x 9 32.2 (48); a copy of the same bytes 36, 65 and 21.
+// Against one ring of stages whose warps all wait, sum, publish, fold, add and store, one after the other and between block
+// barriers: here each step is hidden behind the others. On one H200, float32: 262144 x 64 47.1 us (55 by that ring), 1000000
+// x 32 81.4 (97), 1000000 x 9 32.2 (48); a copy of the same bytes 36, 65 and 21.
 // Fixed tiles and a fixed order of additions: bitwise the same from run to run. All blocks of a shared strip must be resident.
 #include "gpubench/arithmetic.cuh"
 #include "cumsum/column_forward.cuh"

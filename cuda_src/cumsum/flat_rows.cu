@@ -1,12 +1,13 @@
 // cumsum, variant `flat_rows`: short contiguous rows of any length, seen as one flat array cut into equal tiles.
 //
 // Data: a warp takes Vectors x 32 vectors of 16 bytes, wherever rows begin in them: every lane works and every access is
-// a whole aligned vector, whatever the rows' length. Inside the tile: segmented scan by shuffles, as segments_rows.cu.
+// a whole aligned vector, whatever the rows' length. Inside the tile: segmented scan by shuffles (Sengupta
+// and others 2007). Sums are selected, never multiplied by zero, so NaN and infinity stay in their row.
 // The row that began before the tile: the warp reads that row's earlier elements once more and sums them, while its own
 // vectors are under way; another warp, most often of the same block, has just brought them into a cache.
 // Against `lanes_rows`: no lane idles because a row is no power of two of vectors, and no access is split because rows
-// begin anywhere. Against `segments_rows`: no lane idles because whole rows do not fill a warp. On one H200: 262144 x 33
-// float32 22.0 us (0.95 of the ceiling; 27.4 by lanes_rows), 16777216 x 7 float16 118.5 us (166.9 by segments_rows).
+// begin anywhere. Against warps that take whole rows only: no lane idles because these do not fill it. On one H200: 262144
+// x 33 float32 22.0 us (0.95 of the ceiling; 27.4 by lanes_rows), 16777216 x 7 float16 118.5 us (166.9 by whole rows).
 #include "gpubench/arithmetic.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/integer_divider.cuh"

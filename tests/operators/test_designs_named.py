@@ -36,6 +36,14 @@ def test_a_line_names_source_and_limits(capsys: pytest.CaptureFixture[str], oper
     assert "\n" not in row["summary"] + row["origin"]
 
 
+@pytest.mark.parametrize("operator", NAMES)
+def test_their_sources_stand_apart(operator: str) -> None:
+    """What is compiled for another library's design lies in a folder `seeds`, and nothing of ours does."""
+    for variant in OPERATORS[operator].variants:
+        folders = {source.split("/")[1] == "seeds" for source, _ in variant.instances("float32")}
+        assert folders <= {variant.name in NAMES[operator]}, variant.name
+
+
 @pytest.mark.parametrize(("operator", "name"), DESIGNS)
 def test_a_header_names_source_and_weak_spots(operator: str, name: str) -> None:
     """Each source that the variant compiles begins with its data's way, where it is from and what it keeps."""

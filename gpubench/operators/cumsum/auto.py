@@ -63,7 +63,7 @@ def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:
     if vectors <= tuning.LANES_VECTORS:
         idle = rows.length % items != 0 or vectors & (vectors - 1) != 0  # lanes, or parts of vectors
         worth = rows.rows * rows.length >= tuning.FLAT_LEAST
-        return ("flat_rows", "segments_rows", "lanes_rows") if idle and worth else ("lanes_rows",)
+        return ("flat_rows", "lanes_rows") if idle and worth else ("lanes_rows",)
     if rows.rows >= tuning.BLOCK_ROWS_PER_SM * device.sm_count or vectors <= tuning.LINKED_VECTORS:
         repeated = ("repeated_rows",) if vectors > tuning.REPEATED_VECTORS else ()
         return (*repeated, "block_rows", "carry_forward")
@@ -83,7 +83,7 @@ def _for_wider_columns(problem: Problem[Any], columns: Columns, device: DeviceIn
     if strips >= tuning.FULL_SHARE * device.sm_count:
         return ("columns",)
     resident = ("resident_columns",) if _is_worth_residence(problem, columns, device) else ()
-    return (*resident, "column_forward", "linked_ring", "linked_columns", "columns")
+    return (*resident, "column_forward", "linked_columns", "columns")
 
 
 def _is_worth_residence(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> bool:

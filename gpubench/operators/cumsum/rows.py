@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +21,7 @@ from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import int32, int64
 
 THREADS = 256
-"""`lanes_rows_threads` and `segments_rows_threads`."""
+"""`lanes_rows_threads`."""
 
 NOT_ROWS = "takes only sums along the last dim, over rows with one pitch"
 
@@ -83,46 +82,6 @@ class LanesRows:
 def lanes_shape(vectors: int) -> tuple[int, int]:
     """Return (lanes a row, vectors a lane) for rows of so many vectors."""
     return (1 << (vectors - 1).bit_length(), 1) if vectors <= 32 else (32, 2)
-
-
-class SegmentsRows:
-    """Tiny rows, several in a warp's vectors."""
-
-    name: str = "segments_rows"
-    summary: str = "tiny rows packed into a warp: segmented scan by shuffles"
-    origin: str = "Sengupta and others 2007, segmented scan; rows of at most 32 vectors that pack well"
-    source = "cumsum/segments_rows.cu"
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
-        """One launch, a warp a span of rows."""
-        del device
-        rows = rows_of(problem)
-        if rows is None or not rows.contiguous:
-            return Refused(NOT_ROWS + " and no gaps")
-        items = vector_items(problem)
-        span = segments_span(rows.length, items)
-        if span == 0:
-            return Refused(f"no whole number of rows of {rows.length} fills whole vectors of one warp")
-        elements = rows.rows * rows.length
-        x, y = problem.operand("x"), problem.operand("y")
-        launch = Launch(
-            self.source,
-            "gpubench::cumsum::segments_rows" + template(x.dtype, y.dtype),
-            (-(-elements // (span * THREADS // 32)), 1, 1),
-            (THREADS, 1, 1),
-            (Pointer("x"), Pointer("y"), int64(elements), int32(rows.length), int32(span)),
-        )
-        return Plan(self.name, (launch,), bound(problem, items + 6), notes={"elements_per_warp": span})
-
-    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """One instance a dtype."""
-        return [(self.source, "gpubench::cumsum::segments_rows" + template(dtype, sum_dtype(dtype)))]
-
-
-def segments_span(length: int, items: int) -> int:
-    """Return the elements of as many whole rows as fill whole vectors of one warp; 0 when not one such group fits."""
-    group = length * (items // math.gcd(length, items))
-    return 32 * items // group * group
 
 
 class BlockRows:

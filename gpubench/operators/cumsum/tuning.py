@@ -159,8 +159,8 @@ STRIPS: tuple[StripShape, ...] = (
     StripShape(8, 8, 16, 1),
 )
 STRIPS_4: tuple[StripShape, ...] = (
-    StripShape(32, 4, 16, 1),  # 16384 x 16384 float32: 530.5 us, 0.95 of a copy; 542.5 with 8 rows, 534.6 by the ring
-    StripShape(16, 8, 16, 1),  # 16 x 4096 x 1024 float32: 137.9 us; 140.6 with 4 rows, 151.8 by the ring
+    StripShape(32, 4, 16, 1),  # 16384 x 16384 float32: 530.5 us, 0.95 of a copy; 542.5 with 8 rows, 534.6 by copies
+    StripShape(16, 8, 16, 1),  # 16 x 4096 x 1024 float32: 137.9 us; 140.6 with 4 rows, 151.8 by copies
     StripShape(8, 8, 16, 1),  # 2048 x 1024 x 32: 135.8 us; 137.6 by (8, 8, 8, 2), 169 by column_forward
 )
 STRIPS_8: tuple[StripShape, ...] = (
@@ -174,31 +174,6 @@ SINGLE_STRIPS: tuple[StripShape, ...] = (StripShape(32, 16, 8, 2), StripShape(16
 SINGLE_STRIPS_WIDE: tuple[StripShape, ...] = (StripShape(32, 8, 8, 2), StripShape(16, 8, 8, 2), StripShape(8, 8, 8, 2))
 """By the columns of a thread: a vector of sums of 8 bytes or more, of four sums of 4 bytes, of 8; shared strips; single
 columns (sums of 4 bytes, wider ones). Widest first; more rows a thread spill."""
-
-
-@dataclass(frozen=True, slots=True)
-class RingStripShape(StripShape):
-    """A block of column_ring.cu: a strip's shape, with the stages of its ring."""
-
-    stages: int
-
-
-RING_STRIPS: tuple[RingStripShape, ...] = (
-    RingStripShape(32, 8, 8, 2, 3),
-    RingStripShape(16, 8, 8, 2, 3),
-    RingStripShape(8, 8, 8, 2, 3),
-)
-LINKED_RINGS: tuple[RingStripShape, ...] = (
-    RingStripShape(8, 8, 8, 2, 3),  # 262144 x 64 float32: 55.9 us; 60.5 with 16 warps
-    RingStripShape(8, 8, 16, 1, 3),  # 1000000 x 32 float32: 101 us; 115 with 8 warps
-)
-"""The first with which at most a block an SM shares a strip."""
-
-NARROW_RINGS: tuple[RingStripShape, ...] = tuple(
-    RingStripShape(lanes, rows, 16, 1, 3) for lanes in (2, 4, 8, 16, 32) for rows in (32, 16)
-)
-"""For a few columns side by side: the lanes that hold them all, the most rows whose ring fits. 1000000 x 9 float32:
-45.9 us with 32 rows a thread, 55.8 with 16, 79.9 with 8."""
 
 FULL_SHARE = 0.9
 """Share of the strips wanted, as many as blocks fit the device, that is enough: 128 strips on 132 SMs walk 16384 x
@@ -265,7 +240,7 @@ FORWARD_COLUMNS = 128
 
 FORWARD_STRIP_BYTES = (128, 512)
 """Bytes of a strip's row where it is a piece of a longer one: 64 bytes took 95 us where 128 took 56 (262144 x 64
-float32 by `linked_ring`); 512 are the widest of RING_STRIPS."""
+float32)."""
 
 FORWARD_LEAST_BYTES = 4096
 """Tiles are no smaller than that, however few rows there are."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from gpubench.operators.base import Variant
 from gpubench.operators.cumsum.carry import CarryForward
 from gpubench.operators.cumsum.column_forward import ColumnForward
-from gpubench.operators.cumsum.column_ring import ColumnRing, LinkedRing
 from gpubench.operators.cumsum.columns import LinkedStrips, Strips
 from gpubench.operators.cumsum.flat_rows import FlatRows
 from gpubench.operators.cumsum.linked import LinkedBlocks
@@ -14,7 +13,7 @@ from gpubench.operators.cumsum.paired import PairedColumns
 from gpubench.operators.cumsum.pytorch.variants import PYTORCH_VARIANTS
 from gpubench.operators.cumsum.repeated_rows import RepeatedRows
 from gpubench.operators.cumsum.resident_columns import ResidentColumns
-from gpubench.operators.cumsum.rows import BlockRows, LanesRows, SegmentsRows
+from gpubench.operators.cumsum.rows import BlockRows, LanesRows
 from gpubench.operators.cumsum.single_elements import SingleElements
 from gpubench.operators.cumsum.turned import TurnedTiles
 from gpubench.operators.cumsum.turned_lines import TurnedLines
@@ -25,7 +24,6 @@ VARIANTS: tuple[Variant, ...] = (
     *PYTORCH_VARIANTS,
     SingleElements(),
     LanesRows(),
-    SegmentsRows(),
     FlatRows(),
     BlockRows(),
     RepeatedRows(),
@@ -33,8 +31,6 @@ VARIANTS: tuple[Variant, ...] = (
     CarryForward(),
     Strips(),
     LinkedStrips(),
-    ColumnRing(),
-    LinkedRing(),
     ColumnForward(),
     ResidentColumns(),
     PairedColumns(),

@@ -11,7 +11,7 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.structs import float64, int64
 
-SOURCE = "index_add/oneflow.cu"
+SOURCE = "index_add/seeds/oneflow.cu"
 THREADS = 256
 """Threads of a block; there are as many blocks as the GPU holds at the same time by its threads, no more."""
 

@@ -19,7 +19,7 @@ from gpubench.operators.index_add.slices import (
 )
 from gpubench.operators.structs import float64, int32, int64, unsigned
 
-SMALL, LARGE, UNCOLLAPSED = (f"index_add/{name}.cu" for name in ("small_index", "large_index", "uncollapsed"))
+SMALL, LARGE, UNCOLLAPSED = (f"index_add/seeds/{name}.cu" for name in ("small_index", "large_index", "uncollapsed"))
 STATIC_DIMS = (1, 2, 3, 0)
 INDEX_DTYPES = ("int64", "int32")
 LIMITS = "atomics in the dtype, in any order; 1-D with few indices is one block (known bad case)"

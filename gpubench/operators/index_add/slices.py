@@ -21,7 +21,7 @@ MAX_TENSOR_DIMS = 25
 TENSOR_INFO = {
     itemsize: Struct(
         f"gpubench::index_add::TensorInfo<{cpp}>",
-        "index_add/slices.cuh",
+        "index_add/seeds/slices.cuh",
         dims="i4",
         sizes=(f"u{itemsize}", MAX_TENSOR_DIMS),
         strides=(f"u{itemsize}", MAX_TENSOR_DIMS),

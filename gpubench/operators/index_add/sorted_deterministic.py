@@ -14,7 +14,7 @@ from gpubench.operators.index_add.indices import most_duplicates
 from gpubench.operators.launch import grid_stride, too_many_dims, walk
 from gpubench.operators.structs import float64, int32, int64
 
-SOURCE = "index_add/sorted_deterministic.cu"
+SOURCE = "index_add/seeds/sorted_deterministic.cu"
 NAMESPACE = "gpubench::index_add"
 DIGIT_BITS = 8
 SORT_THREADS = 256

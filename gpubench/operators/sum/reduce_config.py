@@ -1,4 +1,4 @@
-"""The host side of reduce_sum/reduce_config.cu: PyTorch's reduction."""
+"""The host side of reduce_sum/seeds/reduce_config.cu: PyTorch's reduction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gpubench.operators.structs import MAX_ITERATOR_DIMS, int64, offset_calculat
 from gpubench.operators.sum.iterator import ReduceIterator, reduce_iterator
 from gpubench.operators.sum.reduce_rule import ACCUMULATORS, Element, ReduceConfig, configure
 
-SOURCE = "reduce_sum/reduce_config.cu"
+SOURCE = "reduce_sum/seeds/reduce_config.cu"
 ALIGNMENT = 256
 """Bytes to which the parts of the workspace are aligned, as an allocator would."""
 

@@ -13,7 +13,7 @@ from gpubench.operators.sum.iterator import ReduceIterator
 
 CONFIG = Struct(
     "gpubench::sum::reduction::Config",
-    "reduce_sum/reduce_config.cu",
+    "reduce_sum/seeds/reduce_config.cu",
     **dict.fromkeys(("inputs", "outputs", "step_input", "step_output", "blocks_per_output"), "u4"),
     **dict.fromkeys(("input_x", "input_y", "input_grid", "output_x", "output_y"), "u4"),
     **dict.fromkeys(("vectorize_input", "accumulate", "final_part"), "u4"),

@@ -1,5 +1,5 @@
 // How elements are numbered: division by a known divisor, and the elements that a thread holds. For tests only.
-#include "elementwise/items.cuh"
+#include "elementwise/seeds/items.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/integer_divider.cuh"
 

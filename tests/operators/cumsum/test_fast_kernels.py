@@ -71,8 +71,8 @@ def outputs(
         ("carry_forward", [70001], 0),
         ("carry_forward", [3, 30011], 1),
         ("linked_columns", [1501, 33], 0),
-        ("linked_ring", [4001, 16], 0),
-        ("linked_ring", [9001, 9], 0),
+        ("linked_columns", [4001, 16], 0),
+        ("column_forward", [9001, 9], 0),
         ("paired_columns", [9001, 2], 0),
     ],
 )
@@ -132,11 +132,11 @@ def test_rows_may_start_anywhere(name: str, dtype: str, offset: int) -> None:
 @pytest.mark.parametrize(
     ("name", "shape", "dim"),
     [
-        ("segments_rows", [301, 7], 1),
+        ("flat_rows", [301, 7], 1),
         ("lanes_rows", [40, 24], 1),
         ("block_rows", [7, 600], 1),
         ("columns", [2, 301, 40], 1),
-        ("column_ring", [2, 301, 64], 1),
+        ("column_forward", [2, 301, 64], 1),
     ],
 )
 def test_nan_and_infinity_stay_in_their_line(name: str, dtype: str, shape: list[int], dim: int) -> None:

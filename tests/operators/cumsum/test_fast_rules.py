@@ -12,7 +12,6 @@ from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import resident_tuning, tuning
 from gpubench.operators.cumsum.geometry import Rows
 from gpubench.operators.cumsum.repeated_rows import grid_of
-from gpubench.operators.cumsum.rows import segments_span
 from tests.operators.cases import DEVICE, auto, make_case, planned
 from tests.operators.cumsum.edges import chosen, edges
 
@@ -239,17 +238,6 @@ def test_equal_terms_get_the_worst_case_bound() -> None:
     assert planned(CUMSUM.variants[0], problem, DEVICE).accuracy.growth == "linear"
 
 
-@pytest.mark.parametrize(("shared_kib", "blocks"), [(227, 264), (163, 132)])
-def test_no_more_blocks_wait_than_shared_memory_holds(shared_kib: int, blocks: int) -> None:
-    """Blocks that wait for each other must all be resident: two rings an SM only where two rings fit."""
-    problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[262144, 64], dim=0))
-    device = dataclasses.replace(DEVICE, max_shared_bytes=shared_kib << 10)
-    linked = next(one for one in CUMSUM.variants if one.name == "linked_ring")
-    (launch,) = planned(linked, problem, device).launches
-    assert launch.grid == (blocks, 1, 1)
-    assert launch.waits_for_blocks
-
-
 def test_hard_layouts_have_a_variant() -> None:
     """Stepped, broadcast and misaligned rows stay rows; transposed and permuted tensors are turned."""
     assert chosen((4096, 4097), 1, step=2) == "block_rows"
@@ -260,16 +248,6 @@ def test_hard_layouts_have_a_variant() -> None:
     assert chosen((4097, 4096), 1, permute=[1, 0]) == "turned_tiles"
     assert chosen((4097, 4096), 0, permute=[1, 0]) == "turned_tiles"
     assert chosen((16, 8, 64, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == "turned_lines"
-
-
-def test_a_warp_of_segments_is_whole_rows_and_whole_vectors() -> None:
-    """The span of a warp ends with a row and with a vector at once, and never exceeds 32 vectors."""
-    for items in (1, 2, 4, 8):
-        for length in range(1, 200):
-            span = segments_span(length, items)
-            assert span % length == 0
-            assert span % items == 0
-            assert span <= 32 * items
 
 
 def test_the_edges_reach_every_variant_that_auto_picks() -> None:

@@ -212,8 +212,8 @@ def test_a_strided_or_narrow_input_is_copied_first(name: str, shape: list[int], 
         return [launch.source for launch in before]
 
     assert copies("float16") == copies("int64") == copies("float16", offset=1) == []
-    assert copies("float16", step=2) == copies("int64", step=2) == ["elementwise/strided.cu"]
-    assert copies("int8") == copies("int8", step=3) == ["elementwise/casting.cu"]
+    assert copies("float16", step=2) == copies("int64", step=2) == ["elementwise/seeds/strided.cu"]
+    assert copies("int8") == copies("int8", step=3) == ["elementwise/seeds/casting.cu"]
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ class Lookback1D:
         blocks = -(-n // (THREADS * items_per_thread(y.dtype)))
         carry_in: Argument = Workspace((number - 1) * itemsize) if number else Value(bytes(8))
         launch = Launch(
-            "cumsum/lookback_1d.cu",
+            "cumsum/seeds/lookback_1d.cu",
             _lookback(y.dtype),
             (blocks, 1, 1),
             (THREADS, 1, 1),
@@ -100,7 +100,7 @@ class Lookback1D:
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the one instance; integers are scanned as int64."""
-        return (("cumsum/lookback_1d.cu", _lookback(sum_dtype(dtype))),)
+        return (("cumsum/seeds/lookback_1d.cu", _lookback(sum_dtype(dtype))),)
 
 
 def _lookback(dtype: str) -> str:
@@ -160,7 +160,7 @@ class Lookback1DDeterministic:
         copy = prepare(problem, sums)
         numbers = (int64(n), int64(tiles_per_block))
         launches = tuple(
-            Launch("cumsum/lookback_1d_deterministic.cu", kernel, (grid, 1, 1), (_threads(y), 1, 1), arguments)
+            Launch("cumsum/seeds/lookback_1d_deterministic.cu", kernel, (grid, 1, 1), (_threads(y), 1, 1), arguments)
             for (_, kernel), arguments in zip(
                 self.instances(y),
                 ((copy.x, Workspace(0), *numbers), (copy.x, Pointer("y"), Workspace(0), *numbers)),
@@ -175,7 +175,7 @@ class Lookback1DDeterministic:
         if row.kind == "integer":
             return ()
         types = f"<{row.cpp}, {_threads(dtype)}, {DETERMINISTIC_ITEMS}>"
-        source = "cumsum/lookback_1d_deterministic.cu"
+        source = "cumsum/seeds/lookback_1d_deterministic.cu"
         return tuple((source, f"gpubench::cumsum::{kernel}{types}") for kernel in ("block_sums", "scan_after_sums"))
 
 

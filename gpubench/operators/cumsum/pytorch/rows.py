@@ -1,4 +1,4 @@
-"""The host rules of cumsum/sklansky_rows.cu and cumsum/serial_columns.cu."""
+"""The host rules of cumsum/seeds/sklansky_rows.cu and cumsum/seeds/serial_columns.cu."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SklanskyRows:
         down = THREADS // across
         index = "unsigned int" if found.elements < SHORT_INDEX_ELEMENTS else "unsigned long long"
         launch = Launch(
-            "cumsum/sklansky_rows.cu",
+            "cumsum/seeds/sklansky_rows.cu",
             _sklansky(cpp(problem), index),
             (min(LARGEST_GRID_X, -(-found.outer // down)), 1, 1),
             (across, down, 1),
@@ -65,9 +65,8 @@ class SklanskyRows:
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Both index widths; integers are summed as int64."""
         name = dtypes.dtype(sum_dtype(dtype)).cpp
-        return tuple(
-            ("cumsum/sklansky_rows.cu", _sklansky(name, index)) for index in ("unsigned int", "unsigned long long")
-        )
+        source = "cumsum/seeds/sklansky_rows.cu"
+        return tuple((source, _sklansky(name, index)) for index in ("unsigned int", "unsigned long long"))
 
 
 def _sklansky(name: str, index: str) -> str:
@@ -106,7 +105,7 @@ class SerialColumns:
         copy = prepare(problem)
         threads = min(THREADS, found.inner)
         launch = Launch(
-            "cumsum/serial_columns.cu",
+            "cumsum/seeds/serial_columns.cu",
             f"gpubench::cumsum::serial_columns<{cpp(problem)}>",
             (min(LARGEST_GRID_Y, found.outer), min(LARGEST_GRID_Y, -(-found.inner // threads)), 1),
             (threads, 1, 1),
@@ -117,7 +116,7 @@ class SerialColumns:
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One; integers are summed as int64."""
         name = dtypes.dtype(sum_dtype(dtype)).cpp
-        return (("cumsum/serial_columns.cu", f"gpubench::cumsum::serial_columns<{name}>"),)
+        return (("cumsum/seeds/serial_columns.cu", f"gpubench::cumsum::serial_columns<{name}>"),)
 
 
 SKLANSKY_UNSIGNED = SklanskyRows(

@@ -16,7 +16,7 @@ SPACE = "gpubench::elementwise"
 CASTS = tuple(
     Struct(
         f"gpubench::elementwise::Casts<{operands}>",
-        "elementwise/casting.cu",
+        "elementwise/seeds/casting.cu",
         dtypes=("i4", operands),
         sizes=("u4", operands),
     )
@@ -70,15 +70,14 @@ def vectorized(work: Work, walk: Walk, width: int | None = None, items: int | No
     if width == 1:
         return unrolled(work, walk, items)
     kernel = vectorized_kernel(work.function, work.dtype, _types(work), width, items)
-    return _launch("elementwise/vectorized.cu", kernel, work, walk, items)
+    return _launch("elementwise/seeds/vectorized.cu", kernel, work, walk, items)
 
 
 def unrolled(work: Work, walk: Walk, items: int | None = None) -> Launch:
     """Return the launch on contiguous tensors with one element an access."""
     items = items or items_per_thread(work.itemsizes)
-    return _launch(
-        "elementwise/unrolled.cu", unrolled_kernel(work.function, work.dtype, _types(work), items), work, walk, items
-    )
+    kernel = unrolled_kernel(work.function, work.dtype, _types(work), items)
+    return _launch("elementwise/seeds/unrolled.cu", kernel, work, walk, items)
 
 
 def strided(work: Work, walk: Walk) -> Launch:
@@ -87,7 +86,7 @@ def strided(work: Work, walk: Walk) -> Launch:
     items = 2 if dtypes.dtype(types[0]).itemsize >= 4 else 4
     calculator = offset_calculator(walk.sizes, *walk.strides)
     kernel = strided_kernel(work.function, work.dtype, types)
-    return _launch("elementwise/strided.cu", kernel, work, walk, items, calculator)
+    return _launch("elementwise/seeds/strided.cu", kernel, work, walk, items, calculator)
 
 
 def casting(work: Work, walk: Walk) -> Launch:
@@ -97,7 +96,7 @@ def casting(work: Work, walk: Walk) -> Launch:
     codes = [dtypes.NAMES.index(tensor.dtype) for tensor in work.tensors]
     casts = CASTS[len(codes) - 1].value(dtypes=codes, sizes=work.itemsizes)
     extra = (casts,) if contiguous else (offset_calculator(walk.sizes, *walk.strides), casts)
-    return _launch("elementwise/casting.cu", kernel, work, walk, CAST_ITEMS, *extra)
+    return _launch("elementwise/seeds/casting.cu", kernel, work, walk, CAST_ITEMS, *extra)
 
 
 def dispatched(work: Work, walk: Walk) -> Launch:

@@ -106,7 +106,7 @@ class Vectorized:
             items = OLDER_ITEMS if self.older else items_per_thread(sizes)
             while width > 1:
                 kernel = launches.vectorized_kernel(function, work, types, width, items)
-                found.append(("elementwise/vectorized.cu", kernel))
+                found.append(("elementwise/seeds/vectorized.cu", kernel))
                 width = width // 2 if function == "add" else 1
         return tuple(found)
 
@@ -160,7 +160,7 @@ class FixedWidth:
             sizes = _itemsizes(types)
             if function in _MEASURED and max(sizes) * self.width <= LARGEST_VECTOR_BYTES:
                 kernel = launches.vectorized_kernel(function, work, types, self.width, items_per_thread(sizes))
-                found.append(("elementwise/vectorized.cu", kernel))
+                found.append(("elementwise/seeds/vectorized.cu", kernel))
         return tuple(found)
 
     def _aligned(self, work: Work, walk: Walk) -> bool:
@@ -187,7 +187,7 @@ class Unrolled:
         """Return the probes."""
         return tuple(
             (
-                "elementwise/unrolled.cu",
+                "elementwise/seeds/unrolled.cu",
                 launches.unrolled_kernel(name, work, types, items_per_thread(_itemsizes(types))),
             )
             for name, work, types in _probes(dtype)
@@ -211,7 +211,7 @@ class Strided:
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the probes."""
-        return tuple(("elementwise/strided.cu", launches.strided_kernel(*probe)) for probe in _probes(dtype))
+        return tuple(("elementwise/seeds/strided.cu", launches.strided_kernel(*probe)) for probe in _probes(dtype))
 
 
 @dataclass(eq=False, slots=True)
@@ -232,7 +232,7 @@ class Casting:
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the probes, contiguous and strided."""
         return tuple(
-            ("elementwise/casting.cu", launches.casting_kernel(name, work, len(types) - 1, strided))
+            ("elementwise/seeds/casting.cu", launches.casting_kernel(name, work, len(types) - 1, strided))
             for name, work, types in _probes(dtype)
             for strided in (False, True)
         )

@@ -13,7 +13,7 @@
 // number of SMs, so two kinds of GPU differ.
 // Differences: 16-bit floats are summed in float, and the sums of blocks stay in float (the original adds in the dtype
 // itself); threads, warps and blocks are added in the order of this project's scan, not in CUB's.
-#include "cumsum/warp_tiles.cuh"
+#include "cumsum/seeds/warp_tiles.cuh"
 
 namespace gpubench::cumsum {
 

@@ -10,7 +10,7 @@
 // dim is worked on by ONE THREAD OF ONE BLOCK, index after index; coordinates come from remainders and divisions;
 // float additions happen in any order, so the last bits differ from run to run. An index outside the dim stops the
 // original with an assertion; here it is left out.
-#include "index_add/slices.cuh"
+#include "index_add/seeds/slices.cuh"
 
 namespace gpubench::index_add {
 

@@ -16,7 +16,7 @@
 // do; the original counts the bytes of an element of all operands together, so that only a function of no operand that
 // writes bytes gets 16 elements a thread, while here every function of bytes does.
 // What the rung changes over `naive`: no division for the offsets, 16-byte accesses.
-#include "elementwise/items.cuh"
+#include "elementwise/seeds/items.cuh"
 
 namespace gpubench::elementwise {
 

@@ -9,7 +9,7 @@
 // memory-bound kernel feels where elements are small; a misaligned tensor could be worked on by vectors after its first
 // few elements, and is not.
 // What the rung changes over `naive`: no division for the offsets, several loads in flight a thread.
-#include "elementwise/items.cuh"
+#include "elementwise/seeds/items.cuh"
 
 namespace gpubench::elementwise {
 

@@ -7,7 +7,7 @@
 // the code without; here it is the same code with the same choice of instance by the number of dims.
 // Known weak spots, kept: those of `small_index` and `large_index` (the one thread of a destination of one dim with few
 // indices among them), and the coordinates of dims that could be one; from four dims on the loop over them is not unrolled.
-#include "index_add/slices.cuh"
+#include "index_add/seeds/slices.cuh"
 
 namespace gpubench::index_add {
 

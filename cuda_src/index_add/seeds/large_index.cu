@@ -12,7 +12,7 @@
 // knows; the grid stops at 8 blocks an SM; a destination of one dim with few indices is ONE BLOCK OF A FEW THREADS;
 // equal indices meet in one atomic; float additions happen in any order. An index outside the dim stops the original
 // with an assertion; here it is left out.
-#include "index_add/slices.cuh"
+#include "index_add/seeds/slices.cuh"
 
 namespace gpubench::index_add {
 

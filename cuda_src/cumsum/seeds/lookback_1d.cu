@@ -17,7 +17,7 @@
 // depend on it; the clearing is a memset of the workspace where CUB launches a kernel of its own; 16-bit floats are
 // summed in float (the original adds in the dtype itself); arrays are cut into chunks of 2^30 elements as there, whose
 // running total is carried in the accumulator's type in the workspace, where the original takes it from the output.
-#include "cumsum/warp_tiles.cuh"
+#include "cumsum/seeds/warp_tiles.cuh"
 #include "gpubench/grid/lookback.cuh"
 
 namespace gpubench::cumsum {

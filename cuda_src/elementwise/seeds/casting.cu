@@ -13,7 +13,7 @@
 // Differences: the original converts every operand to the dtype that they promote to and the result from it, so that a
 // half result that is stored as float was rounded to half before; here operands are converted to C (float for half and
 // bfloat16) and the result from it, one rounding each. One instance for each C serves all dtypes that work in it.
-#include "elementwise/items.cuh"
+#include "elementwise/seeds/items.cuh"
 #include "gpubench/offset_calculator.cuh"
 #include "gpubench/runtime_dtype.cuh"
 

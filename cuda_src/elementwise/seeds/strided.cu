@@ -12,7 +12,7 @@
 // so a transposed input is read a whole line apart; a division for every dim and element; 32-bit indices.
 // What the rung changes over `naive`: 32-bit multiplications in place of 64-bit divisions, one offset chain for all
 // operands, any number of dims up to 25.
-#include "elementwise/items.cuh"
+#include "elementwise/seeds/items.cuh"
 #include "gpubench/offset_calculator.cuh"
 
 namespace gpubench::elementwise {
