@@ -13,7 +13,15 @@ import click
 
 from gpubench.cli import output
 from gpubench.cli.comparing import CODES, Outputs, emit, output_options, rule_options
-from gpubench.cli.options import Filters, device_option, filter_options, quiet_option, share_option, suites_argument
+from gpubench.cli.options import (
+    Filters,
+    OutputFile,
+    device_option,
+    filter_options,
+    quiet_option,
+    share_option,
+    suites_argument,
+)
 from gpubench.errors import ExitCode, UsageError
 from gpubench.names import AUTO, NUMPY, SECOND_SUFFIX, contender_of, is_ours
 from gpubench.results.strict import shown
@@ -56,9 +64,9 @@ from gpubench.results.strict import shown
     "-o",
     "--output",
     "result_file",
-    type=click.Path(path_type=Path),
+    type=OutputFile(),
     metavar="FILE",
-    help="Where the result goes; without it, runs/DEVICE/SUITE-ab-TIME.json here.",
+    help="Where the result goes (- prints it, too); without it, runs/DEVICE/SUITE-ab-TIME.json here.",
 )
 @click.option("--judge-same-code", is_flag=True, help="Judge identical machine code by its times, like any other.")
 @share_option
@@ -92,8 +100,13 @@ def command(
     from gpubench.analysis.pairing import Selection
     from gpubench.analysis.rule import Rule
     from gpubench.cli.measuring import filtered, measure, with_rounds
+    from gpubench.results.paths import STREAM
+    from gpubench.results.write import dumps
     from gpubench.suite.expand import load_suites
 
+    printed = result_file == STREAM
+    if printed and outputs.on_standard_output:
+        raise UsageError(f"-o and {outputs.on_standard_output[0]} cannot both go to standard output.")
     other = _other(a, b, b_source)
     loaded = load_suites(suites)
     cases = []
@@ -104,7 +117,13 @@ def command(
         _known(name, {case.operator for case in cases})
     with _second_source(b_source):
         finished = measure(
-            cases, replace(loaded, name=f"{loaded.name}-ab"), device, seed, quiet, result_file, share_device
+            cases,
+            replace(loaded, name=f"{loaded.name}-ab"),
+            device,
+            seed,
+            quiet,
+            None if printed else result_file,
+            share_device,
         )
     options = Options(
         Rule(threshold, alpha, not judge_same_code),
@@ -113,7 +132,9 @@ def command(
         new=other if b_source is None else f"{other} ({b_source})",
         interleaved=True,
     )
-    code = emit([compare(finished.result, finished.result, options)], outputs, quiet)
+    code = emit([compare(finished.result, finished.result, options)], outputs, quiet or printed)
+    if printed:
+        output.write(dumps(finished.result))
     if not quiet:
         output.report(f"Result: {finished.path}")
     return code

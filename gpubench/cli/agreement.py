@@ -9,22 +9,26 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from gpubench.cli import output
-from gpubench.cli.options import device_option
+from gpubench.cli.options import OutputFile, device_option
 from gpubench.cli.plot import FORMATS
 from gpubench.errors import ResultFileError, UsageError
+from gpubench.files import read_bounded
 
 if TYPE_CHECKING:
     from gpubench.views.style import Format
+
+MOST_BYTES = 1 << 23
+"""The largest file of figures, or page, that is read."""
 
 
 @click.command()
 @click.argument("recorded", required=False, type=click.Path(path_type=Path), metavar="[FILE]")
 @device_option
 @click.option(
-    "-o", "--output", "target", type=click.Path(path_type=Path), metavar="FILE", help="Write the figures here."
+    "-o", "--output", "target", type=OutputFile(), metavar="FILE", help="Write the figures here; - is standard output."
 )
-@click.option("--into", type=click.Path(path_type=Path), metavar="PAGE", help="Put the table into this Markdown page.")
-@click.option("--chart", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: FILE.svg, .png or .pdf.")
+@click.option("--into", type=OutputFile(), metavar="PAGE", help="Put the table into this Markdown page.")
+@click.option("--chart", type=OutputFile(), metavar="FILE", help="Draw it: FILE.svg, .png or .pdf.")
 @click.option("--nvbench/--no-nvbench", default=True, help="Compare with NVBench too (the package cuda-bench).")
 def command(
     recorded: Path | None, device: str, target: Path | None, into: Path | None, chart: Path | None, nvbench: bool
@@ -34,14 +38,17 @@ def command(
     A copy, a sum and a scan of 2^10 to 2^28 elements, each by CUDA events, by events corrected for what they add to a
     launch, by CUPTI (needed to measure) and by NVBench.
     """
+    from gpubench.results.paths import STREAM
+
     if chart is not None and chart.suffix.removeprefix(".") not in FORMATS:
         raise UsageError(f"--chart {chart}: the name should end with .svg, .png or .pdf.")
+    if into == STREAM:
+        raise UsageError("--into takes a page that is there; without it the table is printed.")
     document = _measure(device, nvbench) if recorded is None else _read(recorded)
     if target is not None:
-        from gpubench.results.write import replace_file
-
-        replace_file(target, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode("ascii"))
-    _show(document, into)
+        output.put(target, json.dumps(document, indent=1, allow_nan=False) + "\n")
+    if into is not None or target != STREAM:
+        _show(document, into)
     if chart is not None:
         _draw(document, chart)
 
@@ -65,7 +72,7 @@ def _measure(device: str, nvbench: bool) -> dict[str, Any]:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        document: dict[str, Any] = json.loads(file.read_bytes())
+        document: dict[str, Any] = json.loads(read_bounded(file, MOST_BYTES))
     except (OSError, ValueError) as error:
         raise ResultFileError(f"{file}: cannot be read: {error}") from error
     if not isinstance(document, dict) or not document.get("rows"):
@@ -100,7 +107,7 @@ def _show(document: dict[str, Any], into: Path | None) -> None:
     from gpubench.results.write import replace_file
 
     try:
-        page = view.into(into.read_text(encoding="utf-8"), made)
+        page = view.into(read_bounded(into, MOST_BYTES).decode("utf-8"), made)
     except (OSError, ValueError) as error:
         raise UsageError(f"{into}: {error}") from error
     replace_file(into, page.encode())

@@ -12,7 +12,15 @@ import click
 
 from gpubench.cli import output
 from gpubench.cli.comparing import rule_options
-from gpubench.cli.options import Filters, device_option, filter_options, quiet_option, share_option, suites_argument
+from gpubench.cli.options import (
+    Filters,
+    OutputFile,
+    device_option,
+    filter_options,
+    quiet_option,
+    share_option,
+    suites_argument,
+)
 from gpubench.errors import ComparisonError, ExitCode
 
 if TYPE_CHECKING:
@@ -30,9 +38,9 @@ if TYPE_CHECKING:
     "-o",
     "--output",
     "result_file",
-    type=click.Path(path_type=Path),
+    type=OutputFile(),
     metavar="FILE",
-    help="Where the result goes; without it, runs/DEVICE/SUITE-TIME.json here.",
+    help="Where the result goes (- prints it); without it, runs/DEVICE/SUITE-TIME.json here.",
 )
 @share_option
 @quiet_option
@@ -59,8 +67,8 @@ def command(
     from gpubench.analysis.rule import Rule
     from gpubench.cli.measuring import filtered, measure, with_rounds
     from gpubench.engine.run import exit_code
-    from gpubench.results.paths import default_path
-    from gpubench.results.write import write
+    from gpubench.results.paths import STREAM, default_path
+    from gpubench.results.write import dumps, write
     from gpubench.suite.expand import load_suites
     from gpubench.views.comparison import calibration_text
 
@@ -84,6 +92,9 @@ def command(
         return code
     name = result.environment["device"]["name"]
     place = result_file or default_path(str(result.suite.get("name")), name, result.created, Path.cwd())
+    if place == STREAM:
+        output.write(dumps(result))
+        return code
     write(result, place)
     if not quiet:
         output.write(calibration_text(result.extra[KEY], comparisons, output.look()))

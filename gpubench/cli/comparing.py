@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gpubench.cli import output
-from gpubench.cli.options import json_file_option
+from gpubench.cli.options import OutputFile, json_file_option
 from gpubench.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -67,8 +67,10 @@ class Outputs:
     @property
     def on_standard_output(self) -> list[str]:
         """The options whose file is standard output."""
+        from gpubench.results.paths import STREAM
+
         files = (("--json", self.json_file), ("--markdown", self.markdown_file), ("--junit", self.junit_file))
-        return [name for name, file in files if file == Path("-")]
+        return [name for name, file in files if file == STREAM]
 
 
 def _file_option(name: str, parameter: str, what: str) -> Callable[[F], F]:
@@ -76,7 +78,7 @@ def _file_option(name: str, parameter: str, what: str) -> Callable[[F], F]:
         name,
         parameter,
         metavar="FILE",
-        type=click.Path(path_type=Path, allow_dash=True),
+        type=OutputFile(),
         help=f"Write {what} to this file; - is standard output (and then no table).",
     )
 
@@ -150,13 +152,13 @@ def emit(comparisons: Sequence[Comparison], outputs: Outputs, quiet: bool = Fals
         for one in comparisons:
             output.write(comparison_text(one, look, outputs.sort, outputs.only_changed))
     if outputs.json_file is not None:
-        _put(outputs.json_file, _json(comparison_json(comparisons, int(code))))
+        output.put(outputs.json_file, _json(comparison_json(comparisons, int(code))))
     if outputs.markdown_file is not None:
         limit = 60_000 // len(comparisons)
         parts = [comparison_markdown(one, outputs.sort, outputs.only_changed, limit) for one in comparisons]
-        _put(outputs.markdown_file, "\n".join(parts))
+        output.put(outputs.markdown_file, "\n".join(parts))
     if outputs.junit_file is not None:
-        _put(outputs.junit_file, junit(comparisons, lambda row: row_code(row, outputs.fail_on) != ExitCode.FINE))
+        output.put(outputs.junit_file, junit(comparisons, lambda row: row_code(row, outputs.fail_on) != ExitCode.FINE))
     return code
 
 
@@ -164,12 +166,3 @@ def _json(document: Any) -> str:
     import json
 
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=True) + "\n"
-
-
-def _put(path: Path, text: str) -> None:
-    from gpubench.results.write import replace_file
-
-    if path == Path("-"):
-        output.write(text)
-    else:
-        replace_file(path, text.encode("utf-8"))

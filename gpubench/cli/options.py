@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from gpubench.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,6 +30,39 @@ class Filters:
     def is_empty(self) -> bool:
         """True when nothing was asked for."""
         return self == Filters()
+
+
+class OutputFile(click.ParamType):  # type: ignore[type-arg] # generic since click 8.5 only
+    """A file to be written, judged before any work is done: see `results.paths.output_file`. `-` gives STREAM."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path, or fail with what is wrong with it."""
+        from gpubench.results.paths import output_file
+
+        return _judged(lambda: output_file(os.fspath(value)), self, param, ctx)
+
+
+class OutputFolder(click.ParamType):  # type: ignore[type-arg] # generic since click 8.5 only
+    """A folder to be written to, judged before any work is done: see `results.paths.output_folder`."""
+
+    name = "folder"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path, or fail with what is wrong with it."""
+        from gpubench.results.paths import output_folder
+
+        return _judged(lambda: output_folder(os.fspath(value)), self, param, ctx)
+
+
+def _judged(
+    judge: Callable[[], Path], kind: click.ParamType[Path], param: click.Parameter | None, ctx: click.Context | None
+) -> Path:
+    try:
+        return judge()
+    except UsageError as error:
+        kind.fail(str(error), param, ctx)
 
 
 def split_commas(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -142,6 +178,6 @@ def json_file_option(function: F) -> F:
         "--json",
         "json_file",
         metavar="FILE",
-        type=click.Path(path_type=Path, allow_dash=True),
+        type=OutputFile(),
         help="Write JSON to this file; - is standard output (and then no table).",
     )(function)

@@ -10,6 +10,8 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
     from gpubench.model import Json
@@ -48,6 +50,17 @@ def _buffer_standard_output() -> None:
 def write(text: str) -> None:
     """Write lines to standard output."""
     sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
+
+
+def put(path: Path, text: str) -> None:
+    """Write a text to a file, or to standard output where that is what was named. ResultFileError."""
+    from gpubench.results.paths import STREAM
+    from gpubench.results.write import replace_file
+
+    if path == STREAM:
+        write(text)
+    else:
+        replace_file(path, text.encode("utf-8", "backslashreplace"))
 
 
 def write_json(document: Json) -> None:

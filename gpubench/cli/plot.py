@@ -11,7 +11,7 @@ import click
 
 from gpubench.cli import output
 from gpubench.cli.choosing import chosen
-from gpubench.cli.options import Filters, filter_options, results_argument, split_commas
+from gpubench.cli.options import Filters, OutputFolder, filter_options, results_argument, split_commas
 from gpubench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ The same input gives the same files, byte for byte. Of several results each file
 
 @click.command(help=HELP)
 @results_argument
-@click.option(
-    "-o", "folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), required=True, help="Write here."
-)
+@click.option("-o", "folder", metavar="DIR", type=OutputFolder(), required=True, help="Write here.")
 @click.option(
     "--format",
     "formats",

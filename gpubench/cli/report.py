@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpubench.cli import output
-from gpubench.cli.options import result_argument
+from gpubench.cli.options import OutputFile, result_argument
 
 if TYPE_CHECKING:
     from gpubench.comparison import Comparison
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     "-o",
     "page",
     metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OutputFile(),
     default=Path("report.html"),
     show_default=True,
-    help="Write here.",
+    help="Write here; - is standard output.",
 )
 def command(result: Path, baseline: str | None, page: Path) -> None:
     """Write one HTML page of the result file RESULT, and print its name.
@@ -38,14 +38,15 @@ def command(result: Path, baseline: str | None, page: Path) -> None:
     The page holds the summary, the charts, a table that sorts and filters, everything known of each case, and the
     environment. It needs no network and no other file, and can be mailed, archived or printed as it is.
     """
+    from gpubench.results.paths import STREAM
     from gpubench.results.read import read
-    from gpubench.results.write import replace_file
     from gpubench.views.report import report_html
 
     content = read(result)
     compared = None if baseline is None else _compared(baseline, result, content)
-    replace_file(page, report_html(content, compared).encode("utf-8", "backslashreplace"))
-    output.write(str(page))
+    output.put(page, report_html(content, compared))
+    if page != STREAM:
+        output.write(str(page))
 
 
 def _compared(baseline: str, path: Path, content: ResultSet) -> Comparison:

@@ -17,6 +17,7 @@ import click
 from gpubench.cli import output
 from gpubench.cli.options import (
     Filters,
+    OutputFile,
     device_option,
     filter_options,
     json_file_option,
@@ -104,9 +105,9 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
     "-o",
     "--output",
     "result_file",
-    type=click.Path(path_type=Path),
+    type=OutputFile(),
     metavar="FILE",
-    help="Where the result goes; without it, runs/DEVICE/SUITE-TIME.json here.",
+    help="Where the result goes (- prints it, too); without it, runs/DEVICE/SUITE-TIME.json here.",
 )
 @click.option(
     "--resume",
@@ -149,8 +150,13 @@ def command(
     from gpubench.engine.run import Request, execute, exit_code
     from gpubench.engine.supervisor import RunOptions, Supervisor
     from gpubench.engine.workers import WorkerOptions
+    from gpubench.results.paths import STREAM
     from gpubench.suite.expand import load_suites
 
+    if given["result_file"] == STREAM:
+        if json_file is not None:
+            raise UsageError("-o - prints the result, as --json - does: give one of the two.")
+        json_file, given["result_file"] = STREAM, None
     loaded = load_suites(suites)
     request = Request(
         cases=_cases(loaded, filters, given),
@@ -237,17 +243,15 @@ def _require_cupti(clock: str | None) -> None:
 
 def _show(finished: Finished, quiet: bool, json_file: Path | None) -> None:
     """Print what was asked for."""
-    from gpubench.results.write import dumps, replace_file
+    from gpubench.results.paths import STREAM
+    from gpubench.results.write import dumps
     from gpubench.views.tables import results_table
 
-    if json_file is not None and str(json_file) == "-":
-        output.write(dumps(finished.result))
-    else:
-        if json_file is not None:
-            replace_file(json_file, dumps(finished.result).encode("ascii"))
-        if not quiet:
-            output.write(results_table(finished.result, output.look()))
-            output.report(f"Result: {finished.path}")
+    if json_file is not None:
+        output.put(json_file, dumps(finished.result))
+    if json_file != STREAM and not quiet:
+        output.write(results_table(finished.result, output.look()))
+        output.report(f"Result: {finished.path}")
     if finished.journal is not None:
         output.report(f"The run is not complete. Go on with the same command and --resume {finished.journal}")
 

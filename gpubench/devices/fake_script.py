@@ -21,6 +21,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gpubench.errors import UsageError
+from gpubench.files import read_bounded
 from gpubench.model import Json
 
 Place = Literal[
@@ -147,7 +148,7 @@ def matches(pattern: str, kernel: str | None) -> bool:
 def read_script(path: Path) -> Script:
     """Read a script. UsageError when the file is missing or holds something else."""
     try:
-        return Script.model_validate_json(path.read_bytes())
+        return Script.model_validate_json(read_bounded(path, 1 << 24))
     except OSError as error:
         raise UsageError(f"The fake device's script {path} cannot be read: {error.strerror}.") from error
     except ValidationError as error:

@@ -17,11 +17,11 @@ from types import TracebackType
 from typing import BinaryIO
 
 from gpubench.errors import ResultFileError
+from gpubench.files import new_file, sync_folder
 from gpubench.model import Json, Record
 from gpubench.results.format import SCHEMA_VERSION, record_to_json
 from gpubench.results.records import record_from_json
 from gpubench.results.strict import Node, parse
-from gpubench.results.write import sync_folder
 
 MAX_LINE = 8 * 2**20
 SAME = {
@@ -132,11 +132,11 @@ class Journal:
 
         It appears under its name with its first line complete, so that a kill never leaves one that says nothing.
         """
-        new = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        new: Path | None = None
         descriptor = -1
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+            descriptor, new = new_file(path.parent, f".{path.name[:80]}.")
             journal = cls(path, descriptor, 0)
             journal._lock()
             journal._write({"journal_version": SCHEMA_VERSION, **header})
@@ -152,8 +152,9 @@ class Journal:
                 raise ResultFileError(f"{path}: cannot be written: {error.strerror or error}") from error
             raise
         finally:
-            with contextlib.suppress(OSError):
-                new.unlink(missing_ok=True)
+            if new is not None:
+                with contextlib.suppress(OSError):
+                    new.unlink(missing_ok=True)
         sync_folder(path.parent)
         return journal
 

@@ -15,12 +15,12 @@ from gpubench.engine.idle import idle
 from gpubench.engine.journal import Journal, Loaded, load, refuse_changes
 from gpubench.engine.lock import device_lock
 from gpubench.engine.supervisor import Outcome, Supervisor
-from gpubench.errors import ExitCode, GpubenchError, ResultFileError
+from gpubench.errors import ExitCode, GpubenchError, ResultFileError, UsageError
 from gpubench.measure.protocol import PROTOCOL
 from gpubench.model import Case, Ceiling, Harness, Json, Record, ResultSet
 from gpubench.names import FAILED, MEASURED
 from gpubench.results.format import ceiling_to_json
-from gpubench.results.paths import JOURNAL_SUFFIX, default_path, journal_path, result_path
+from gpubench.results.paths import JOURNAL_SUFFIX, STREAM, default_path, journal_path, output_file, result_path
 from gpubench.results.records import ceiling_from_json
 from gpubench.results.strict import Node
 from gpubench.results.write import write
@@ -64,6 +64,7 @@ def execute(request: Request, supervisor: Supervisor, on_event: Callable[[Event]
         "kernels_sha256": kernels_sha256(),
         "plan_sha256": plan_sha256(request.cases, request.seed),
     }
+    _require_places(request)
     loaded = _load(request, identity)
     ceiling = None if loaded is None else _ceiling(loaded)
     with contextlib.ExitStack() as stack:
@@ -159,6 +160,17 @@ def _load(request: Request, identity: Mapping[str, Json]) -> Loaded | None:
     loaded = load(journal)
     refuse_changes(journal, loaded.header, {**identity, "device": loaded.header["device"]})
     return loaded
+
+
+def _require_places(request: Request) -> None:
+    """UsageError, before anything is opened, when the result or its journal cannot be written where it should go."""
+    if request.resume is not None:
+        places: tuple[Path, ...] = _places(request)
+    else:
+        places = () if request.output is None else (request.output, journal_path(request.output))
+    for place in places:
+        if output_file(str(place)) == STREAM:
+            raise UsageError("The result of a run is a file, beside which its journal lies; - is none.")
 
 
 def _places(request: Request) -> tuple[Path, Path]:

@@ -6,6 +6,7 @@ ends with exactly one record.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -167,7 +168,7 @@ class Supervisor:
         """Run what has no record yet; return whether there was anything to run."""
         in_a_row = 0
         states = [_State(case, remaining) for case in cases if (remaining := self._remaining(case))]
-        for state, after in zip(states, [*states[1:], None], strict=True):
+        for state, after in itertools.zip_longest(states, states[1:]):
             state.upcoming = None if after is None else after.case
             self._run_case(state)
             in_a_row = in_a_row + 1 if state.faults else 0

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import gc
-import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from gpubench.errors import ResultFileError
+from gpubench.files import read_bounded
 from gpubench.model import ResultSet
 from gpubench.results.records import result_from_json
 from gpubench.results.strict import MAX_BYTES, parse, shown
@@ -44,19 +43,10 @@ def _collector_paused() -> Iterator[None]:
 
 
 def _bytes(path: Path, name: str) -> bytes:
-    if path.is_dir():
-        raise ResultFileError(f"{name}: is not a regular file")
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        return read_bounded(path, MAX_BYTES)
     except (OSError, ValueError) as error:
         raise ResultFileError(f"{name}: cannot be read: {_reason(error)}") from error
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ResultFileError(f"{name}: is not a regular file")
-        try:
-            return file.read(MAX_BYTES + 1)
-        except OSError as error:
-            raise ResultFileError(f"{name}: cannot be read: {_reason(error)}") from error
 
 
 def _reason(error: OSError | ValueError) -> str:

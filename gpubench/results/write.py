@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import tempfile
 from pathlib import Path
 
+from gpubench import files
 from gpubench.errors import ResultFileError
 from gpubench.model import Json, ResultSet
 from gpubench.results.format import result_to_json
@@ -33,44 +31,15 @@ def write(result: ResultSet, path: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Put `data` at `path` as one step: a temporary file beside it, flushed to disk, then renamed over it."""
+    """Put `data` at `path`, making its folder, as one step. ResultFileError when that fails.
+
+    Only a new name or a regular file is written: a device, a pipe or a link stays as it is.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, data)
+        files.replace(path, data)
     except OSError as error:
         raise ResultFileError(
             f"{path}: cannot be written: {error.strerror or error}. "
             "What stood there before is unchanged; free space or name another place with -o."
         ) from error
-
-
-def _replace(path: Path, data: bytes) -> None:
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name[:80]}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(temporary).unlink()
-        raise
-    sync_folder(path.parent)
-
-
-def _umask() -> int:
-    current = os.umask(0o077)
-    os.umask(current)
-    return current
-
-
-def sync_folder(folder: Path) -> None:
-    """Flush a folder, so that a new name in it survives a loss of power. Not every file system can: then nothing."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

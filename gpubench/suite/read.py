@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpubench.errors import Mistake, SuiteError, UsageError
+from gpubench.files import read_bounded
 from gpubench.suite.scalars import resolve
 
 if TYPE_CHECKING:
@@ -109,12 +110,10 @@ def printable(text: str, longest: int = 60) -> str:
 def read_bytes(path: Path) -> bytes:
     """Return the bytes of a suite file. UsageError when it cannot be read or holds more than MAX_BYTES."""
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        return read_bounded(path, MAX_BYTES, pipes=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"Cannot read the suite {printable(str(path), 200)}: {reason}.") from error
-    return data
 
 
 def parse(data: bytes, file: str) -> Document:
