@@ -17,12 +17,11 @@ def read_bounded(path: Path, most: int, *, pipes: bool = False) -> bytes:
     """
     handed = pipes and _is_handed(path)
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | (0 if handed else os.O_NONBLOCK))
+    kind = os.fstat(descriptor).st_mode
+    if stat.S_ISDIR(kind) or not (stat.S_ISREG(kind) or handed):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, f"is not a regular file but {kind_name(kind)}", str(path))
     with os.fdopen(descriptor, "rb") as file:
-        kind = os.fstat(descriptor).st_mode
-        if stat.S_ISDIR(kind):
-            raise IsADirectoryError(errno.EISDIR, "is a folder", str(path))
-        if not stat.S_ISREG(kind) and not handed:
-            raise OSError(errno.EINVAL, f"is not a regular file but {kind_name(kind)}", str(path))
         return file.read(most + 1)
 
 
