@@ -1,4 +1,4 @@
-"""`gpubench list`: the expanded cases of suites, or the variants of every operator."""
+"""`gpubench list`: the expanded cases of suites, the variants of every operator, or the elementwise functions."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ Row = tuple[str, ...]
 @click.command()
 @click.argument("suites", metavar="[SUITE]...", nargs=-1, type=str)
 @click.option("--variants", is_flag=True, help="List every operator's kernels in place of cases.")
+@click.option("--functions", is_flag=True, help="List the elementwise functions that a suite may name.")
 @click.option(
     "--explain",
     "explained",
@@ -29,15 +30,19 @@ Row = tuple[str, ...]
 )
 @filter_options
 @json_flag
-def command(suites: tuple[str, ...], variants: bool, explained: str | None, filters: Filters, as_json: bool) -> None:
+def command(
+    suites: tuple[str, ...], variants: bool, functions: bool, explained: str | None, filters: Filters, as_json: bool
+) -> None:
     """Show the cases of suites: bytes moved, device memory needed, contenders.
 
     SUITE is a file, or the name of a suite that comes with gpubench, such as smoke. "Bytes" is the fewest that any
     implementation must read and write; "memory" what the operands take on the device.
     """
-    if variants and explained is not None:
-        raise UsageError("--variants and --explain exclude each other.")
-    if variants:
+    if variants + functions + (explained is not None) > 1:
+        raise UsageError("--variants, --functions and --explain exclude each other.")
+    if functions:
+        _list_functions(suites, filters, as_json)
+    elif variants:
         _list_variants(suites, filters, as_json)
     elif explained is not None:
         _explain(explained, suites, filters, as_json)
@@ -47,7 +52,7 @@ def command(suites: tuple[str, ...], variants: bool, explained: str | None, filt
         from gpubench.suite.locate import shipped_suites
 
         names = ", ".join(shipped_suites()) or "none"
-        raise UsageError(f"Name a suite file or a shipped suite ({names}), or use --variants.")
+        raise UsageError(f"Name a suite file or a shipped suite ({names}), or use --variants or --functions.")
 
 
 def _list_cases(suites: Sequence[str], filters: Filters, as_json: bool) -> None:
@@ -92,6 +97,24 @@ def _list_variants(suites: Sequence[str], filters: Filters, as_json: bool) -> No
         return
     keys = ("operator", "contender", "summary", "origin")
     _print(keys, [tuple(str(row[key]) for key in keys) for row in rows])
+
+
+def _list_functions(suites: Sequence[str], filters: Filters, as_json: bool) -> None:
+    from gpubench.operators.elementwise.functions import FUNCTIONS
+
+    if suites or not filters.is_empty:
+        raise UsageError("--functions lists all of them; it takes no suite and no filter.")
+    rows = [{"function": name, **one.to_json()} for name, one in FUNCTIONS.items()]
+    if as_json:
+        output.write_json(rows)
+        return
+    keys = ("operands", "dtypes", "scalars", "libraries")
+
+    def cell(value: Json) -> str:
+        pairs = [f"{name}={number:g}" for name, number in value.items()] if isinstance(value, dict) else value
+        return " ".join(pairs) or "-" if isinstance(pairs, list) else str(pairs)
+
+    _print(("function", *keys), [(row["function"], *(cell(row[key]) for key in keys)) for row in rows])
 
 
 def _explain(case_id: str, suites: Sequence[str], filters: Filters, as_json: bool) -> None:

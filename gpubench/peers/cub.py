@@ -9,19 +9,8 @@ from typing import Any
 from gpubench.dtypes import dtype
 from gpubench.model import Problem
 from gpubench.names import CUB
+from gpubench.peers import functions
 from gpubench.peers.base import DeviceOperand, Prepared, attempt, library
-
-OPERATIONS = {
-    "copy": "IDENTITY",
-    "neg": "NEGATE",
-    "add": "PLUS",
-    "sub": "MINUS",
-    "mul": "MULTIPLIES",
-    "div": "DIVIDES",
-    "maximum": "MAXIMUM",
-    "minimum": "MINIMUM",
-}
-"""Elementwise functions that cuda.compute knows by name, so that no compiler of Python functions is needed."""
 
 DTYPES = ("uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
 
@@ -121,7 +110,9 @@ class CubPeer:
 
     def _transform(self, problem: Problem[Any], flat: Mapping[str, Any], stream: _Stream) -> Callable[[], None]:
         names = [one.name for one in problem.operands if one.role == "in"]
-        operation = getattr(self._compute.OpKind, OPERATIONS[problem.params.function])
+        call = functions.call_of(self.name, problem)
+        assert call is not None  # `offers` came first
+        operation = functions.function_of(self._compute.OpKind, call)  # by name: no compiler of Python is needed
         keys = ("d_in",) if len(names) == 1 else ("d_in1", "d_in2")
         arguments = {**dict(zip(keys, (flat[name] for name in names), strict=True)), "d_out": flat["y"]}
         make = self._compute.make_unary_transform if len(names) == 1 else self._compute.make_binary_transform
@@ -140,7 +131,7 @@ def _accumulator(problem: Problem[Any]) -> Any:
 
 
 def _elementwise_refusal(problem: Problem[Any]) -> str | None:
-    if problem.params.function not in OPERATIONS:
+    if functions.call_of(CUB, problem) is None:
         return f"cuda.compute names no operation for {problem.params.function}"
     if len({one.view.size for one in problem.operands}) > 1:
         return "CUB's transforms do not broadcast"

@@ -7,26 +7,8 @@ from typing import Any
 
 from gpubench.model import Problem
 from gpubench.names import CUPY
+from gpubench.peers import functions
 from gpubench.peers.base import DeviceOperand, Prepared, attempt, library
-
-UFUNCS = {
-    "neg": "negative",
-    "abs": "absolute",
-    "exp": "exp",
-    "log": "log",
-    "sqrt": "sqrt",
-    "sin": "sin",
-    "tanh": "tanh",
-    "add": "add",
-    "sub": "subtract",
-    "mul": "multiply",
-    "div": "true_divide",
-    "maximum": "maximum",
-    "minimum": "minimum",
-    "pow": "power",
-}
-"""Functions of ours that are one ufunc of CuPy."""
-OTHERS = ("copy", "relu", "clamp", "where")
 
 
 class CupyPeer:
@@ -44,8 +26,8 @@ class CupyPeer:
         if any(one.dtype == "bfloat16" for one in problem.operands):
             return "CuPy has no bfloat16"
         params = problem.params
-        if problem.case.operator == "elementwise" and params.function not in (*UFUNCS, *OTHERS):
-            return f"CuPy has no single call for {params.function}"
+        if problem.case.operator == "elementwise":
+            return functions.refusal(self.name, problem)
         if problem.case.operator == "index_add" and params.alpha != 1:
             return "cupyx.scatter_add has no factor"
         return None
@@ -90,27 +72,24 @@ class CupyPeer:
                 return self._elementwise(problem, given)
 
     def _elementwise(self, problem: Problem[Any], given: Mapping[str, Any]) -> Callable[[], Any]:
-        cupy, params = self._cupy, problem.params
-        y = given["y"]
+        cupy, y = self._cupy, given["y"]
         operands = [given[one.name] for one in problem.operands if one.role == "in"]
 
         def store(value: Any) -> None:
             cupy.copyto(y, value, casting="unsafe")
 
-        match params.function:
-            case "copy":
-                return lambda: store(operands[0])
-            case "where":
-                return lambda: store(cupy.where(operands[0].view(cupy.bool_), *operands[1:]))
-            case "clamp":
-                low, high = (operands[0].dtype.type(params.scalars[name]) for name in ("low", "high"))
-                return lambda: cupy.clip(operands[0], low, high, out=y)
-            case "relu":
-                return lambda: cupy.maximum(operands[0], operands[0].dtype.type(0), out=y)
-        ufunc = getattr(cupy, UFUNCS[params.function])
-        if cupy.can_cast(cupy.result_type(*operands), y.dtype, "same_kind"):
-            return lambda: ufunc(*operands, out=y)
-        return lambda: store(ufunc(*operands))
+        if problem.params.function == "copy":  # which casts, too
+            return lambda: store(operands[0])
+        call = functions.call_of(self.name, problem)
+        assert call is not None  # `offers` came first
+        masks = functions.masks_of(problem)
+        operands[:masks] = [mask.view(cupy.bool_) for mask in operands[:masks]]
+        after, keywords = call.arguments(problem.params.scalars)
+        arguments = (*operands, *map(operands[-1].dtype.type, after))
+        function = functions.function_of(cupy, call)
+        if call.out and cupy.can_cast(cupy.result_type(*operands), y.dtype, "same_kind"):
+            return lambda: function(*arguments, **keywords, out=y)
+        return lambda: store(function(*arguments, **keywords))
 
 
 def _flat(y: Any) -> Any:

@@ -14,30 +14,11 @@ from gpubench.dtypes import dtype
 from gpubench.errors import UnsupportedError
 from gpubench.model import Problem
 from gpubench.names import JAX
+from gpubench.peers import functions
 from gpubench.peers.base import DeviceOperand, Latest, Prepared, first_line, library
 
-NAMES = {
-    "neg": "negative",
-    "abs": "abs",
-    "exp": "exp",
-    "log": "log",
-    "sqrt": "sqrt",
-    "sin": "sin",
-    "tanh": "tanh",
-    "add": "add",
-    "sub": "subtract",
-    "mul": "multiply",
-    "div": "true_divide",
-    "maximum": "maximum",
-    "minimum": "minimum",
-    "pow": "power",
-    "where": "where",
-    "clamp": "clip",
-}
-"""Our functions' names in jax.numpy."""
 ALIGNMENT = 16
 """Bytes: what XLA's GPU kernels presume of an array that they are given."""
-ACTIVATIONS = ("sigmoid", "relu", "gelu", "silu")
 
 
 class JaxPeer:
@@ -65,7 +46,6 @@ class JaxPeer:
 
     def offers(self, problem: Problem[Any]) -> str | None:
         """Return why JAX has nothing for the problem."""
-        params = problem.params
         if any(not one.view.is_contiguous for one in problem.operands):
             return "XLA takes only contiguous operands"
         if any(one.view.size == 0 for one in problem.operands):
@@ -74,9 +54,7 @@ class JaxPeer:
             one.view.offset * dtype(one.dtype).itemsize % ALIGNMENT for one in problem.operands if one.role != "out"
         ):
             return f"XLA takes over foreign arrays only at multiples of {ALIGNMENT} bytes"
-        if problem.case.operator == "elementwise" and params.function not in (*NAMES, *ACTIVATIONS, "copy", "rsqrt"):
-            return f"jax.numpy has no single call for {params.function}"
-        return None
+        return functions.refusal(self.name, problem) if problem.case.operator == "elementwise" else None
 
     def prepare(self, problem: Problem[Any], operands: Mapping[str, DeviceOperand], stream: int | None) -> Prepared:
         """Jit, at the first time for a problem, and run once."""
@@ -129,22 +107,15 @@ class JaxPeer:
                     place = (*(slice(None),) * params.dim, given["index"])
                     return given["destination"].at[place].add(_scaled(given["source"], params.alpha))
                 case _:
-                    return self._elementwise(params, arrays).astype(kept)
+                    return self._elementwise(problem, arrays).astype(kept)
 
         return work
 
-    def _elementwise(self, params: Any, arrays: tuple[Any, ...]) -> Any:
-        jnp = self._jax.numpy
-        match params.function:
-            case "copy":
-                return jnp.copy(arrays[0])
-            case "rsqrt":
-                return self._jax.lax.rsqrt(arrays[0])
-            case "clamp":
-                return jnp.clip(arrays[0], params.scalars["low"], params.scalars["high"])
-            case name if name in ACTIVATIONS:
-                return getattr(self._jax.nn, name)(arrays[0])  # gelu's default is the tanh form, as ours
-        return getattr(jnp, NAMES[params.function])(*arrays)
+    def _elementwise(self, problem: Problem[Any], arrays: tuple[Any, ...]) -> Any:
+        call = functions.call_of(self.name, problem)
+        assert call is not None  # `offers` came first
+        after, keywords = call.arguments(problem.params.scalars)
+        return functions.function_of(self._jax, call)(*arrays, *after, **keywords)
 
 
 def _scaled(source: Any, alpha: float) -> Any:

@@ -7,23 +7,13 @@ from typing import Any
 
 from gpubench.dtypes import dtype
 from gpubench.model import Problem
+from gpubench.names import TORCH
+from gpubench.operators.elementwise.function import Call
+from gpubench.peers import functions
 from gpubench.peers.base import DeviceOperand
 
 Torch = Any
 Tensors = Mapping[str, Any]
-
-PLAIN = (
-    *("neg", "abs", "exp", "log", "sqrt", "rsqrt", "sin", "tanh", "sigmoid", "add", "sub", "mul", "div", "maximum"),
-    *("minimum", "pow", "where", "addcmul", "lerp", "clamp"),
-)
-"""Functions of ours that torch has by the same name, with `out=`."""
-ACTIVATIONS = ("relu", "silu", "gelu")
-"""Those whose `out=` form only torch.ops.aten has."""
-
-
-def named(torch: Torch, function: str) -> Any:
-    """Return torch's function; it takes `out=`."""
-    return getattr(torch.ops.aten if function in ACTIVATIONS else torch, function)
 
 
 def tensors(torch: Torch, operands: Mapping[str, DeviceOperand]) -> dict[str, Any]:
@@ -39,28 +29,24 @@ def refusal(problem: Problem[Any]) -> str | None:
     """Return why torch has nothing for the problem, None when it has."""
     if problem.case.operator == "sum" and problem.params.dim == () and problem.params.shape != ():
         return "torch reads an empty list of dims as all dims"
-    if problem.case.operator == "elementwise" and problem.params.function not in (*PLAIN, *ACTIVATIONS, "copy"):
-        return f"no {problem.params.function}"
-    return None
+    return functions.refusal(TORCH, problem) if problem.case.operator == "elementwise" else None
 
 
 def arguments(torch: Torch, problem: Problem[Any], given: Tensors) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return an elementwise function's operands and keywords as torch takes them."""
-    params = problem.params
     operands = [given[one.name] for one in problem.operands if one.role == "in"]
-    if params.function == "where":
-        operands[0] = operands[0].view(torch.bool)
+    masks = functions.masks_of(problem)
+    operands[:masks] = [mask.view(torch.bool) for mask in operands[:masks]]
     whole = all(dtype(one.dtype).kind == "integer" for one in problem.operands if one.role == "in")
-    scalars = {name: int(value) if whole else value for name, value in params.scalars.items()}
-    match params.function:
-        case "clamp":
-            return tuple(operands), {"min": scalars["low"], "max": scalars["high"]}
-        case "lerp":
-            return (*operands, scalars["weight"]), {}
-        case "gelu":
-            return tuple(operands), {"approximate": "tanh"}
-        case _:
-            return tuple(operands), scalars
+    scalars = {name: int(value) if whole else value for name, value in problem.params.scalars.items()}
+    after, keywords = _call(problem).arguments(scalars)
+    return (*operands, *after), keywords
+
+
+def _call(problem: Problem[Any]) -> Call:
+    call = functions.call_of(TORCH, problem)
+    assert call is not None  # `refusal` came first
+    return call
 
 
 def in_place(torch: Torch, problem: Problem[Any], given: Tensors) -> Callable[[], Any]:
@@ -83,9 +69,9 @@ def in_place(torch: Torch, problem: Problem[Any], given: Tensors) -> Callable[[]
 
 def _elementwise(torch: Torch, problem: Problem[Any], given: Tensors) -> Callable[[], Any]:
     y = given["y"]
-    if problem.params.function == "copy":
+    if problem.params.function == "copy":  # which casts, too
         return lambda: y.copy_(given["a"])
-    call = named(torch, problem.params.function)
+    call = functions.function_of(torch, _call(problem))
     operands, keywords = arguments(torch, problem, given)
     natural = _result_dtype(call, operands, keywords)
     if natural == y.dtype or torch.can_cast(natural, y.dtype):
@@ -118,6 +104,6 @@ def function(torch: Torch, problem: Problem[Any]) -> Callable[[Tensors], Any]:
         if params.function == "copy":
             return given["a"].to(kept, copy=True)
         operands, keywords = arguments(torch, problem, given)
-        return named(torch, params.function)(*operands, **keywords).to(kept)
+        return functions.function_of(torch, _call(problem))(*operands, **keywords).to(kept)
 
     return elementwise

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from gpubench.dtypes import DTYPES
 from gpubench.errors import ParameterError, UnsupportedError
 from gpubench.model import Case
 from gpubench.operators import OPERATORS
-from gpubench.operators.elementwise.params import FunctionName
+from gpubench.operators.elementwise.functions import FUNCTIONS
 from tests.operators.cases import make_case
 
 Shape = tuple[int, ...]
@@ -70,7 +70,7 @@ def _sum() -> Iterator[Hard]:
 
 
 def _elementwise() -> Iterator[Hard]:
-    for function in get_args(FunctionName):
+    for function in FUNCTIONS:
         yield Hard({"function": function, "shape": (257,)})
     for shape in ((), (0,), (1,), (1009,), (3, 0, 4)):
         yield Hard({"function": "add", "shape": shape})

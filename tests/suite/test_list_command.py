@@ -9,6 +9,7 @@ import pytest
 
 from gpubench.cli import main
 from gpubench.operators import OPERATORS
+from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.suite.expand import load_suite
 
 
@@ -76,7 +77,19 @@ def test_variants_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-@pytest.mark.parametrize("arguments", [["list"], ["list", "--variants", "smoke"], ["list", "nowhere.yaml"]])
+def test_functions_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """--functions shows every row of the table with what a suite's author asks of it."""
+    rows = json.loads(run(capsys, "list", "--functions", "--json"))
+    assert [row["function"] for row in rows] == list(FUNCTIONS)
+    assert next(row for row in rows if row["function"] == "clamp")["scalars"] == {"low": 0.0, "high": 1.0}
+    clamp = next(line for line in run(capsys, "list", "--functions").splitlines() if line.startswith("clamp"))
+    assert clamp.split() == ["clamp", "1", "integer", "float", "low=0", "high=1", "torch", "cupy", "jax"]
+
+
+WRONG = [["list"], ["list", "--variants", "smoke"], ["list", "nowhere.yaml"], ["list", "--functions", "smoke"]]
+
+
+@pytest.mark.parametrize("arguments", [*WRONG, ["list", "--functions", "--variants"]])
 def test_wrong_use_is_exit_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing to list, too much to list, or a missing file: a sentence and exit code 2."""
     assert run(capsys, *arguments, code=2).startswith("gpubench: ")

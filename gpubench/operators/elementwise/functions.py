@@ -1,22 +1,15 @@
 """The functions of `elementwise`: one row each, everything that the project knows of it.
 
-The name is also the functor in cuda_src/include/gpubench/functions.cuh, with the scalars as its p0 and p1.
+A function is its row here and the functor of the same name in cuda_src/include/gpubench/functions.cuh, whose p0 and p1
+are the row's scalars. The suites' schema, `gpubench list --functions`, the peers' calls and the tests' cases follow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from gpubench.dtypes import Kind
-
-Values = tuple[Any, ...]
-Scalars = Mapping[str, float]
-Compute = Callable[[Any, Values, Scalars], Any]
-"""(numpy, operands, scalars) -> result, in the operands' dtype. numpy is handed in, so that this table needs none."""
-Magnitude = Callable[[Any, Any, Values, Scalars], Any]
-"""(numpy, result, operands, scalars) -> what the rounding errors are proportional to, or None for exact results."""
+from gpubench.operators.elementwise.function import Call, Function, Scalars, Values
 
 ALL: tuple[Kind, ...] = ("integer", "float", "complex")
 REAL: tuple[Kind, ...] = ("integer", "float")
@@ -62,60 +55,163 @@ def _gelu(np: Any, v: Values, s: Scalars) -> Any:
     return 0.5 * x * (1 + np.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
-    """One function.
-
-    kinds: dtypes that the promoted operands may have. roundings: unit roundoffs of the dtype of the work that the
-    result may be off, times `magnitude` (an error of 1 ulp is two of them; CUDA's documented bounds for exp, log, sin,
-    tanh, pow, rsqrt, with room for numpy's own). domains: what each operand's inputs are restricted to. masks: how many
-    leading operands are uint8 masks that take no part in promotion. real_result: complex operands give a real result.
-    mixes_parts: which part of a complex result is special, where operands are, depends on how the formula is written.
-    """
-
-    arity: int
-    compute: Compute
-    kinds: tuple[Kind, ...]
-    roundings: int = 0
-    magnitude: Magnitude | None = None
-    domains: tuple[str, ...] = ("any", "any", "any")
-    scalars: Mapping[str, float] = field(default_factory=dict)
-    masks: int = 0
-    real_result: bool = False
-    mixes_parts: bool = False
+def _calls(**paths: str | Call) -> dict[str, Call]:
+    """Return the calls by the libraries' names; a string is a path."""
+    return {name: one if isinstance(one, Call) else Call(one) for name, one in paths.items()}
 
 
 _POSITIVE = ("positive",)
 
 FUNCTIONS: dict[str, Function] = {
-    "copy": Function(1, lambda _, v, __: v[0].copy(), ALL),
-    "neg": Function(1, lambda np, v, _: np.negative(v[0]), ALL),
-    "abs": Function(1, lambda np, v, _: np.abs(v[0]), ALL, 6, _result, real_result=True),
-    "exp": Function(1, lambda np, v, _: np.exp(v[0]), FLOAT, 6, _result),
-    "log": Function(1, lambda np, v, _: np.log(v[0]), FLOAT, 8, _result, _POSITIVE),
-    "sqrt": Function(1, lambda np, v, _: np.sqrt(v[0]), FLOAT, 2, _result, _POSITIVE),
-    "rsqrt": Function(1, lambda np, v, _: 1 / np.sqrt(v[0]), FLOAT, 4, _result, _POSITIVE),
-    "sin": Function(1, lambda np, v, _: np.sin(v[0]), FLOAT, 6, _result),
-    "tanh": Function(1, lambda np, v, _: np.tanh(v[0]), FLOAT, 6, _result),
-    "sigmoid": Function(1, lambda np, v, _: 1 / (1 + np.exp(-v[0])), FLOAT, 10, _result),
-    "relu": Function(1, lambda np, v, _: np.maximum(v[0], 0), REAL),
-    "gelu": Function(1, _gelu, FLOAT, 12, _first),
-    "silu": Function(1, lambda np, v, _: v[0] / (1 + np.exp(-v[0])), FLOAT, 12, _first),
+    "copy": Function(
+        1,
+        lambda _, v, __: v[0].copy(),
+        ALL,
+        peers=_calls(torch=Call("clone", out=False), cupy=Call("copy", out=False), jax="numpy.copy", cub="IDENTITY"),
+    ),
+    "neg": Function(
+        1,
+        lambda np, v, _: np.negative(v[0]),
+        ALL,
+        peers=_calls(torch="neg", cupy="negative", jax="numpy.negative", cub="NEGATE"),
+    ),
+    "abs": Function(
+        1,
+        lambda np, v, _: np.abs(v[0]),
+        ALL,
+        6,
+        _result,
+        real_result=True,
+        peers=_calls(torch="abs", cupy="absolute", jax="numpy.abs"),
+    ),
+    "exp": Function(
+        1, lambda np, v, _: np.exp(v[0]), FLOAT, 6, _result, peers=_calls(torch="exp", cupy="exp", jax="numpy.exp")
+    ),
+    "log": Function(
+        1,
+        lambda np, v, _: np.log(v[0]),
+        FLOAT,
+        8,
+        _result,
+        _POSITIVE,
+        peers=_calls(torch="log", cupy="log", jax="numpy.log"),
+    ),
+    "sqrt": Function(
+        1,
+        lambda np, v, _: np.sqrt(v[0]),
+        FLOAT,
+        2,
+        _result,
+        _POSITIVE,
+        peers=_calls(torch="sqrt", cupy="sqrt", jax="numpy.sqrt"),
+    ),
+    "rsqrt": Function(
+        1,
+        lambda np, v, _: 1 / np.sqrt(v[0]),
+        FLOAT,
+        4,
+        _result,
+        _POSITIVE,
+        peers=_calls(torch="rsqrt", jax="lax.rsqrt"),
+    ),
+    "sin": Function(
+        1, lambda np, v, _: np.sin(v[0]), FLOAT, 6, _result, peers=_calls(torch="sin", cupy="sin", jax="numpy.sin")
+    ),
+    "tanh": Function(
+        1, lambda np, v, _: np.tanh(v[0]), FLOAT, 6, _result, peers=_calls(torch="tanh", cupy="tanh", jax="numpy.tanh")
+    ),
+    "sigmoid": Function(
+        1, lambda np, v, _: 1 / (1 + np.exp(-v[0])), FLOAT, 10, _result, peers=_calls(torch="sigmoid", jax="nn.sigmoid")
+    ),
+    "relu": Function(
+        1,
+        lambda np, v, _: np.maximum(v[0], 0),
+        REAL,
+        peers=_calls(torch="ops.aten.relu", cupy=Call("maximum", (0,)), jax="nn.relu"),
+    ),
+    "gelu": Function(
+        1,
+        _gelu,
+        FLOAT,
+        12,
+        _first,
+        peers=_calls(torch=Call("ops.aten.gelu", keywords={"approximate": "tanh"}), jax="nn.gelu"),
+    ),
+    "silu": Function(
+        1,
+        lambda np, v, _: v[0] / (1 + np.exp(-v[0])),
+        FLOAT,
+        12,
+        _first,
+        peers=_calls(torch="ops.aten.silu", jax="nn.silu"),
+    ),
     "clamp": Function(
         1,
         lambda np, v, s: np.minimum(np.maximum(v[0], v[0].dtype.type(s["low"])), v[0].dtype.type(s["high"])),
         REAL,
         scalars={"low": 0.0, "high": 1.0},
+        peers=_calls(
+            torch=Call("clamp", keywords={"min": "low", "max": "high"}),
+            cupy=Call("clip", ("low", "high")),
+            jax=Call("numpy.clip", ("low", "high")),
+        ),
     ),
-    "add": Function(2, lambda np, v, _: np.add(v[0], v[1]), ALL, 1, _terms),
-    "sub": Function(2, lambda np, v, _: np.subtract(v[0], v[1]), ALL, 1, _terms),
-    "mul": Function(2, lambda np, v, _: np.multiply(v[0], v[1]), ALL, 4, _result, mixes_parts=True),
+    "add": Function(
+        2,
+        lambda np, v, _: np.add(v[0], v[1]),
+        ALL,
+        1,
+        _terms,
+        peers=_calls(torch="add", cupy="add", jax="numpy.add", cub="PLUS"),
+    ),
+    "sub": Function(
+        2,
+        lambda np, v, _: np.subtract(v[0], v[1]),
+        ALL,
+        1,
+        _terms,
+        peers=_calls(torch="sub", cupy="subtract", jax="numpy.subtract", cub="MINUS"),
+    ),
+    "mul": Function(
+        2,
+        lambda np, v, _: np.multiply(v[0], v[1]),
+        ALL,
+        4,
+        _result,
+        mixes_parts=True,
+        peers=_calls(torch="mul", cupy="multiply", jax="numpy.multiply", cub="MULTIPLIES"),
+    ),
     "div": Function(
-        2, lambda np, v, _: np.true_divide(v[0], v[1]), FIELD, 12, _result, ("any", "nonzero"), mixes_parts=True
+        2,
+        lambda np, v, _: np.true_divide(v[0], v[1]),
+        FIELD,
+        12,
+        _result,
+        ("any", "nonzero"),
+        mixes_parts=True,
+        peers=_calls(torch="div", cupy="true_divide", jax="numpy.true_divide", cub="DIVIDES"),
     ),
-    "maximum": Function(2, lambda np, v, _: np.maximum(v[0], v[1]), REAL),
-    "minimum": Function(2, lambda np, v, _: np.minimum(v[0], v[1]), REAL),
-    "pow": Function(2, lambda np, v, _: np.power(v[0], v[1]), REAL, 18, _result, ("positive", "exponent")),
+    "maximum": Function(
+        2,
+        lambda np, v, _: np.maximum(v[0], v[1]),
+        REAL,
+        peers=_calls(torch="maximum", cupy="maximum", jax="numpy.maximum", cub="MAXIMUM"),
+    ),
+    "minimum": Function(
+        2,
+        lambda np, v, _: np.minimum(v[0], v[1]),
+        REAL,
+        peers=_calls(torch="minimum", cupy="minimum", jax="numpy.minimum", cub="MINIMUM"),
+    ),
+    "pow": Function(
+        2,
+        lambda np, v, _: np.power(v[0], v[1]),
+        REAL,
+        18,
+        _result,
+        ("positive", "exponent"),
+        peers=_calls(torch="pow", cupy="power", jax="numpy.power"),
+    ),
     "lerp": Function(
         2,
         _lerp,
@@ -124,6 +220,7 @@ FUNCTIONS: dict[str, Function] = {
         _lerp_terms,
         scalars={"weight": 0.5},
         mixes_parts=True,
+        peers=_calls(torch=Call("lerp", ("weight",))),
     ),
     "addcmul": Function(
         3,
@@ -133,6 +230,14 @@ FUNCTIONS: dict[str, Function] = {
         _product_terms,
         scalars={"value": 1.0},
         mixes_parts=True,
+        peers=_calls(torch=Call("addcmul", keywords={"value": "value"})),
     ),
-    "where": Function(3, lambda np, v, _: np.where(v[0], v[1], v[2]), ALL, domains=("mask", "any", "any"), masks=1),
+    "where": Function(
+        3,
+        lambda np, v, _: np.where(v[0], v[1], v[2]),
+        ALL,
+        domains=("mask", "any", "any"),
+        masks=1,
+        peers=_calls(torch="where", cupy=Call("where", out=False), jax="numpy.where"),
+    ),
 }

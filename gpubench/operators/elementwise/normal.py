@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from gpubench import dtypes
 from gpubench.errors import ParameterError
 from gpubench.layout import Layout
-from gpubench.operators.elementwise.functions import FUNCTIONS, Function
+from gpubench.operators.elementwise.function import Function
+from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.operators.elementwise.params import ElementwiseParams, OperandSpec
 from gpubench.operators.elementwise.promotion import MASK_DTYPE, natural_dtype, promoted_dtype
 from gpubench.operators.parameters import check_shape, count_layout

@@ -4,37 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gpubench import dtypes
 from gpubench.layout import Layout
+from gpubench.operators.elementwise.functions import FUNCTIONS
 
-FunctionName = Literal[
-    "copy",
-    "neg",
-    "abs",
-    "exp",
-    "log",
-    "sqrt",
-    "rsqrt",
-    "sin",
-    "tanh",
-    "sigmoid",
-    "relu",
-    "gelu",
-    "silu",
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "maximum",
-    "minimum",
-    "pow",
-    "addcmul",
-    "where",
-    "lerp",
-    "clamp",
-]
+if TYPE_CHECKING:
+    FunctionName = str
+else:
+    FunctionName = Literal[tuple(FUNCTIONS)]
 
 
 @dataclass(frozen=True, slots=True)
