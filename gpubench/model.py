@@ -258,7 +258,7 @@ class Timing:
     @property
     def samples(self) -> tuple[Sample, ...]:
         """The kept samples of all rounds, in order."""
-        return tuple(sample for one in self.rounds for sample in one)
+        return tuple(sample for samples in self.rounds for sample in samples)
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,8 +177,8 @@ def main() -> int:
         there = checkout(options.against, folder)
         before = compiled(jobs(there, instances(there, options), options.arch), options.jobs)
     return compare(
-        {renamed(one.kernel, options.renamed): code for one, code in before.items()},
-        {one.kernel: code for one, code in after.items()},
+        {renamed(instance.kernel, options.renamed): code for instance, code in before.items()},
+        {instance.kernel: code for instance, code in after.items()},
     )
 
 

@@ -35,7 +35,7 @@ def plan_of(problem: Problem[Any], contender: str, info: Any) -> Any:
     name = contender.removeprefix("gpubench:")
     if name == "auto":
         return operator.choose(problem, info)
-    return next(one for one in operator.variants if one.name == name).plan(problem, info)
+    return next(variant for variant in operator.variants if variant.name == name).plan(problem, info)
 
 
 def run_once(case: Case, contender: str) -> None:

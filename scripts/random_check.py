@@ -137,7 +137,7 @@ def compile_all(spec: str, processes: int) -> None:
     arch = "sm_{}{}".format(*device.info.compute_capability)
     if device.info.kind == "cuda":
         instances = dict.fromkeys(
-            (*one, arch) for v in OPERATOR.variants for dtype in OPERATOR.dtypes for one in v.instances(dtype)
+            (*instance, arch) for v in OPERATOR.variants for dtype in OPERATOR.dtypes for instance in v.instances(dtype)
         )
         with processes_of_ours(processes) as pool:
             list(pool.map(compile_one, *zip(*instances, strict=True), chunksize=4))

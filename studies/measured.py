@@ -98,13 +98,13 @@ def summary_table(result: ResultSet, source: str) -> str:
     )
     body = [
         (
-            text.markdown(one.operator),
-            str(one.cases),
-            text.MISSING if one.of_ceiling is None else text.percent(one.of_ceiling),
-            text.quantity(one.over_best, "ratio"),
-            *(text.quantity(one.over.get(name), "ratio") for name in names),
+            text.markdown(summary.operator),
+            str(summary.cases),
+            text.MISSING if summary.of_ceiling is None else text.percent(summary.of_ceiling),
+            text.quantity(summary.over_best, "ratio"),
+            *(text.quantity(summary.over.get(name), "ratio") for name in names),
         )
-        for one in summaries(result)
+        for summary in summaries(result)
     ]
     return f"{_origin(result, source)}\n\n{text.markdown_grid(head, body, range(1, len(head)))}"
 

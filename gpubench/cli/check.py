@@ -97,11 +97,11 @@ def _specs(device: str, schedules: Sequence[str], build: str, max_elements: int 
         return [(device, device)]
     from gpubench.devices.host import parse_schedule
 
-    wanted = [one for given in schedules or ("all",) for one in (SCHEDULES if given == "all" else (given,))]
+    wanted = [schedule for given in schedules or ("all",) for schedule in (SCHEDULES if given == "all" else (given,))]
     limit = f",largest={max_elements}" if max_elements else ""
     own = device.partition(":")[2]
     specs = []
-    for schedule in dict.fromkeys(str(parse_schedule(one)) for one in wanted):
+    for schedule in dict.fromkeys(str(parse_schedule(name)) for name in wanted):
         options = ",".join(filter(None, [own, f"schedule={schedule},build={build},workers=1{limit}"]))
         specs.append((schedule, f"host:{options}"))
     return specs
@@ -214,7 +214,9 @@ def _sanitizer_lines(message: str) -> list[str]:
     keep = ("ERROR: AddressSanitizer", "READ of size", "WRITE of size", "is located", "gpubench: ", "SUMMARY")
     lines = message.splitlines()
     frames = [line for line in lines if line.lstrip().startswith("#") and (".cu:" in line or ".cuh:" in line)]
-    return [line.strip() for line in lines if any(word in line for word in keep)] + [one.strip() for one in frames[:4]]
+    return [line.strip() for line in lines if any(word in line for word in keep)] + [
+        frame.strip() for frame in frames[:4]
+    ]
 
 
 # --- AddressSanitizer ------------------------------------------------------------------------------------------------

@@ -29,4 +29,6 @@ def chosen(result: ResultSet, filters: Filters) -> ResultSet:
         contenders=filters.contenders,
     )
     wanted = {(case.id, contender) for case in kept for contender in case.contenders}
-    return replace(result, records=tuple(one for one in result.records if (one.case.id, one.contender) in wanted))
+    return replace(
+        result, records=tuple(record for record in result.records if (record.case.id, record.contender) in wanted)
+    )

@@ -26,7 +26,7 @@ def command(as_json: bool) -> None:
 
     found, reasons = list_devices()
     if as_json:
-        output.write_json({"devices": [_document(one) for one in found], "missing": reasons})
+        output.write_json({"devices": [_document(listed) for listed in found], "missing": reasons})
         return
     from gpubench.views.text import printable
 

@@ -39,7 +39,9 @@ def command(as_json: bool) -> int:
     if as_json:
         from dataclasses import asdict
 
-        output.write_json({"worst": worst, "exit_code": int(code), "findings": [asdict(one) for one in findings]})
+        output.write_json(
+            {"worst": worst, "exit_code": int(code), "findings": [asdict(finding) for finding in findings]}
+        )
         return code
     from gpubench.views.text import printable
 
@@ -80,11 +82,11 @@ def _look() -> Iterator[Finding]:
 
 
 def _worst(findings: Sequence[Finding]) -> Level:
-    return max((one.level for one in findings), key=_ORDER.index, default="good")
+    return max((finding.level for finding in findings), key=_ORDER.index, default="good")
 
 
 def _summary(findings: Sequence[Finding]) -> str:
-    counts = {level: sum(one.level == level for one in findings) for level in _ORDER}
+    counts = {level: sum(finding.level == level for finding in findings) for level in _ORDER}
     if counts["blocks"]:
         return "\nNo GPU can be measured here: see the lines marked `blocks`. The host simulator checks answers only."
     if counts["spoils"]:

@@ -151,7 +151,7 @@ def _gpu() -> DeviceInfo | None:
     from gpubench.devices import list_devices
 
     found, _ = list_devices()
-    return next((one.info for one in found if one.info.kind == "cuda" and one.problem is None), None)
+    return next((listed.info for listed in found if listed.info.kind == "cuda" and listed.problem is None), None)
 
 
 def _print(heading: Row, rows: Sequence[Row], right: Sequence[int] = ()) -> None:

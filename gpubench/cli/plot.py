@@ -84,7 +84,7 @@ def command(
         mine = [chart for kind, what in wishes if kind != "compare" for chart in _charts(kept, whole, kind, what, over)]
         charts += prefixed(mine, _stem(path, results)) if len(results) > 1 else mine
     if any(kind == "compare" for kind, _ in wishes):
-        charts += _compared(results, [chosen(one, filters) for one in contents])
+        charts += _compared(results, [chosen(result, filters) for result in contents])
     if not charts:
         raise UsageError("There is nothing to draw: no case has the figures that these charts show.")
     wanted = cast("tuple[Format, ...]", formats or ("svg",))
@@ -95,7 +95,7 @@ def _wishes(kinds: Sequence[str]) -> list[tuple[str, str | None]]:
     """Return each kind asked for with its operand: ("samples", "cumsum/64/...")."""
     found = []
     for given in kinds or DEFAULT:
-        whole = [(given, None)] if "=" in given else [(one.strip(), None) for one in given.split(",")]
+        whole = [(given, None)] if "=" in given else [(kind.strip(), None) for kind in given.split(",")]
         for name, _ in whole:
             kind, mark, operand = name.partition("=")
             _require([kind], KINDS, "kind of chart")
@@ -115,7 +115,7 @@ def _require_contender(over: str, results: Sequence[ResultSet]) -> None:
     """UsageError, with the nearest names, when none of the results has the contender that --over names."""
     import difflib
 
-    names = list(dict.fromkeys(record.contender for one in results for record in one.records))
+    names = list(dict.fromkeys(record.contender for result in results for record in result.records))
     if over not in names:
         near = difflib.get_close_matches(over, names, n=3) or names[:5]
         raise UsageError(f"There is no record of {over!r} to be over. The nearest: {', '.join(near)}.")
@@ -131,9 +131,9 @@ def _stem(path: Path, paths: Sequence[Path]) -> str:
     """Return the name of a result for the files of its charts: its own, with its folder's where two are alike."""
     from gpubench.views.charts.sheets import file_name
 
-    same = [one for one in paths if one.stem == path.stem]
+    same = [other for other in paths if other.stem == path.stem]
     name = path.stem if len(same) == 1 else f"{path.parent.name}-{path.stem}"
-    if len(same) > 1 and [f"{one.parent.name}-{one.stem}" for one in same].count(name) > 1:
+    if len(same) > 1 and [f"{other.parent.name}-{other.stem}" for other in same].count(name) > 1:
         name = f"{paths.index(path) + 1}-{name}"
     return file_name("", name).removeprefix("-")
 

@@ -55,7 +55,7 @@ def measure_ceiling(device: Device, sizes: Sequence[int] = SIZES) -> Ceiling:
     sweep = [point for point in sweep if min(point.copy_us, point.read_us, point.write_us) > 0]
     del source, target
     rounds = tuple(_round(device, sweep, words, "start") for _ in range(ROUNDS)) if sweep else ()
-    sweep = [_least([point, *again]) for point, *again in zip(sweep, *(one.sweep for one in rounds), strict=True)]
+    sweep = [_least([point, *again]) for point, *again in zip(sweep, *(later.sweep for later in rounds), strict=True)]
     return Ceiling(
         copy_GBps=_rate(sweep, LARGE_COPY, "copy_us"),
         read_GBps=_rate(sweep, LARGE, "read_us"),

@@ -119,7 +119,7 @@ def frequencies(stamps: StampArray) -> list[float | None]:
     if not everywhere.any():
         return [None] if len(stamps) == 1 else [frequencies(pair)[0] for pair in stamps[:, None]]
     ratios = spans[:, everywhere, 1] / spans[:, everywhere, 0]
-    return [round(float(one)) for one in numpy.median(ratios, axis=1) * 1e3]
+    return [round(float(mhz)) for mhz in numpy.median(ratios, axis=1) * 1e3]
 
 
 class EventPairs:

@@ -68,7 +68,7 @@ def between_stamps(activities: Sequence[Activity], count: int, repeats: int) -> 
 
     DeviceError when the stamps are not all there.
     """
-    stamps = [place for place, one in enumerate(activities) if STAMP in one.name]
+    stamps = [place for place, activity in enumerate(activities) if STAMP in activity.name]
     if len(stamps) != 2 * count:
         raise DeviceError(f"CUPTI recorded {len(stamps)} of {2 * count} stamps: records were lost")
     pairs = zip(stamps[::2], stamps[1::2], strict=True)
@@ -80,10 +80,10 @@ def _traced(work: Sequence[Activity], repeats: int) -> Traced:
         raise DeviceError(f"CUPTI recorded {len(work)} activities in {repeats} runs: records were lost")
     per_run = len(work) // repeats
     launches = tuple(
-        (work[place].name, sum(one.end - one.start for one in work[place::per_run]) / 1e3 / repeats)
+        (work[place].name, sum(activity.end - activity.start for activity in work[place::per_run]) / 1e3 / repeats)
         for place in range(per_run)
     )
-    span = (max(one.end for one in work) - work[0].start) / 1e3 / repeats if work else 0.0
+    span = (max(activity.end for activity in work) - work[0].start) / 1e3 / repeats if work else 0.0
     return Traced(launches, span)
 
 
@@ -105,7 +105,7 @@ def _register() -> list[Activity]:
     names = {int(getattr(cupti.ActivityKind, kind)): kind.lower() for kind in KINDS}
 
     def completed(activities: list[Any]) -> None:
-        seen.extend(_activity(one, names) for one in activities)
+        seen.extend(_activity(activity, names) for activity in activities)
 
     with _reporting("loading CUPTI"):
         cupti.activity_register_callbacks(lambda: (BUFFER_BYTES, 0), completed)

@@ -91,7 +91,7 @@ class PreparedLaunch:
         arguments: Sequence[bytes],
     ) -> None:
         storage = [ctypes.create_string_buffer(data, max(len(data), 8)) for data in arguments]
-        pointers = (ctypes.c_void_p * max(len(storage), 1))(*(ctypes.addressof(one) for one in storage))
+        pointers = (ctypes.c_void_p * max(len(storage), 1))(*(ctypes.addressof(argument) for argument in storage))
         self._keep = (storage, pointers)  # the driver reads them at every launch
         self._call = (function, *grid, *block, shared_bytes, stream, ctypes.addressof(pointers), 0)
 

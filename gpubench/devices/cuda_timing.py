@@ -76,7 +76,7 @@ class Sampler:
                 trace.take()
                 some = self._several(before, timed, repeats, min(BATCH, batch - len(samples)))
                 traced = between_stamps(trace.take(), len(some), repeats)
-                samples += [Sample(one.span_us, old.sm_mhz, one) for old, one in zip(some, traced, strict=True)]
+                samples += [Sample(trace.span_us, old.sm_mhz, trace) for old, trace in zip(some, traced, strict=True)]
         return samples
 
     @contextlib.contextmanager

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpubench.dtypes import DTYPES, DType
 from gpubench.errors import UnsupportedError
+from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.operators.structs import STRIDED
 
 if TYPE_CHECKING:
@@ -113,10 +113,29 @@ def _index_add(call: Call) -> Array:
     return destination
 
 
+def _elementwise(call: Call) -> Array:
+    """Interpret `naive1`, `naive2` or `naive3`: functor, dtype of the work, of the result, of the operands."""
+    import numpy
+
+    function = FUNCTIONS[call.template[0].removeprefix("gpubench::functions::")]
+    arity = function.arity
+    work = call.dtype(1).numpy
+    y = call.tensor(0, call.dtype(2), call.walk(1 + arity))
+    operands = []
+    for index in range(arity):
+        array = call.tensor(1 + index, call.dtype(3 + index), call.walk(2 + arity + index)).reshape(-1)
+        operands.append(array if index < function.masks else array.astype(work))
+    scalars = dict(zip(function.scalars, (call.real(-2), call.real(-1)), strict=False))
+    with numpy.errstate(all="ignore"):
+        store(y, numpy.asarray(function.compute(numpy, tuple(operands), scalars)))
+    return y
+
+
 _KERNELS: dict[str, Callable[[Call], Array]] = {
     "gpubench::cumsum::naive": _cumsum,
     "gpubench::sum::naive": _sum,
     "gpubench::index_add::naive": _index_add,
+    **{f"gpubench::elementwise::naive{arity}": _elementwise for arity in (1, 2, 3)},
 }
 
 
@@ -139,10 +158,6 @@ def interpreter(kernel: str) -> Callable[[Call], Array]:
     UnsupportedError for all but the naive kernels: the fake device has no GPU's behaviour to offer.
     """
     name, _ = template_arguments(kernel)
-    if re.fullmatch(r"gpubench::elementwise::naive[123]", name):
-        from gpubench.devices.fake_elementwise import interpret
-
-        return interpret
     if name not in _KERNELS:
         raise UnsupportedError(f"The fake device interprets the naive kernels only, not {kernel}.")
     return _KERNELS[name]

@@ -65,11 +65,11 @@ def _access(figures: Figures) -> Iterator[Judgement]:
 
 def _processes(figures: Figures) -> Iterator[Judgement]:
     found = figures.get("processes")
-    for one in found or ():
-        size = one.get("memory_bytes")
+    for process in found or ():
+        size = process.get("memory_bytes")
         holds = "" if size is None else f", holding {size / 1e9:.2f} GB"
-        name = one.get("name") or "a process"
-        yield "spoils", f"{name} (process {one['pid']}) uses the GPU{holds}: end it, or wait for it."
+        name = process.get("name") or "a process"
+        yield "spoils", f"{name} (process {process['pid']}) uses the GPU{holds}: end it, or wait for it."
     busy = figures.get("busy_percent")
     if busy is not None and busy > BUSY_PERCENT and not found:
         yield "spoils", f"the GPU was busy {busy} % of the last second, by a process that is not shown here."

@@ -170,7 +170,9 @@ def kernel_library(source: Path, kernels: Sequence[str], build: Build) -> Path:
 
 def _tree_above(source: Path) -> Path:
     """Return the cuda_src folder that a source lies in (there may be two), the default one for a source outside."""
-    return next((one for one in source.parents if (one / "include/gpubench/platform.cuh").is_file()), cuda_src())
+    return next(
+        (folder for folder in source.parents if (folder / "include/gpubench/platform.cuh").is_file()), cuda_src()
+    )
 
 
 def _closure(source: Path, include: Path) -> list[Path]:

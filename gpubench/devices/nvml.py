@@ -189,9 +189,9 @@ def _processes(handle: Any) -> list[Json] | None:
     lists = [
         _ask(name, handle) for name in ("nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetGraphicsRunningProcesses")
     ]
-    if all(one is None for one in lists):
+    if all(processes is None for processes in lists):
         return None
-    found = {int(process.pid): process.usedGpuMemory for one in lists for process in one or ()}
+    found = {int(process.pid): process.usedGpuMemory for processes in lists for process in processes or ()}
     return [
         {"pid": pid, "name": _ask("nvmlSystemGetProcessName", pid), "memory_bytes": None if size is None else int(size)}
         for pid, size in sorted(found.items())

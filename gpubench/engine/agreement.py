@@ -74,7 +74,7 @@ def _work(device: CudaDevice, name: str, power: int, source: Buffer, target: Buf
     assert isinstance(plan, Plan)
     workspace = device.allocate(plan.workspace_bytes)
     device.fill(workspace, 0)
-    addresses = {one.name: (source if one.role == "in" else target).address for one in problem.operands}
+    addresses = {operand.name: (source if operand.role == "in" else target).address for operand in problem.operands}
     return Work(name, power, problem.bytes, plan, addresses, _Kept(workspace, source, target))
 
 
@@ -131,8 +131,8 @@ def _row(device: CudaDevice, work: Work, overhead: float, theirs: Mapping[str, f
         "events_us": median,
         "events_ci95_us": median_interval(times),
         "corrected_us": corrected_us(median, overhead),
-        "cupti_span_us": statistics.median(one.span_us for one in seen),
-        "cupti_sum_us": statistics.median(one.sum_us for one in seen),
+        "cupti_span_us": statistics.median(trace.span_us for trace in seen),
+        "cupti_sum_us": statistics.median(trace.sum_us for trace in seen),
         "samples": len(times),
         "nvbench": None,
     }

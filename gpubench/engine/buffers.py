@@ -77,7 +77,7 @@ class Operands:
         self._device = device
         self._problem = problem
         self._pristine = pristine
-        self._buffers = {one.name: device.allocate(storage_bytes(one)) for one in problem.operands}
+        self._buffers = {operand.name: device.allocate(storage_bytes(operand)) for operand in problem.operands}
         self.workspace = device.allocate(workspace_bytes)
         device.fill(self.workspace, 0 if zeroed else POISON_FLOAT)
         for operand in problem.operands:
@@ -89,14 +89,14 @@ class Operands:
     @property
     def addresses(self) -> dict[str, int]:
         """The address of each operand's first element."""
-        return {one.name: self._address(one) for one in self._problem.operands}
+        return {operand.name: self._address(operand) for operand in self._problem.operands}
 
     @property
     def operands(self) -> dict[str, DeviceOperand]:
         """The operands as peers take them."""
         return {
-            one.name: DeviceOperand(one.name, one.role, one.dtype, one.view, self._address(one))
-            for one in self._problem.operands
+            operand.name: DeviceOperand(operand.name, operand.role, operand.dtype, operand.view, self._address(operand))
+            for operand in self._problem.operands
         }
 
     def _address(self, operand: Operand) -> int:
@@ -117,13 +117,13 @@ class Operands:
 
     def drop_inputs(self) -> None:
         """Give everything but the outputs back. Nothing may be bound to these buffers any more."""
-        kept = {one.name for one in self._problem.operands if one.role != "in"}
+        kept = {operand.name for operand in self._problem.operands if operand.role != "in"}
         self._buffers = {name: buffer for name, buffer in self._buffers.items() if name in kept}
         del self.workspace
 
     def output(self, landing: Landing | None = None) -> Array:
         """Return the logical array of the output, downloaded (to `landing`, if given) after all enqueued work."""
-        operand = next(one for one in self._problem.operands if one.role != "in")
+        operand = next(operand for operand in self._problem.operands if operand.role != "in")
         storage = (landing or Landing()).take(operand.view.storage, operand.dtype)
         if storage.size:
             self._device.download(self._buffers[operand.name], storage)

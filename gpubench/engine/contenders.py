@@ -128,14 +128,14 @@ def kernel_block(plan: Plan, resources: tuple[KernelResources, ...]) -> dict[str
         if index < len(resources):
             one |= {key: value for key, value in asdict(resources[index]).items() if key != "kernel"}
         launches.append(plain(one))
-    occupancies = [one.occupancy for one in resources if one.occupancy is not None]
+    occupancies = [kernel.occupancy for kernel in resources if kernel.occupancy is not None]
     return {
         "variant": plan.variant,
         "launches": launches,
         "cubin_sha256": _joined_hash(resources),
-        "registers": max((one.registers for one in resources), default=None),
+        "registers": max((kernel.registers for kernel in resources), default=None),
         "spill_bytes": _spills(resources),
-        "shared_bytes": max((one.shared_bytes for one in resources), default=None),
+        "shared_bytes": max((kernel.shared_bytes for kernel in resources), default=None),
         "occupancy": min(occupancies, default=None),
         "workspace_bytes": plan.workspace_bytes,
         "notes": plain(plan.notes),
@@ -144,12 +144,12 @@ def kernel_block(plan: Plan, resources: tuple[KernelResources, ...]) -> dict[str
 
 def _spills(resources: tuple[KernelResources, ...]) -> int | None:
     """Return the most bytes that one launch spills; None where a compiler did not tell, or nothing is launched."""
-    told = [one.spill_bytes for one in resources if one.spill_bytes is not None]
+    told = [kernel.spill_bytes for kernel in resources if kernel.spill_bytes is not None]
     return max(told) if told and len(told) == len(resources) else None
 
 
 def _joined_hash(resources: tuple[KernelResources, ...]) -> str | None:
-    hashes = [one.cubin_sha256 for one in resources]
+    hashes = [kernel.cubin_sha256 for kernel in resources]
     if len(set(hashes)) <= 1:
         return hashes[0] if hashes else None
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()

@@ -52,7 +52,7 @@ def library_versions() -> dict[str, Json]:
     for contender, groups in PACKAGES.items():
         versions = [_installed(*group) for group in groups]
         if versions[0] is not None:
-            found[contender] = dict(one for one in versions if one is not None)
+            found[contender] = dict(version for version in versions if version is not None)
     return found
 
 

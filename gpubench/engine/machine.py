@@ -164,7 +164,7 @@ def places(folder: Path) -> Iterator[Finding]:
 
 def _place(area: str, folder: Path, level: Level, consequence: str) -> Finding:
     """Check that a file can be made in a folder (or above it, where it does not exist yet) and that there is room."""
-    there = next((one for one in (folder, *folder.parents) if one.exists()), Path("/"))
+    there = next((parent for parent in (folder, *folder.parents) if parent.exists()), Path("/"))
     try:
         with tempfile.TemporaryFile(dir=there):
             free = shutil.disk_usage(there).free

@@ -40,12 +40,14 @@ def device_parts(problem: Problem[Any], workspaces: Sequence[int], l2_bytes: int
     One contender at a time has its operands and workspace; the outputs of all stay until they are checked. The
     pristine copies of in-place operands (with `keep_inputs`, of all inputs) stay for the whole case.
     """
-    outputs = sum(storage_bytes(one) for one in problem.operands if one.role != "in")
+    outputs = sum(storage_bytes(operand) for operand in problem.operands if operand.role != "in")
     pristine = sum(
-        storage_bytes(one) for one in problem.operands if one.role == "inout" or (keep_inputs and one.role == "in")
+        storage_bytes(operand)
+        for operand in problem.operands
+        if operand.role == "inout" or (keep_inputs and operand.role == "in")
     )
     return [
-        Part("operands", sum(storage_bytes(one) for one in problem.operands)),
+        Part("operands", sum(storage_bytes(operand) for operand in problem.operands)),
         Part("pristine inputs", pristine),
         Part("outputs kept for the check", outputs * len(workspaces)),
         Part("workspace", max(workspaces, default=0)),
@@ -63,13 +65,13 @@ def host_parts(problem: Problem[Any], free: int | None = None) -> list[Part]:
     """Return what the host must hold: inputs, one downloaded output, and the reference, as far as `free` bytes let it
     be kept.
     """
-    outputs = [one for one in problem.operands if one.role != "in"]
-    reference = _REFERENCE_BYTES * sum(one.view.size for one in outputs)
+    outputs = [operand for operand in problem.operands if operand.role != "in"]
+    reference = _REFERENCE_BYTES * sum(output.view.size for output in outputs)
     if free is not None:
         reference = min(reference, reference_room(free) + _REFERENCE_BYTES * BLOCK * _BLOCKS_AT_WORK)
     return [
-        Part("inputs", sum(storage_bytes(one) for one in problem.operands if one.role != "out")),
-        Part("output", 2 * sum(storage_bytes(one) for one in outputs)),
+        Part("inputs", sum(storage_bytes(operand) for operand in problem.operands if operand.role != "out")),
+        Part("output", 2 * sum(storage_bytes(output) for output in outputs)),
         Part("reference", reference),
         Part("slack", _SLACK),
     ]
@@ -92,7 +94,7 @@ def shortage(parts: Sequence[Part], free: int | None, where: str) -> str | None:
 def beyond_simulation(problem: Problem[Any], info: DeviceInfo) -> str | None:
     """Return why a simulated device would take too long over the problem, None when it would not (or is real)."""
     limit = info.properties.get("largest_elements")
-    size = max((one.view.size for one in problem.operands), default=0)
+    size = max((operand.view.size for operand in problem.operands), default=0)
     if limit is None or size <= limit:
         return None
     return f"an operand of {size} elements; the simulator takes at most {limit}"

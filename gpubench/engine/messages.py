@@ -135,7 +135,7 @@ M = TypeVar("M", bound=Message)
 
 def encode(message: Message) -> bytes:
     """Return the message's line, newline included."""
-    body = {one.name: getattr(message, one.name) for one in dataclasses.fields(message)}
+    body = {field.name: getattr(message, field.name) for field in dataclasses.fields(message)}
     text = json.dumps({"type": type(message).__name__, **body}, allow_nan=False, ensure_ascii=True)
     return text.encode("ascii") + b"\n"
 
@@ -145,9 +145,9 @@ def decode(line: bytes, allowed: Iterable[type[M]]) -> M:
     try:
         node = parse(line, "message")
         kind = node.get("type").text()
-        for one in allowed:
-            if one.__name__ == kind:
-                return _build(one, node)
+        for message_type in allowed:
+            if message_type.__name__ == kind:
+                return _build(message_type, node)
     except ResultFileError as error:
         raise ProtocolError(str(error)) from error
     raise ProtocolError(f"unknown message {kind[:40]!r}")
@@ -167,7 +167,7 @@ def _field(node: Node, hint: Any) -> Any:
         int: node.integer,
         bool: node.boolean,
         int | None: lambda: None if node.value is None else node.integer(),
-        list[str]: lambda: [one.text() for one in node.items()],
+        list[str]: lambda: [item.text() for item in node.items()],
         dict[str, Json]: node.object,
         dict[str, Json] | None: lambda: None if node.value is None else node.object(),
     }

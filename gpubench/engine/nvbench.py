@@ -41,7 +41,7 @@ def figures(document: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     found = {}
     for state in document["benchmarks"][0]["states"]:
         axes = {axis["name"]: axis["value"] for axis in state["axis_values"]}
-        values = {one["tag"]: one["data"][0]["value"] for one in state["summaries"] if one.get("data")}
+        values = {summary["tag"]: summary["data"][0]["value"] for summary in state["summaries"] if summary.get("data")}
         mean, deviation = (float(values[f"nv/cold/time/gpu/{key}"]) for key in ("mean", "stdev/absolute"))
         count = float(values["nv/cold/sample_size"])
         found[f"{axes['operation']}/2^{axes['power']}"] = {

@@ -122,7 +122,7 @@ class _Work:
         self._moved = (problem.bytes_read, problem.bytes_written)
         runners: dict[str, Runner] = {}
         with self._stage("plan"):
-            for name in self._each("plan", [one for one in self._waiting if one != NUMPY]):
+            for name in self._each("plan", [name for name in self._waiting if name != NUMPY]):
                 with self._blaming(name):
                     runners[name] = resolve(name, operator, problem, self._device)
         with self._stage("compile"):
@@ -195,24 +195,24 @@ class _Work:
         with self._stage("time"):
             timed = [Timed(runner, self._device, problem, pristine, self._announce) for runner in runners]
             outcomes = time_contestants(timed, self._case.timing, seed, watch=self._watch)
-        for one in timed:
-            for name, spent in one.seconds.items():
+        for work in timed:
+            for name, spent in work.seconds.items():
                 self.seconds[f"time: {name}"] = self.seconds.get(f"time: {name}", 0.0) + spent
         if self._ahead is not None:
             with self._stage("reference"):
                 self._ahead.wait_for_reference()
         with self._stage("check"):
-            for one in timed:
-                self._begin(one.name, "check")
-                with self._blaming(one.name):
-                    outcome = outcomes[one.name]
+            for work in timed:
+                self._begin(work.name, "check")
+                with self._blaming(work.name):
+                    outcome = outcomes[work.name]
                     if not isinstance(outcome, Timing):
                         raise outcome
                     with self._stage("check: download"):
-                        output = one.output(self._landing)
-                    verdict = check(problem, reference, one.runner.accuracy, output)
-                    self._record_device(one, outcome, verdict)
-                one.forget()
+                        output = work.output(self._landing)
+                    verdict = check(problem, reference, work.runner.accuracy, output)
+                    self._record_device(work, outcome, verdict)
+                work.forget()
 
     # --- records -----------------------------------------------------------------------------------------------------
 

@@ -50,7 +50,7 @@ class Timed:
     @property
     def repeats_in_place(self) -> bool:
         """True when timed runs pile up on an in-place operand, because the method restores it only before the first."""
-        return self.method != "cold" and any(one.role == "inout" for one in self._problem.operands)
+        return self.method != "cold" and any(operand.role == "inout" for operand in self._problem.operands)
 
     def prepare(self) -> _Round:
         """Allocate, fill, bind and warm up; then poison again, so that what is checked was written by timed runs."""

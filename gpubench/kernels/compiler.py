@@ -137,7 +137,7 @@ def _run(job: _Job) -> list[CompiledKernel | CompileError]:
     if job.program is None:
         return [CompileError(job.refusal) for _ in job.requests]
     outcomes = _compile_or_split(job.program, tuple(request.kernel for request in job.requests), job.requests[0].arch)
-    return [one if isinstance(one, CompileError) else replace(one, cubin=b"") for one in outcomes]
+    return [outcome if isinstance(outcome, CompileError) else replace(outcome, cubin=b"") for outcome in outcomes]
 
 
 def _compile_or_split(program: Program, kernels: tuple[str, ...], arch: str) -> list[CompiledKernel | CompileError]:
@@ -167,7 +167,7 @@ def _compile(program: Program, kernels: tuple[str, ...], arch: str) -> list[Comp
     output = nvrtc.compile_program(program, kernels, arch)
     usages = resources.parse(output.log)
     compiled = [_described(program, kernel, arch, output, usages) for kernel in kernels]
-    cache.store(entry, {one.kernel: _description(one) for one in compiled}, output.cubin)
+    cache.store(entry, {kernel.kernel: _description(kernel) for kernel in compiled}, output.cubin)
     return compiled
 
 

@@ -79,7 +79,7 @@ def check(problem: Problem[Any], reference: Reference, accuracy: Accuracy, outpu
 
     Works block by block, by threads, so that memory stays bounded. ValueError when shape or dtype is not the operand's.
     """
-    operand = next(one for one in problem.operands if one.role != "in")
+    operand = next(operand for operand in problem.operands if operand.role != "in")
     row = dtypes.dtype(operand.dtype)
     if output.shape != operand.view.shape or output.dtype != row.numpy:
         raise ValueError(

@@ -63,14 +63,14 @@ def _least(ceiling: Ceiling, moved: tuple[int, int], by_events: bool) -> float |
 def trace_block(traced: Sequence[Traced]) -> dict[str, Json]:
     """Return what CUPTI saw: medians of span and sum, every span, and the median of each launch in order."""
     longest = max(traced, key=lambda one: len(one.launches))
-    alike = [one for one in traced if len(one.launches) == len(longest.launches)]
+    alike = [trace for trace in traced if len(trace.launches) == len(longest.launches)]
     return {
-        "span_us": statistics.median(one.span_us for one in traced),
-        "sum_us": statistics.median(one.sum_us for one in traced),
+        "span_us": statistics.median(trace.span_us for trace in traced),
+        "sum_us": statistics.median(trace.sum_us for trace in traced),
         "n": len(traced),
-        "samples_us": [round(one.span_us, 4) for one in traced],
+        "samples_us": [round(trace.span_us, 4) for trace in traced],
         "launches": [
-            {"name": name, "us": statistics.median(one.launches[place][1] for one in alike)}
+            {"name": name, "us": statistics.median(trace.launches[place][1] for trace in alike)}
             for place, (name, _) in enumerate(longest.launches)
         ],
     }

@@ -96,12 +96,12 @@ class _Tally:
 
     def kept(self, watch: ClockWatch) -> list[float]:
         """Return the times of the samples of all rounds that were not slow, judged by what the watch knows now."""
-        return [sample.us for one in self.rounds for sample in one if not watch.is_slow(sample)]
+        return [sample.us for samples in self.rounds for sample in samples if not watch.is_slow(sample)]
 
     @property
     def taken(self) -> int:
         """All samples, slow ones too."""
-        return sum(len(one) for one in self.rounds)
+        return sum(len(samples) for samples in self.rounds)
 
 
 def warm_up(restore: Callable[[], None], run: Callable[[], None], synchronize: Callable[[], None]) -> None:
@@ -249,9 +249,9 @@ def _outcomes(
 
 def _timing(tally: _Tally, options: TimingOptions, watch: ClockWatch) -> Timing:
     """Part the samples into kept and discarded by all that the watch has seen, and judge them."""
-    rounds = tuple(tuple(s for s in one if not watch.is_slow(s)) for one in tally.rounds)
-    discarded = tuple((number, s) for number, one in enumerate(tally.rounds) for s in one if watch.is_slow(s))
-    kept = [sample.us for one in rounds for sample in one]
+    rounds = tuple(tuple(s for s in samples if not watch.is_slow(s)) for samples in tally.rounds)
+    discarded = tuple((number, s) for number, samples in enumerate(tally.rounds) for s in samples if watch.is_slow(s))
+    kept = [sample.us for samples in rounds for sample in samples]
     throttled = bool(discarded) and len(discarded) > MOSTLY_SLOW * tally.taken
     noisy = not throttled and (len(kept) < options.min_samples or not _is_quiet(kept, options.max_noise))
     return Timing(rounds, discarded, noisy, throttled, _explain(kept, len(discarded), throttled, noisy, options, watch))

@@ -76,10 +76,10 @@ def find(text: str, like: ResultSet, root: Path, besides: Path | None = None) ->
     if path.exists():
         return path
     device = device_slug(like)
-    ours = {one.name: one.path for one in saved(root) if one.device == device}
+    ours = {baseline.name: baseline.path for baseline in saved(root) if baseline.device == device}
     if text in ours:
         return ours[text]
-    others = sorted({one.device for one in saved(root) if one.name == text})
+    others = sorted({baseline.device for baseline in saved(root) if baseline.name == text})
     if others:
         raise UsageError(f"The baseline {text!r} is of {', '.join(others)}, and the result is of {device}.")
     near = difflib.get_close_matches(text, ours, n=3) or list(ours)[:5]
@@ -97,11 +97,11 @@ def alone(text: str, root: Path) -> Path:
         raise UsageError(f"{shown(text, 200)!r} is a folder: to compare two contenders of one result, name its file.")
     if path.exists():
         return path
-    named = [one for one in saved(root) if one.name == text]
+    named = [baseline for baseline in saved(root) if baseline.name == text]
     if len(named) > 1:
         raise UsageError(f"Several devices have a baseline {text!r}: name the file, such as {named[0].path}.")
     if not named:
-        near = difflib.get_close_matches(text, [one.name for one in saved(root)], n=3)
+        near = difflib.get_close_matches(text, [baseline.name for baseline in saved(root)], n=3)
         hint = f"The nearest baselines: {', '.join(near)}." if near else "There is no baseline of that name."
         raise UsageError(f"{shown(text, 200)!r} is no file and no saved baseline. {hint}")
     return named[0].path

@@ -70,7 +70,10 @@ def cell(value: Json) -> str | int | float:
         return value
     text = value if isinstance(value, str) else json.dumps(value)
     shown = "".join(
-        one if one.isprintable() or one in "\t\n" else one.encode("unicode_escape").decode("ascii") for one in text
+        character
+        if character.isprintable() or character in "\t\n"
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
     )
     return "'" + shown if text.lstrip(" \0").startswith(_FORMULA) else shown
 

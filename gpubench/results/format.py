@@ -123,7 +123,7 @@ def record_to_json(record: Record) -> dict[str, Json]:
         "message": None if record.message is None else record.message[:MAX_MESSAGE],
         "simulated": record.simulated,
         "bytes": record.bytes,
-        "rounds_us": [] if timing is None else [[sample.us for sample in one] for one in timing.rounds],
+        "rounds_us": [] if timing is None else [[sample.us for sample in samples] for samples in timing.rounds],
         "discarded_us": [] if timing is None else [sample.us for _, sample in timing.discarded],
         "timing": None if timing is None else _timing_to_json(timing),
         "summary": plain(record.summary),

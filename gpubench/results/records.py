@@ -56,7 +56,7 @@ def result_from_json(node: Node) -> ResultSet:
         )
     is_first = version.value == 1
     node.keys(frozenset(TOP_KEYS) - ({"harness"} if is_first else frozenset()), None)
-    records = tuple(record_from_json(one) for one in node.get("records").items())
+    records = tuple(record_from_json(item) for item in node.get("records").items())
     return ResultSet(
         gpubench=node.get("gpubench").text(),
         created=node.get("created").text(),
@@ -64,7 +64,7 @@ def result_from_json(node: Node) -> ResultSet:
         suite=node.get("suite").object(),
         environment=_environment(node.get("environment")),
         ceiling=ceiling_from_json(node.get("ceiling")),
-        records=tuple(_upgraded(one) for one in records) if is_first else records,
+        records=tuple(_upgraded(record) for record in records) if is_first else records,
         harness=Harness() if is_first else _harness(node.get("harness")),
         extra={key: value for key, value in node.object().items() if key not in TOP_KEYS},
     )
@@ -94,19 +94,19 @@ def _harness(node: Node) -> Harness:
     return Harness(node.get("protocol").integer(1), node.get("code_sha256").text_or_none())
 
 
-_FIGURES = tuple(one.name for one in fields(Ceiling) if one.name not in ("sweep", "rounds"))
+_FIGURES = tuple(field.name for field in fields(Ceiling) if field.name not in ("sweep", "rounds"))
 
 
 def ceiling_from_json(node: Node) -> Ceiling:
     """Return the ceiling block; each figure is null or above 0, and files from before the sweep have none."""
-    node.keys(frozenset(), frozenset(one.name for one in fields(Ceiling)))
+    node.keys(frozenset(), frozenset(field.name for field in fields(Ceiling)))
     values = {name: node.get(name).number_or_none(lowest=0.0) for name in _FIGURES}
     rounds = node.get("rounds").items() if node.has("rounds") else ()
-    return Ceiling(**values, sweep=_sweep(node), rounds=tuple(_ceiling_round(one) for one in rounds))
+    return Ceiling(**values, sweep=_sweep(node), rounds=tuple(_ceiling_round(item) for item in rounds))
 
 
 def _sweep(node: Node) -> tuple[CeilingPoint, ...]:
-    return tuple(_ceiling_point(one) for one in node.get("sweep").items()) if node.has("sweep") else ()
+    return tuple(_ceiling_point(item) for item in node.get("sweep").items()) if node.has("sweep") else ()
 
 
 def _ceiling_round(node: Node) -> CeilingRound:
@@ -143,7 +143,7 @@ def case_from_json(node: Node) -> Case:
         if node.has("distribution")
         else plain.distribution,
         seed=node.get("seed").integer() if node.has("seed") else plain.seed,
-        contenders=tuple(one.text() for one in node.get("contenders").items())
+        contenders=tuple(name.text() for name in node.get("contenders").items())
         if node.has("contenders")
         else plain.contenders,
         timing=options_from_json(node.get("timing")) if node.has("timing") else plain.timing,
@@ -192,7 +192,7 @@ def _object_or_none(node: Node) -> dict[str, Json] | None:
 
 
 def _timing(record: Node) -> Timing | None:
-    rounds = [one.times() for one in record.get("rounds_us").items()]
+    rounds = [times.times() for times in record.get("rounds_us").items()]
     discarded = record.get("discarded_us").times() if record.has("discarded_us") else []
     verdict = record.get("timing")
     if verdict.value is None:
@@ -204,7 +204,7 @@ def _timing(record: Node) -> Timing | None:
     kept_clocks, discarded_clocks = _clocks(record, sum(map(len, rounds)), len(discarded))
     clocks = iter(kept_clocks)
     return Timing(
-        rounds=tuple(tuple(Sample(us, next(clocks)) for us in one) for one in rounds),
+        rounds=tuple(tuple(Sample(us, next(clocks)) for us in times) for times in rounds),
         discarded=tuple(
             (owner, Sample(us, clock)) for owner, us, clock in zip(owners, discarded, discarded_clocks, strict=True)
         ),
@@ -218,7 +218,7 @@ def _discarded_rounds(verdict: Node, discarded: int, rounds: int) -> list[int]:
     node = verdict.get("discarded_rounds")
     if node.value is None:
         return [0] * discarded
-    owners = [one.integer(0) for one in node.items()]
+    owners = [owner.integer(0) for owner in node.items()]
     if len(owners) != discarded:
         node.fail(f"has {len(owners)} entries where {discarded} samples were discarded")
     if any(owner >= max(rounds, 1) for owner in owners):

@@ -94,16 +94,18 @@ def is_required(each: dataclasses.Field[Any]) -> bool:
 
 def _union(annotations: tuple[Type_, ...]) -> Type_:
     """Return the type of a union; an error of its words also names its other forms."""
-    forms = [_shape_of(one) for one in annotations]
-    told = (_told(one, form) for one, form in zip(annotations, forms, strict=True) if form != "text")
+    forms = [_shape_of(annotation) for annotation in annotations]
+    told = (_told(annotation, form) for annotation, form in zip(annotations, forms, strict=True) if form != "text")
     others = " or ".join(dict.fromkeys(told))
     return _one_of(
         *(
             (
-                choice(typing.get_args(one), f", or {others}") if origin(one) is Literal else yaml_type(one),
+                choice(typing.get_args(annotation), f", or {others}")
+                if origin(annotation) is Literal
+                else yaml_type(annotation),
                 form,
             )
-            for one, form in zip(annotations, forms, strict=True)
+            for annotation, form in zip(annotations, forms, strict=True)
         )
     )
 

@@ -58,18 +58,18 @@ def load_suites(suites: Sequence[str]) -> Suite:
     """
     loaded: list[Suite] = []
     mistakes: list[Mistake] = []
-    for suite in dict.fromkeys(suites):
+    for text in dict.fromkeys(suites):
         try:
-            loaded.append(load_suite(suite))
+            loaded.append(load_suite(text))
         except SuiteError as error:
             mistakes += error.problems
     found: dict[str, tuple[Case, str]] = {}
-    for one in loaded:
-        for case in one.cases:
-            first, path = found.setdefault(case.id, (case, one.path))
+    for suite in loaded:
+        for case in suite.cases:
+            first, path = found.setdefault(case.id, (case, suite.path))
             if first != case:
                 message = f"the case {case.id} is in {path} too, with other contenders or timing; run them one by one"
-                mistakes.append(Mistake(one.path, 1, 1, "", message))
+                mistakes.append(Mistake(suite.path, 1, 1, "", message))
     if mistakes:
         raise SuiteError(mistakes)
     return loaded[0] if len(loaded) == 1 else _join(loaded, tuple(case for case, _ in found.values()))

@@ -96,7 +96,7 @@ def _narrow(
         return tuple(after)
     allowed = list(names)
     near = dict.fromkeys(
-        name for one in asked for word in re.findall(r"[^\s()]+", one) for name in _nearest(word, allowed)
+        name for text in asked for word in re.findall(r"[^\s()]+", text) for name in _nearest(word, allowed)
     )
     raise UsageError(f"{printable(what, 200)} matches none of the {len(before)} cases. {_hint(near, allowed)}")
 

@@ -27,7 +27,7 @@ def json_schema() -> Schema:
     for operator in OPERATORS:
         adapters |= {(operator, name): key.checker.adapter for name, key in operator_keys(operator).items()}
     singles, shared = pydantic.TypeAdapter.json_schemas(
-        [(place, "validation", one) for place, one in adapters.items()], ref_template=_TEMPLATE
+        [(place, "validation", adapter) for place, adapter in adapters.items()], ref_template=_TEMPLATE
     )
     values = {place: schema for (place, _), schema in singles.items()}
     common = {name: _axis(key, values["case", name]) for name, key in common_keys().items()}
@@ -37,7 +37,7 @@ def json_schema() -> Schema:
     for operator in OPERATORS:
         own = {name: _axis(key, values[operator, name]) for name, key in operator_keys(operator).items()}
         definitions[operator] = _case(operator, {**common, **own}, operator_keys(operator), variable)
-    return _suite(definitions, {name: one for name, one in common.items() if name != "peers"})
+    return _suite(definitions, {name: schema for name, schema in common.items() if name != "peers"})
 
 
 def _suite(definitions: Schema, defaults: Schema) -> Schema:
@@ -77,7 +77,7 @@ def _axis(key: Key, single: Schema) -> Schema:
 
 def _case(operator: str, properties: Schema, keys: Mapping[str, Key], variable: Schema) -> Schema:
     """Return the schema of a case of one operator. Keys that it does not know must be variables."""
-    lists = {name: _zipped(one) for name, one in properties.items() if "anyOf" in one}
+    lists = {name: _zipped(schema) for name, schema in properties.items() if "anyOf" in schema}
     anything = {"anyOf": [{"type": "array", "minItems": 1}, {"$ref": "#/$defs/range"}]}
     doc = OPERATORS[operator].params.__doc__ or operator
     return {

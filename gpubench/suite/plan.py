@@ -86,20 +86,20 @@ def plan_case(document: Document, defaults: Defaults, case: Mapping[str, Any], p
     own = operator_keys(name)
     keys = {**common_keys(), **own}
     variables = _variables(document, case, keys, path)
-    resolved = {one for _, one in placeholders(dict(case))} <= {*variables}
-    axes, wrong = _axes(document, case, {**{one: variable_key(one) for one in variables}, **keys}, path)
+    resolved = {variable for _, variable in placeholders(dict(case))} <= {*variables}
+    axes, wrong = _axes(document, case, {**{variable: variable_key(variable) for variable in variables}, **keys}, path)
     settings = _settings(document, case, defaults, path)
     complete = _is_complete(document, case, keys, path)
     contenders = _contenders(document, name, settings, defaults)
     timing = _timing(document, settings)
-    optional = frozenset(one for one, key in own.items() if not key.required and one not in _VITAL)
+    optional = frozenset(name for name, key in own.items() if not key.required and name not in _VITAL)
     if not (complete and resolved and wrong <= {*optional, *_BUILT_IN}):
         return None
     for common, value in _BUILT_IN.items():
         if not any(common in axis.names for axis in axes):
             axes.append(defaults.axes.get(common) or Axis((common,), ((Option(value, path),),)))
-    used = {one for axis in axes for one in axis.names}
-    refused = any(one[: len(path)] == path for one in document.refused)
+    used = {name for axis in axes for name in axis.names}
+    refused = any(place[: len(path)] == path for place in document.refused)
     flawed = defaults.flawed or refused or bool(wrong) or len(document.mistakes) > before
     return CasePlan(
         path, name, frozenset(own) & used, tuple(variables), tuple(axes), contenders, timing, optional, flawed
@@ -135,7 +135,7 @@ def _axes(
     axes: dict[str, Axis | None] = {}
     for name, value in case.items():
         if name == "zip":
-            usable = {key: one for key, one in keys.items() if one.is_axis}
+            usable = {key: described for key, described in keys.items() if described.is_axis}
             axes[name] = read_zip(document, usable, value, (*path, "zip"))
             for key in value if isinstance(value, dict) else ():
                 if key in _OUTSIDE_AXES:

@@ -49,7 +49,7 @@ def _resolve(annotation: Type_, value: Any, scope: Scope, field: str) -> Any:
     if is_placeholder(value):
         return scope.variables[value[1:-1]]
     if isinstance(value, list):
-        item = next(typing.get_args(one)[0] for one in members(annotation) if origin(one) is tuple)
+        item = next(typing.get_args(member)[0] for member in members(annotation) if origin(member) is tuple)
         return [_resolve(item, each, scope, f"{field}.{position}") for position, each in enumerate(value)]
     if isinstance(value, dict):
         return _mapping(annotation, value, scope, field)
@@ -63,11 +63,11 @@ def _names_dtypes(annotation: Type_) -> bool:
 
 
 def _mapping(annotation: Type_, value: dict[str, Any], scope: Scope, field: str) -> dict[str, Any]:
-    for one in members(annotation):
-        if is_dataclass(one) and value.keys() <= _hints(one).keys():
-            return resolve_fields(one, value, scope, f"{field}.")
-        if origin(one) is collections.abc.Mapping:
-            item = typing.get_args(one)[1]
+    for member in members(annotation):
+        if is_dataclass(member) and value.keys() <= _hints(member).keys():
+            return resolve_fields(member, value, scope, f"{field}.")
+        if origin(member) is collections.abc.Mapping:
+            item = typing.get_args(member)[1]
             return {key: _resolve(item, each, scope, f"{field}.{key}") for key, each in value.items()}
     raise TypeError(f"{field} passed validation as a mapping, but no member of {annotation} is one")
 

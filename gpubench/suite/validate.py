@@ -29,7 +29,7 @@ class Checker:
         try:
             self.adapter.validate_python(value)
         except pydantic.ValidationError as error:
-            return [_fault(one, value) for one in error.errors(include_url=False)[:MAX_FAULTS]]
+            return [_fault(detail, value) for detail in error.errors(include_url=False)[:MAX_FAULTS]]
         return []
 
     def fits(self, value: Any) -> bool:

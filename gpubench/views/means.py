@@ -51,14 +51,14 @@ def geometric(values: Sequence[float]) -> float | None:
 
 def lines(all_rows: Sequence[Row]) -> list[str]:
     """Return the means as lines under a table; none where no case was compared with another library."""
-    found = [one for one in means(all_rows) if one.peers]
+    found = [mean for mean in means(all_rows) if mean.peers]
     if not found:
         return []
-    width = max(text.cell_width(text.printable(one.operator)) for one in found)
-    names = max(text.cell_width(text.printable(one.contender)) for one in found)
+    width = max(text.cell_width(text.printable(mean.operator)) for mean in found)
+    names = max(text.cell_width(text.printable(mean.contender)) for mean in found)
     bound = any(row.launch_bound for row in all_rows)
     heading = "geometric means over cases" + ("; shares without launch-bound ones" if bound else "")
-    return [heading, *(f"  {_line(one, width, names)}" for one in found)]
+    return [heading, *(f"  {_line(mean, width, names)}" for mean in found)]
 
 
 def _line(one: Mean, width: int, names: int) -> str:

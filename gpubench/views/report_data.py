@@ -27,7 +27,7 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         return text.significant(value, 6)
     if isinstance(value, list | tuple):
-        return ", ".join(shown(one) for one in value) or text.MISSING
+        return ", ".join(shown(item) for item in value) or text.MISSING
     return text.printable(str(value))
 
 
@@ -147,7 +147,7 @@ _OPTIONAL = ("speedup", "versus_peer")
 def numbers_of(found: Sequence[Point]) -> tuple[tuple[str, str, str], ...]:
     """Return the columns of numbers: the ratios to others only where there is one."""
     there = {name for name in _OPTIONAL for point in found if getattr(point.row, name) is not None}
-    return tuple(one for one in _NUMBERS if one[1] not in _OPTIONAL or one[1] in there)
+    return tuple(number for number in _NUMBERS if number[1] not in _OPTIONAL or number[1] in there)
 
 
 def columns(numbers: Sequence[tuple[str, str, str]]) -> list[dict[str, object]]:

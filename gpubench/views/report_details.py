@@ -41,7 +41,7 @@ def _contender(point: Point) -> dict[str, object]:
         "status": record.status,
         "facts": [*_times(point), *_check(point), *_kernel(kernel), *_telemetry(record.telemetry or {})],
         "samples": strip(record.timing, point.row.median_us) if record.timing and record.timing.samples else None,
-        "launches": [_launch(one) for one in kernel.get("launches") or [] if isinstance(one, Mapping)],
+        "launches": [_launch(launch) for launch in kernel.get("launches") or [] if isinstance(launch, Mapping)],
     }
 
 
@@ -130,9 +130,9 @@ def strip(timing: Timing, median_us: float | None) -> Strip:
         return f"{55 - 50 * min((us - low) / (high - low), 1.0):.0f}"
 
     paths, gone, place = [], [], 0
-    for number, one in enumerate(timing.rounds):
+    for number, samples in enumerate(timing.rounds):
         parts = []
-        for sample in one:
+        for sample in samples:
             parts.append(f"M{2 + step * (place + 0.5):.1f} {up(sample.us)}h0")
             place += 1
         for owner, sample in timing.discarded:

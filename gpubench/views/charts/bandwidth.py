@@ -272,7 +272,7 @@ def sweeps(mine: Sequence[Point]) -> list[list[Point]]:
     for members in families.values():
         if len({point.row.bytes for point in members}) == len(members):
             found += _without_gaps(sorted(members, key=lambda point: point.row.bytes or 0))
-    return [one for one in found if len(one) >= SWEEP]
+    return [series for series in found if len(series) >= SWEEP]
 
 
 def _without_gaps(ordered: Sequence[Point]) -> list[list[Point]]:

@@ -120,8 +120,8 @@ def _aside(lines: Sequence[Line], order: Sequence[str], scale: Scale) -> dict[in
                 continue
             step = min(_STEP, 2 * _REACH / max(len(crowd) - 1, 1))
             crowd.sort(key=lambda one: order.index(one.series))
-            for number, one in enumerate(crowd):
-                aside[id(one)] = step * (number - (len(crowd) - 1) / 2)
+            for number, point in enumerate(crowd):
+                aside[id(point)] = step * (number - (len(crowd) - 1) / 2)
             crowd = [dot] if dot is not None else []
     return aside
 

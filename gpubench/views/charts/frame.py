@@ -58,7 +58,9 @@ def ceiling_of(result: ResultSet, drawn: Sequence[Point]) -> Ceiling:
 
 def _copy_rates(result: ResultSet) -> tuple[tuple[float, float], ...]:
     """Return the copy's rate over sizes, where the run measured it: pairs of bytes and GB/s."""
-    return tuple((float(one.bytes), one.bytes / one.copy_us / 1e3) for one in result.ceiling.sweep if one.copy_us > 0)
+    return tuple(
+        (float(point.bytes), point.bytes / point.copy_us / 1e3) for point in result.ceiling.sweep if point.copy_us > 0
+    )
 
 
 def launch_edge(scale: Frame) -> float:

@@ -117,11 +117,11 @@ def _legend(made: Sheet, entries: Sequence[Entry], top: float) -> None:
     from matplotlib.patches import Patch
 
     handles: list[Line2D | Patch] = [
-        Patch(**one.patch) if one.patch is not None else Line2D([], [], **one.line) for one in entries
+        Patch(**entry.patch) if entry.patch is not None else Line2D([], [], **entry.line) for entry in entries
     ]
     made.figure.legend(
         handles,
-        [one.words for one in entries],
+        [entry.words for entry in entries],
         loc="upper left",
         bbox_to_anchor=(MARGIN / WIDTH, 1 - top / made.height),
         ncols=len(entries),
@@ -151,7 +151,7 @@ def unnumbered(items: Sequence[str], what: str = "Without a number here", limit:
     if not items:
         return []
     more = f"; and {len(items) - limit} more" if len(items) > limit else ""
-    return [f"{what} ({len(items)}): " + "; ".join(style.label(one, 110) for one in items[:limit]) + more]
+    return [f"{what} ({len(items)}): " + "; ".join(style.label(item, 110) for item in items[:limit]) + more]
 
 
 def series_entry(name: str, mark: style.Mark, line: bool = False, words: str | None = None) -> Entry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from gpubench.model import ResultSet, Sample, Timing
@@ -74,21 +75,21 @@ def in_order(timing: Timing) -> list[Taken]:
     found: list[Taken] = []
     for number, kept in enumerate(timing.rounds):
         gone = [sample for owner, sample in timing.discarded if owner == number]
-        for sample, discarded in [*((one, False) for one in kept), *((one, True) for one in gone)]:
+        for sample, discarded in [*zip(kept, repeat(False)), *zip(gone, repeat(True))]:
             found.append(Taken(len(found) + 1, number, sample, discarded))
     return found
 
 
 def _draw(result: ResultSet, case: str, drawn: Sequence[Point], missing: Sequence[str]) -> Figure:
     taken = [in_order(point.record.timing) for point in drawn if point.record.timing]
-    clocks = [any(one.sample.sm_mhz is not None for one in mine) for mine in taken]
+    clocks = [any(dot.sample.sm_mhz is not None for dot in mine) for mine in taken]
     heights = [0.26 + _TIMES + (_GAP + _CLOCK if clock else 0.0) + _BETWEEN for clock in clocks]
-    rounds = max(one.round for mine in taken for one in mine) + 1
+    rounds = max(dot.round for mine in taken for dot in mine) + 1
     made = sheet(
         f"Samples of {case}",
         subtitle(result) + _method(drawn),
         sum(heights),
-        legend=_legend(rounds, any(one.discarded for mine in taken for one in mine)),
+        legend=_legend(rounds, any(dot.discarded for mine in taken for dot in mine)),
         notes=[
             "Line and band: the median and its 95 % interval, over the kept samples. A discarded sample (its clock had "
             "fallen) stands at the end of its round.",
@@ -154,7 +155,7 @@ def _block(made: Sheet, point: Point, taken: Sequence[Taken], top: float, clock:
 
 def _zoom(axes: Axes, taken: Sequence[Taken], scale: float) -> None:
     """Set the height to what most kept samples need; what lies above is counted at the upper edge, not dropped."""
-    kept = sorted(one.sample.us / scale for one in taken if not one.discarded)
+    kept = sorted(dot.sample.us / scale for dot in taken if not dot.discarded)
     if not kept:
         return
     middle = kept[len(kept) // 2]
@@ -162,14 +163,14 @@ def _zoom(axes: Axes, taken: Sequence[Taken], scale: float) -> None:
     reach = max(usual - kept[0], 0.004 * middle)
     top = min(kept[-1], usual + 1.5 * reach) + 0.22 * reach
     axes.set_ylim(kept[0] - 0.15 * reach, top)
-    above = [one for one in taken if one.sample.us / scale > top]
-    for one in above:
-        mark = ROUND_MARKS[one.round % len(ROUND_MARKS)]
-        face = PAPER if one.discarded else mark.color
-        axes.plot([one.place], [top], **mark.point, markerfacecolor=face, clip_on=False, zorder=5)
+    above = [dot for dot in taken if dot.sample.us / scale > top]
+    for dot in above:
+        mark = ROUND_MARKS[dot.round % len(ROUND_MARKS)]
+        face = PAPER if dot.discarded else mark.color
+        axes.plot([dot.place], [top], **mark.point, markerfacecolor=face, clip_on=False, zorder=5)
     if above:
-        times = sorted(one.sample.us for one in above)
-        gone = sum(one.discarded for one in above)
+        times = sorted(dot.sample.us for dot in above)
+        gone = sum(dot.discarded for dot in above)
         words = f"{len(above)} above the scale ({gone} discarded): {style.duration(times[0])}"
         words += f" to {style.duration(times[-1])}" if len(times) > 1 else ""
         start = style.text_width(axes.get_title(loc="left"), 9, bold=True) + 0.15
@@ -188,19 +189,19 @@ def _scatter(
     axes: Axes, taken: Sequence[Taken], value: Callable[[Taken], float | None], size: float | None = None
 ) -> None:
     extra: dict[str, Any] = {} if size is None else {"markersize": size}
-    for number in dict.fromkeys(one.round for one in taken):
+    for number in dict.fromkeys(dot.round for dot in taken):
         mark = ROUND_MARKS[number % len(ROUND_MARKS)]
         for discarded in (False, True):
             chosen = [
-                (one.place, y)
-                for one in taken
-                if one.round == number and one.discarded is discarded and (y := value(one)) is not None
+                (dot.place, y)
+                for dot in taken
+                if dot.round == number and dot.discarded is discarded and (y := value(dot)) is not None
             ]
             if chosen:
                 across, up = zip(*chosen, strict=True)
                 face = PAPER if discarded else mark.color
                 axes.plot(across, up, **mark.point, markerfacecolor=face, **extra)
-        first = next(one.place for one in taken if one.round == number)
+        first = next(dot.place for dot in taken if dot.round == number)
         if first > 1:
             axes.axvline(first - 0.5, color=MUTED, linewidth=0.7, linestyle=(0, (1, 2)))
 
@@ -217,18 +218,18 @@ def _distribution(made: Sheet, times: Axes, point: Point, taken: Sequence[Taken]
     """Draw the kept samples' histogram on its side, the rounds upon each other, on the axis of the times."""
     from matplotlib.ticker import MaxNLocator
 
-    kept = [one for one in taken if not one.discarded]
+    kept = [dot for dot in taken if not dot.discarded]
     axes = made.axes(WIDTH - MARGIN - _RIGHT + 0.12, top, _RIGHT - 0.2, _TIMES, sharey=times)
     axes.tick_params(labelleft=False)
     axes.set_xlabel("samples")
     if kept:
-        values = [one.sample.us / scale for one in kept]
+        values = [dot.sample.us / scale for dot in kept]
         low, high = min(values), max(values)
         bins = min(max(int(len(values) ** 0.5 * 2), 6), 30)
         edges = [low + (high - low) * i / bins for i in range(bins + 1)] if high > low else [low * 0.999, low * 1.001]
-        numbers = sorted({one.round for one in kept})
+        numbers = sorted({dot.round for dot in kept})
         axes.hist(
-            [[one.sample.us / scale for one in kept if one.round == number] for number in numbers],
+            [[dot.sample.us / scale for dot in kept if dot.round == number] for number in numbers],
             bins=edges,
             orientation="horizontal",
             stacked=True,
