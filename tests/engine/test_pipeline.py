@@ -158,7 +158,7 @@ def test_every_stage_is_announced_before_it_touches_the_device(monkeypatch: pyte
     """Compile, time and check name their contender first, so that a fault is laid at the right door."""
     begins: list[tuple[str, str]] = []
     cumsum = operator("cumsum")
-    monkeypatch.setattr(type(cumsum), "choose", lambda *_: cumsum.variants[0])
+    monkeypatch.setattr(type(cumsum), "choose", lambda _, *problem: cumsum.variants[0].plan(*problem))
     go(case(contenders=(NAIVE, "gpubench:auto")), begins)
     for name in (NAIVE, "gpubench:auto"):
         stages = [stage for contender, stage in begins if contender == name]
