@@ -10,6 +10,8 @@ from gpubench.model import Accuracy, Case, DeviceInfo, Json, Plan, Problem, Refu
 if TYPE_CHECKING:
     import numpy as np
 
+    from gpubench.operators.hard import Hard
+
     Array = np.ndarray[Any, np.dtype[Any]]
 
 P = TypeVar("P")
@@ -82,6 +84,13 @@ class Operator(Protocol[P]):
 
     def numpy(self, problem: Problem[P], inputs: Mapping[str, Array]) -> Callable[[], Array]:
         """Return numpy's ordinary way to do the work, for its wall time; each call returns the logical output."""
+        ...
+
+    def hard(self, large: bool) -> Iterator[Hard]:
+        """Yield cases that variants are held to: few and small ones for the simulator, or many `large` ones for a GPU.
+
+        The first is a plain one. Those without a meaning for a dtype are left out there.
+        """
         ...
 
     def choose(self, problem: Problem[P], device: DeviceInfo) -> Plan | Refused:

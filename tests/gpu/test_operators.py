@@ -16,7 +16,8 @@ from gpubench.errors import NoDeviceError
 from gpubench.kernels.compiler import Request, compile_many
 from gpubench.model import Case, Check
 from gpubench.operators import OPERATORS
-from tests.gpu.matrix import answer, cases, elementwise_cases
+from gpubench.operators.hard import hard_cases
+from tests.gpu.matrix import answer
 from tests.operators.cases import auto, make_case
 
 pytestmark = pytest.mark.gpu
@@ -37,11 +38,6 @@ def device() -> Iterator[Device]:
 
 DTYPES = tuple(os.environ.get("GPUBENCH_TEST_DTYPES", ",".join(dtypes.NAMES)).split(","))
 """All dtypes; fewer where a tool such as compute-sanitizer slows everything down."""
-
-
-def matrix(operator: str, dtype: str) -> list[Case]:
-    """Return the hard cases of an operator for a dtype."""
-    return list(elementwise_cases(dtype) if operator == "elementwise" else cases(operator, dtype))
 
 
 def wrong(device: Device, chosen: list[Case], variant_name: str, operator: str) -> tuple[list[str], int]:
@@ -70,7 +66,7 @@ def test_answers(device: Device, operator: str, variant: str) -> None:
     compile_many([Request(*pair, f"sm_{major}{minor}") for pair in sorted(instances)], os.cpu_count() or 1)
     faults, taken = [], 0
     for dtype in DTYPES:
-        found, count = wrong(device, matrix(operator, dtype), variant, operator)
+        found, count = wrong(device, hard_cases(OPERATORS[operator], dtype, large=True), variant, operator)
         faults += found
         taken += count
     print(f"{operator} {variant}: {taken} cases, {len(faults)} wrong")

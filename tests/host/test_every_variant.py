@@ -14,7 +14,7 @@ from gpubench.measure.check import check
 from gpubench.model import Case, Plan, Problem
 from gpubench.operators import OPERATORS
 from gpubench.operators.base import Variant
-from tests.host.matrix import HARD, hard_cases
+from gpubench.operators.hard import hard_cases
 
 FULL = bool(os.environ.get("GPUBENCH_FULL_MATRIX"))
 """Set it to run every case under every schedule; without it each case meets two schedules, drawn by a seed."""
@@ -28,7 +28,7 @@ def _plans(operator: str, variant: Variant, device: HostDevice) -> list[Work]:
     """Return the cases that the variant takes, with their plans."""
     found: list[Work] = []
     for dtype in OPERATORS[operator].dtypes:
-        for case in hard_cases(operator, dtype):
+        for case in hard_cases(OPERATORS[operator], dtype):
             problem = OPERATORS[operator].problem(case)
             plan = variant.plan(problem, device.info)
             if isinstance(plan, Plan):
@@ -96,8 +96,7 @@ def test_fast_builds_are_right_too(operator: str, name: str) -> None:
 
 
 def test_every_operator_has_hard_cases() -> None:
-    """A new operator cannot be forgotten here, and no operator's cases are empty for one of its dtypes."""
-    assert set(HARD) == set(OPERATORS)
+    """No operator's cases are empty for one of its dtypes."""
     for operator in OPERATORS.values():
         for dtype in operator.dtypes:
-            assert len(hard_cases(operator.name, dtype)) >= 10, (operator.name, dtype)
+            assert len(hard_cases(operator, dtype)) >= 10, (operator.name, dtype)

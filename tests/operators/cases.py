@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from gpubench.layout import Layout
 from gpubench.model import Case, DeviceInfo, Distribution, Plan, Problem, Refused
-from gpubench.operators import OPERATORS
+from gpubench.operators import OPERATORS, hard
 from gpubench.operators.base import Reference, Variant
-from gpubench.operators.parameters import to_json
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -21,9 +20,7 @@ DEVICE = DeviceInfo("fake", "fake", (9, 0), 132, 50 << 20, 1 << 37, 227 << 10)
 
 def make_case(operator: str, dtype: str, distribution: str = "normal", seed: int = 1, **params: Any) -> Case:
     """Return the case of these params, normalised as the suite reader does."""
-    one = OPERATORS[operator]
-    normal = one.normalise(one.parse(params), dtype)
-    return Case(one.label(normal, dtype), operator, dtype, to_json(normal), cast("Distribution", distribution), seed)
+    return hard.make_case(OPERATORS[operator], dtype, params, cast("Distribution", distribution), seed)
 
 
 def prepare(case: Case) -> tuple[Problem[Any], dict[str, Array]]:

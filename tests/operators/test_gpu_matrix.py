@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from gpubench.operators import OPERATORS
+from gpubench.operators.hard import hard_cases
 from gpubench.suite.explain import ASSUMED
-from tests.gpu.matrix import cases, elementwise_cases
 from tests.operators.cases import refusal
 
 
@@ -18,7 +18,7 @@ def test_every_variant_takes_some_case_of_the_matrix(operator: str) -> None:
     one = OPERATORS[operator]
     taken: Counter[str] = Counter()
     for dtype in ("float32", "bfloat16", "int32"):
-        for case in elementwise_cases(dtype) if operator == "elementwise" else cases(operator, dtype):
+        for case in hard_cases(one, dtype, large=True):
             problem = one.problem(case)
             taken.update(variant.name for variant in one.variants if refusal(variant, problem, ASSUMED) is None)
     few = {variant.name: taken[variant.name] for variant in one.variants if taken[variant.name] < 2}

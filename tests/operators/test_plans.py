@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpubench.dtypes import NAMES
 from gpubench.layout import view
 from gpubench.model import Pointer, Value
 from gpubench.operators import OPERATORS
 from gpubench.operators.coalesce import coalesce
+from gpubench.operators.hard import hard_cases
 from gpubench.operators.structs import float64, int32, int64, strided
 from tests.operators.cases import DEVICE, auto, layouts, make_case, planned, refusal, shapes
 
@@ -117,24 +117,20 @@ def test_more_dims_than_the_kernel_holds_are_refused() -> None:
 @pytest.mark.parametrize("name", OPERATORS)
 def test_every_dtype_has_instances_and_plans_use_them(name: str) -> None:
     """What is compiled ahead covers the plain case of each dtype."""
-    extra: dict[str, dict[str, Any]] = {"elementwise": {"function": "mul"}, "index_add": {"indices": 3}}
-    for dtype in NAMES:
-        kernels = {kernel for _, kernel in OPERATORS[name].variants[0].instances(dtype)}
-        (launch,) = plan_of(name, dtype, shape=[2, 3], **extra.get(name, {})).steps
+    operator = OPERATORS[name]
+    for dtype in operator.dtypes:
+        kernels = {kernel for _, kernel in operator.variants[0].instances(dtype)}
+        problem = operator.problem(hard_cases(operator, dtype)[0])
+        (launch,) = planned(operator.variants[0], problem).launches
         assert launch.kernel in kernels
 
 
 def test_auto_is_a_variant_that_takes_the_problem() -> None:
     """What `choose` gives is the plan of the variant that it names."""
-    for name, params in (
-        ("cumsum", {}),
-        ("sum", {}),
-        ("elementwise", {"function": "exp"}),
-        ("index_add", {"indices": 9}),
-    ):
-        problem = OPERATORS[name].problem(make_case(name, "float32", shape=[64, 65], **params))
-        chosen = auto(problem, DEVICE)
-        assert OPERATORS[name].choose(problem, DEVICE) == planned(chosen, problem, DEVICE)
+    for operator in OPERATORS.values():
+        for case in hard_cases(operator, operator.dtypes[0]):
+            problem = operator.problem(case)
+            assert operator.choose(problem, DEVICE) == planned(auto(problem, DEVICE), problem, DEVICE)
 
 
 def test_accuracy_counts_the_longest_path() -> None:

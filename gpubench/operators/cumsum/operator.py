@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gpubench import dtypes
@@ -19,6 +19,7 @@ from gpubench.operators.results import require_dtype, sum_dtype
 
 if TYPE_CHECKING:
     from gpubench.operators.base import Array
+    from gpubench.operators.hard import Hard
 
 
 class CumsumOperator:
@@ -72,6 +73,12 @@ class CumsumOperator:
         from gpubench.operators.cumsum.reference import contender
 
         return contender(problem, inputs)
+
+    def hard(self, large: bool) -> Iterator[Hard]:
+        """Yield the hard cases."""
+        from gpubench.operators.cumsum import hard
+
+        return hard.large() if large else hard.small()
 
     def choose(self, problem: Problem[CumsumParams], device: DeviceInfo) -> Plan | Refused:
         """Return the plan of the variant that `gpubench:auto` stands for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from gpubench import dtypes
@@ -21,6 +21,7 @@ from gpubench.operators.results import require_dtype
 
 if TYPE_CHECKING:
     from gpubench.operators.base import Array
+    from gpubench.operators.hard import Hard
     from gpubench.operators.inputs import Domain
 
 NAMES = ("a", "b", "c")
@@ -103,6 +104,12 @@ class ElementwiseOperator:
         from gpubench.operators.elementwise.reference import contender
 
         return contender(problem, inputs)
+
+    def hard(self, large: bool) -> Iterator[Hard]:
+        """Yield the hard cases."""
+        from gpubench.operators.elementwise import hard
+
+        return hard.large() if large else hard.small()
 
     def choose(self, problem: Problem[ElementwiseParams], device: DeviceInfo) -> Plan | Refused:
         """Return the plan of the best variant that takes the problem: they stand from naive to best."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gpubench import dtypes
@@ -30,6 +30,7 @@ from gpubench.operators.results import require_dtype
 
 if TYPE_CHECKING:
     from gpubench.operators.base import Array
+    from gpubench.operators.hard import Hard
 
 
 class IndexAddOperator:
@@ -126,6 +127,12 @@ class IndexAddOperator:
         from gpubench.operators.index_add.reference import contender
 
         return contender(problem, inputs)
+
+    def hard(self, large: bool) -> Iterator[Hard]:
+        """Yield the hard cases."""
+        from gpubench.operators.index_add import hard
+
+        return hard.large() if large else hard.small()
 
     def choose(self, problem: Problem[IndexAddParams], device: DeviceInfo) -> Plan | Refused:
         """Return the plan of the best variant that takes the problem: they stand from naive to best."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from gpubench import dtypes
@@ -21,6 +21,7 @@ from gpubench.operators.sum.variants import VARIANTS
 
 if TYPE_CHECKING:
     from gpubench.operators.base import Array
+    from gpubench.operators.hard import Hard
 
 
 class SumOperator:
@@ -80,6 +81,12 @@ class SumOperator:
         from gpubench.operators.sum.reference import contender
 
         return contender(problem, inputs)
+
+    def hard(self, large: bool) -> Iterator[Hard]:
+        """Yield the hard cases."""
+        from gpubench.operators.sum import hard
+
+        return hard.large() if large else hard.small()
 
     def choose(self, problem: Problem[SumParams], device: DeviceInfo) -> Plan | Refused:
         """Return the plan of the best variant that takes the problem: they stand from naive to best."""
