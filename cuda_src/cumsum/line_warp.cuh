@@ -7,7 +7,7 @@
 namespace gpubench::cumsum {
 
 // 64 bytes with C layout: the host packs the same.
-struct TurnedLines {
+struct TransposedLines {
     uint32 lines;
     int length;            // elements of a line
     IntegerDivider units;  // of a line in a turn
@@ -17,7 +17,7 @@ struct TurnedLines {
     long long x_along, x_across;  // distances in x
     long long y_along, y_across;  // distances in y
 };
-static_assert(sizeof(TurnedLines) == 64 && __builtin_offsetof(TurnedLines, y_across) == 56, "the host's Struct says so");
+static_assert(sizeof(TransposedLines) == 64 && __builtin_offsetof(TransposedLines, y_across) == 56, "the host's Struct says so");
 
 // Where a lane stands while the warp goes over the units of 32 lines one after the other, 32 units a step.
 struct UnitWalk {
@@ -80,7 +80,7 @@ struct LineWarp {
     static constexpr bool aligned = Aligned;
     static constexpr int lines = P;
 
-    const TurnedLines& shape;
+    const TransposedLines& shape;
     uint64 begins[P];  // addresses of this lane's lines
     int owned;         // lines of the warp that exist
     Word128* stage;

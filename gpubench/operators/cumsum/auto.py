@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from gpubench import dtypes
 from gpubench.operators.choosing import first_plan
-from gpubench.operators.cumsum import resident_tuning, tuning, turned_tuning
+from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning
 from gpubench.operators.cumsum.columns import strip_cut
 from gpubench.operators.cumsum.geometry import Columns, Rows, columns_of, is_half, is_narrow, rows_of, vector_items
 from gpubench.operators.cumsum.rows import vectors_of
-from gpubench.operators.cumsum.turned import Turned, has_many_strips, turned_of
+from gpubench.operators.cumsum.transposed import Transposed, has_many_strips, transposed_of
 from gpubench.operators.cumsum.variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ def choose(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
 def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     """Return the names of the variants for the problem's regime, best first."""
     rows = rows_of(problem)
-    turned = turned_of(problem)
-    turns = _for_turned(turned, problem.operand("x").dtype, device) if turned is not None else ()
+    transposed = transposed_of(problem)
+    turns = _for_transposed(transposed, problem.operand("x").dtype, device) if transposed is not None else ()
     if rows is not None:
         return turns + _for_rows(rows, vector_items(problem), device)
     columns = columns_of(problem)
@@ -37,17 +37,17 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     return turns
 
 
-def _for_turned(turned: Turned, dtype: str, device: DeviceInfo) -> tuple[str, ...]:
-    along = turned.x_along_lines
-    if turned.across < turned_tuning.TURNED_ACROSS:
+def _for_transposed(transposed: Transposed, dtype: str, device: DeviceInfo) -> tuple[str, ...]:
+    along = transposed.x_along_lines
+    if transposed.across < transposed_tuning.ACROSS:
         return ()
-    most = turned_tuning.TURNED_HALF_LENGTH[along] if is_half(dtype) else turned_tuning.TURNED_LENGTH
-    many = has_many_strips(turned, turned_tuning.TURNED_SHAPES[0].lines, turned_tuning.TURNED_LINE_STRIPS, device)
-    tiles = ("turned_ring", "turned_tiles") if _has_ring(dtype, device) else ("turned_tiles",)
-    if turned.length >= most or not many:
+    most = transposed_tuning.HALF_LENGTH[along] if is_half(dtype) else transposed_tuning.LENGTH
+    many = has_many_strips(transposed, transposed_tuning.SHAPES[0].lines, transposed_tuning.LINE_STRIPS, device)
+    tiles = ("transposed_ring", "transposed_tiles") if _has_ring(dtype, device) else ("transposed_tiles",)
+    if transposed.length >= most or not many:
         return tiles
-    if turned.length >= turned_tuning.TURNED_LINE_LEAST[along]:
-        return ("turned_lines",)
+    if transposed.length >= transposed_tuning.LINE_LEAST[along]:
+        return ("transposed_lines",)
     return () if along else tiles
 
 

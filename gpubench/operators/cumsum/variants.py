@@ -15,9 +15,9 @@ from gpubench.operators.cumsum.repeated_rows import RepeatedRows
 from gpubench.operators.cumsum.resident_columns import ResidentColumns
 from gpubench.operators.cumsum.rows import BlockRows, LanesRows
 from gpubench.operators.cumsum.single_elements import SingleElements
-from gpubench.operators.cumsum.turned import TurnedTiles
-from gpubench.operators.cumsum.turned_lines import TurnedLines
-from gpubench.operators.cumsum.turned_ring import TurnedRing
+from gpubench.operators.cumsum.transposed import TransposedTiles
+from gpubench.operators.cumsum.transposed_lines import TransposedLines
+from gpubench.operators.cumsum.transposed_ring import TransposedRing
 
 VARIANTS: tuple[Variant, ...] = (
     Naive(),
@@ -34,7 +34,7 @@ VARIANTS: tuple[Variant, ...] = (
     ColumnForward(),
     ResidentColumns(),
     PairedColumns(),
-    TurnedTiles(),
-    TurnedLines(),
-    TurnedRing(),
+    TransposedTiles(),
+    TransposedLines(),
+    TransposedRing(),
 )

@@ -6,12 +6,12 @@ from typing import Any
 
 from gpubench.model import Case, DeviceInfo, Plan
 from gpubench.operators import OPERATORS
-from gpubench.operators.cumsum import resident_tuning, tuning, turned_tuning
+from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning
 from gpubench.operators.cumsum.flat_rows import longest
 from tests.operators.cases import DEVICE, make_case
 
 Edge = tuple[tuple[int, ...], int, str, dict[str, Any]]
-TURNED: dict[str, Any] = {"permute": (1, 0)}
+TRANSPOSED: dict[str, Any] = {"permute": (1, 0)}
 
 
 def edges(device: DeviceInfo) -> list[Case]:
@@ -36,21 +36,24 @@ def _around(sms: int, near: int) -> list[Edge]:
         ((resident_tuning.LEAST_BYTES // 1024 + near, 64), 0, "complex128", {}),
         ((max(sms // resident_tuning.LEAST_SHARE, 1) + near, 420, 64), 1, "complex128", {}),
         ((4097, 2 + near), 0, "float32", {}),
-        ((4096, turned_tuning.TURNED_ACROSS + near), 0, "float32", TURNED),
-        ((turned_tuning.TURNED_ACROSS + near, 8192), 1, "float32", TURNED),
-        ((2 * sms, turned_tuning.TURNED_LENGTH + near, 32), 1, "float32", {"permute": (0, 2, 1)}),
+        ((4096, transposed_tuning.ACROSS + near), 0, "float32", TRANSPOSED),
+        ((transposed_tuning.ACROSS + near, 8192), 1, "float32", TRANSPOSED),
+        ((2 * sms, transposed_tuning.LENGTH + near, 32), 1, "float32", {"permute": (0, 2, 1)}),
         ((tuning.FLAT_LEAST // 2 + near, 2), 1, "float32", {}),
         ((tuning.FLAT_LEAST + near, 1), 1, "int8", {}),  # an element or a vector a thread
         ((tuning.BLOCK_ROWS_PER_SM * sms + near, 8191), 1, "float16", {"expand": (0,)}),
         ((sms + 5, 4 * (tuning.REPEATED_VECTORS + near)), 1, "float32", {"expand": (0,)}),
         (
-            (32 * turned_tuning.TURNED_LINE_STRIPS * sms, turned_tuning.TURNED_LINE_LEAST[False] + near),
+            (
+                32 * transposed_tuning.LINE_STRIPS * sms,
+                transposed_tuning.LINE_LEAST[False] + near,
+            ),
             1,
             "float32",
-            TURNED,
+            TRANSPOSED,
         ),
-        ((2 * sms, turned_tuning.TURNED_LINE_LEAST[True] + near, 32), 1, "float32", {"permute": (0, 2, 1)}),
-        ((turned_tuning.TURNED_LINE_STRIPS * sms + near, 13, 32), 1, "float32", {"permute": (0, 2, 1)}),
+        ((2 * sms, transposed_tuning.LINE_LEAST[True] + near, 32), 1, "float32", {"permute": (0, 2, 1)}),
+        ((transposed_tuning.LINE_STRIPS * sms + near, 13, 32), 1, "float32", {"permute": (0, 2, 1)}),
         ((5000, 16 + near), 1, "float32", {}),  # a power of two of whole vectors or not
         ((5000, longest(4) + near), 1, "float32", {}),
     ]

@@ -174,7 +174,7 @@ def test_flat_rows_at_another_alignment(schedule: str, offset: int) -> None:
     outputs("flat_rows", "float32", schedule, 1, shape=[70, 33], dim=1, layout={"offset": offset})
 
 
-TURNED = [
+TRANSPOSED = [
     ([70, 45], 0, {"permute": [1, 0]}),  # x along the lines; several tiles, a cut strip
     ([45, 700], 1, {"permute": [1, 0]}),  # x across the lines
     ([3, 40, 5, 33], 1, {"permute": [2, 0, 3, 1]}),  # further dims, in another order
@@ -183,34 +183,34 @@ TURNED = [
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int16", "int64", "complex64", "complex128"])
-@pytest.mark.parametrize(("shape", "dim", "layout"), TURNED)
-def test_turned_tiles(shape: list[int], dim: int, layout: dict[str, Any], dtype: str) -> None:
+@pytest.mark.parametrize(("shape", "dim", "layout"), TRANSPOSED)
+def test_transposed_tiles(shape: list[int], dim: int, layout: dict[str, Any], dtype: str) -> None:
     """Transposed and permuted operands: every line its own sum, NaN and infinity too."""
-    outputs("turned_tiles", dtype, runs=1, shape=shape, dim=dim, layout=layout, distribution="with_nonfinite")
+    outputs("transposed_tiles", dtype, runs=1, shape=shape, dim=dim, layout=layout, distribution="with_nonfinite")
 
 
 @pytest.mark.parametrize("shared", [56, 227])
 @pytest.mark.parametrize("dtype", ["float32", "int8", "int16", "int32", "float64", "complex128"])
 @pytest.mark.parametrize(("shape", "dim"), [([530, 64], 0), ([64, 530], 1)])
-def test_turned_tiles_of_whole_strips(shape: list[int], dim: int, dtype: str, shared: int) -> None:
+def test_transposed_tiles_of_whole_strips(shape: list[int], dim: int, dtype: str, shared: int) -> None:
     """Aligned strips of 32 lines, whole tiles and a cut one: accesses of several lines, in blocks of both sizes."""
     figures = {"max_shared_bytes": shared << 10}
-    outputs("turned_tiles", dtype, "random:6", 1, figures, shape=shape, dim=dim, layout={"permute": [1, 0]})
+    outputs("transposed_tiles", dtype, "random:6", 1, figures, shape=shape, dim=dim, layout={"permute": [1, 0]})
 
 
 @pytest.mark.parametrize(("shape", "dim"), [([1040, 64], 0), ([64, 1040], 1)])
-def test_turned_tiles_of_16_bit_floats(shape: list[int], dim: int) -> None:
+def test_transposed_tiles_of_16_bit_floats(shape: list[int], dim: int) -> None:
     """The same, by words of two lines and stores of eight."""
     for dtype in ("float16", "bfloat16"):
-        outputs("turned_tiles", dtype, "random:6", 1, shape=shape, dim=dim, layout={"permute": [1, 0]})
+        outputs("transposed_tiles", dtype, "random:6", 1, shape=shape, dim=dim, layout={"permute": [1, 0]})
 
 
 @pytest.mark.parametrize("schedule", ["reverse", "random:3"])
 @pytest.mark.parametrize(("shape", "dim"), [([1301, 65], 0), ([33, 2777], 1)])
-def test_turned_tiles_one_after_the_other(shape: list[int], dim: int, schedule: str) -> None:
+def test_transposed_tiles_one_after_the_other(shape: list[int], dim: int, schedule: str) -> None:
     """Several tiles a strip, at odd lengths and a misaligned base, in any order of threads."""
     for dtype in ("float32", "bfloat16"):
-        outputs("turned_tiles", dtype, schedule, 1, shape=shape, dim=dim, layout={"permute": [1, 0], "offset": 1})
+        outputs("transposed_tiles", dtype, schedule, 1, shape=shape, dim=dim, layout={"permute": [1, 0], "offset": 1})
 
 
 def test_both_sides_of_every_edge_are_right() -> None:

@@ -239,15 +239,15 @@ def test_equal_terms_get_the_worst_case_bound() -> None:
 
 
 def test_hard_layouts_have_a_variant() -> None:
-    """Stepped, broadcast and misaligned rows stay rows; transposed and permuted tensors are turned."""
+    """Stepped, broadcast and misaligned rows stay rows; transposed and permuted tensors are transposed."""
     assert chosen((4096, 4097), 1, step=2) == "block_rows"
     assert chosen((4096, 4097), 1, expand=[0]) == "repeated_rows"
     assert chosen((4096, 4097), 1, "float16", offset=1) == "block_rows"
-    assert chosen((4096, 4097), 1, permute=[1, 0]) == "turned_ring"
-    assert chosen((4096, 4097), 0, permute=[1, 0]) == "turned_ring"
-    assert chosen((4097, 4096), 1, permute=[1, 0]) == "turned_tiles"
-    assert chosen((4097, 4096), 0, permute=[1, 0]) == "turned_tiles"
-    assert chosen((16, 8, 64, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == "turned_lines"
+    assert chosen((4096, 4097), 1, permute=[1, 0]) == "transposed_ring"
+    assert chosen((4096, 4097), 0, permute=[1, 0]) == "transposed_ring"
+    assert chosen((4097, 4096), 1, permute=[1, 0]) == "transposed_tiles"
+    assert chosen((4097, 4096), 0, permute=[1, 0]) == "transposed_tiles"
+    assert chosen((16, 8, 64, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == "transposed_lines"
 
 
 def test_the_edges_reach_every_variant_that_auto_picks() -> None:
@@ -259,9 +259,9 @@ def test_the_edges_reach_every_variant_that_auto_picks() -> None:
         "block_rows",
         "linked_blocks",
         "carry_forward",
-        "turned_tiles",
-        "turned_ring",
-        "turned_lines",
+        "transposed_tiles",
+        "transposed_ring",
+        "transposed_lines",
     }
     assert regimes | {"columns", "column_forward", "paired_columns", "naive"} <= found
 

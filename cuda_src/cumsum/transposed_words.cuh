@@ -1,4 +1,4 @@
-// How turned_tiles.cu takes x of 1 or 2 bytes across the lines: words turned in registers, runs of 16 bytes in shared memory.
+// How transposed_tiles.cu takes x of 1 or 2 bytes across the lines: words transposed in registers, runs of 16 bytes in shared memory.
 //
 // Data: a thread loads words of 4 bytes, each one element of `pack` neighbouring lines, from up to 16 bytes' worth of
 // neighbouring rows. Byte permutations turn each square of pack x pack elements, so that a word holds neighbouring elements of
@@ -17,25 +17,25 @@ namespace gpubench::cumsum {
 
 // Which operands come this way.
 template <class T, class Out, bool XAlong>
-constexpr bool turns_words = !XAlong && ((is_half<T> && is_same<T, Out>) || is_narrow<T, accumulator_t<Out>>);
+constexpr bool transposes_words = !XAlong && ((is_half<T> && is_same<T, Out>) || is_narrow<T, accumulator_t<Out>>);
 
 // Turn a square of elements: word i holds element i of each line, then all elements of line i.
-GPUBENCH_DEVICE void turn_square(uint32 (&words)[2]) {
+GPUBENCH_DEVICE void transpose_square(uint32 (&words)[2]) {
     const uint32 first = words[0], second = words[1];
     words[0] = select_bytes(first, second, 0x5410);
     words[1] = select_bytes(first, second, 0x7632);
 }
-GPUBENCH_DEVICE void turn_square(uint32 (&words)[4]) {
+GPUBENCH_DEVICE void transpose_square(uint32 (&words)[4]) {
     uint32 low[2] = {select_bytes(words[0], words[1], 0x5140), select_bytes(words[2], words[3], 0x5140)};   // lines 0 and 1
     uint32 high[2] = {select_bytes(words[0], words[1], 0x7362), select_bytes(words[2], words[3], 0x7362)};  // lines 2 and 3
-    turn_square(low);
-    turn_square(high);
+    transpose_square(low);
+    transpose_square(high);
     words[0] = low[0], words[1] = low[1], words[2] = high[0], words[3] = high[1];
 }
 
 // The numbers of one instance. K: runs of a lane and line in a tile.
 template <class T, class Out, int L, int W, int K>
-struct TurnedRuns {
+struct TransposedRuns {
     using A = accumulator_t<Out>;
     using Item = uint32;
     static constexpr bool narrow = is_narrow<T, A>;
@@ -150,18 +150,18 @@ GPUBENCH_DEVICE void fill_runs(const typename S::Loads& next, uint32* stage) {
     uint32* const first = stage + S::place(line, row / S::V) + row % S::V / S::pack;
     GPUBENCH_UNROLL
     for (int n = 0; n < S::pieces; ++n) {
-        uint32 turned[S::pack][squares];
+        uint32 transposed[S::pack][squares];
         GPUBENCH_UNROLL
         for (int s = 0; s < squares; ++s) {
             uint32 square[S::pack];
             GPUBENCH_UNROLL
             for (int p = 0; p < S::pack; ++p) square[p] = next.words[n][s * S::pack + p];
-            turn_square(square);
+            transpose_square(square);
             GPUBENCH_UNROLL
-            for (int p = 0; p < S::pack; ++p) turned[p][s] = square[p];
+            for (int p = 0; p < S::pack; ++p) transposed[p][s] = square[p];
         }
         GPUBENCH_UNROLL
-        for (int p = 0; p < S::pack; ++p) store_packed(first + (p * S::runs + n * (S::piece_rows / S::V)) * 4, Stored::from(turned[p]));
+        for (int p = 0; p < S::pack; ++p) store_packed(first + (p * S::runs + n * (S::piece_rows / S::V)) * 4, Stored::from(transposed[p]));
     }
 }
 

@@ -1,4 +1,4 @@
-"""turned_tiles with x of 1 and 2 bytes across the lines: turned in registers, as runs of 16 bytes in shared memory."""
+"""transposed_tiles with x of 1 and 2 bytes across the lines: squares in registers, runs in shared memory."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from gpubench.operators.cumsum import turned_tuning
-from gpubench.operators.cumsum.turned import shared_bytes
-from gpubench.operators.cumsum.turned_tuning import TurnedShape
+from gpubench.operators.cumsum import transposed_tuning
+from gpubench.operators.cumsum.transposed import shared_bytes
+from gpubench.operators.cumsum.transposed_tuning import TransposedShape
 from gpubench.operators.results import sum_dtype
 from tests.operators.cumsum.test_fast_kernels import outputs
 
 BANKS = 32
-SHAPES = [(size, shape) for size, shapes in turned_tuning.TURNED_WORDS_SHAPES.items() for shape in shapes]
+SHAPES = [(size, shape) for size, shapes in transposed_tuning.WORDS_SHAPES.items() for shape in shapes]
 
 
 def place(line: int, run: int, pack: int, runs: int) -> int:
-    """Return where a run of a line stands in its tile, in words (`TurnedRuns::place` in C++)."""
+    """Return where a run of a line stands in its tile, in words (`TransposedRuns::place` in C++)."""
     return (line * runs + (run ^ (line // pack % 8))) * 4
 
 
@@ -36,8 +36,8 @@ def passes(words: Callable[[int], int], count: int) -> int:
 
 
 @pytest.mark.parametrize(("size", "shape"), SHAPES)
-def test_no_bank_is_met_twice(size: int, shape: TurnedShape) -> None:
-    """Neither as turned words are stored nor as runs are loaded, in any warp and for any line."""
+def test_no_bank_is_met_twice(size: int, shape: TransposedShape) -> None:
+    """Neither as transposed words are stored nor as runs are loaded, in any warp and for any line."""
     pack, items, runs = 4 // size, 16 // size, 32 * shape.vectors
     groups = shape.lines // pack
     held = shape.lines * runs * 4 // (32 * shape.warps)
@@ -55,10 +55,10 @@ def test_no_bank_is_met_twice(size: int, shape: TurnedShape) -> None:
 
 
 @pytest.mark.parametrize(("size", "shape"), SHAPES)
-def test_every_shape_fits_any_gpu_or_has_one_that_does(size: int, shape: TurnedShape) -> None:
+def test_every_shape_fits_any_gpu_or_has_one_that_does(size: int, shape: TransposedShape) -> None:
     """The last shape of a size takes at most the 64 KB of the smallest block; the first, those of a large one."""
     dtype = "int8" if size == 1 else "int16"
-    smallest = shape == turned_tuning.TURNED_WORDS_SHAPES[size][-1]
+    smallest = shape == transposed_tuning.WORDS_SHAPES[size][-1]
     assert shared_bytes(dtype, sum_dtype(dtype), x_along_lines=False, shape=shape) <= (64 if smallest else 227) << 10
 
 
@@ -68,4 +68,6 @@ def test_every_shape_fits_any_gpu_or_has_one_that_does(size: int, shape: TurnedS
 def test_words_at_any_alignment(dtype: str, across: int, layout: dict[str, Any]) -> None:
     """Whole tiles between others, the first, the last and a cut strip: words as they stand, shifted, or by elements."""
     distribution = "with_nonfinite" if dtype == "float16" else "normal"
-    outputs("turned_tiles", dtype, "random:4", 1, shape=[across, 1701], dim=1, layout=layout, distribution=distribution)
+    outputs(
+        "transposed_tiles", dtype, "random:4", 1, shape=[across, 1701], dim=1, layout=layout, distribution=distribution
+    )

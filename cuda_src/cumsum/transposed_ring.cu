@@ -1,7 +1,7 @@
-// cumsum, variant `turned_ring`: x and y disagree on their fastest dim, one of the two is the summed one, and x is whole units
+// cumsum, variant `transposed_ring`: x and y disagree on their fastest dim, one of the two is the summed one, and x is whole units
 // of 16 bytes.
 //
-//     XAlong:     x, 16-byte copies along the lines -> ring -> P x V elements a lane -> the same slot, turned -> y, across the lines
+//     XAlong:     x, 16-byte copies along the lines -> ring -> P x V elements a lane -> the same slot, transposed -> y, across the lines
 //     otherwise:  x, 16-byte copies across the lines -> ring -> P x V elements a lane -> y, 16-byte stores along the lines
 //
 // Data: a block walks a strip of L lines from end to end in tiles. Tiles come by copies that hold no registers into a ring of
@@ -11,16 +11,16 @@
 // is scanned through the square's row, over the lanes by shuffles, and behind the carry of the line, which stays in registers.
 // x along the lines: the warp that brought its lines puts their sums into their place, P lines of one row as one piece, and
 // the block stores the tile row by row. x across them: the warp stores the sums of each line as they are.
-// Units in a slot are turned by an exclusive or, so that neither way through it meets a bank twice. One block barrier a tile:
+// Units in a slot are swizzled by an exclusive or, so that neither way through it meets a bank twice. One block barrier a tile:
 // it says both that a tile is there and that the slot of the one before is free.
-// Against turned_tiles, which has one tile on its way in registers: three to six times as much under way, no phase without
+// Against transposed_tiles, which has one tile on its way in registers: three to six times as much under way, no phase without
 // loads, a half or a quarter of the accesses to shared memory. On one H200, 4096 x 4096 float32: 39.3 us with x along the
 // lines, 39.2 across them (40.3, 40.8), bfloat16 22.7 (25.2); 2048 x 2048 in strips of 16 lines 13.3 (17.7).
 #include "gpubench/arithmetic.cuh"
 #include "gpubench/items.cuh"
 #include "gpubench/movement/stages.cuh"
 #include "gpubench/warp.cuh"
-#include "cumsum/turned_shape.cuh"
+#include "cumsum/transposed_shape.cuh"
 
 namespace gpubench::cumsum {
 
@@ -46,7 +46,7 @@ struct RingStrip {
 
     const T* x;
     Out* y;
-    TurnedShape shape;
+    TransposedShape shape;
     int lines;  // that exist
 
     static GPUBENCH_DEVICE int warp() { return thread_index_x() / warp_size; }
@@ -58,7 +58,7 @@ struct RingStrip {
     }
 
     // XAlong: the part of a slot that holds a warp's step: its lines of x, then its sums, a row of P lines a piece. Piece
-    // `row` of lane i's V rows stands at place 32 row + i, turned so that lanes may also take neighbouring warps' pieces.
+    // `row` of lane i's V rows stands at place 32 row + i, swizzled so that lanes may also take neighbouring warps' pieces.
     static GPUBENCH_DEVICE Word128* part(Word128* slot, int k, int warp) { return slot + (k * warps + warp) * part_units; }
     static GPUBENCH_DEVICE Out* piece(Word128* slot, int k, int warp, int lane, int row) {
         constexpr int of_unit = 16 / (P * static_cast<int>(sizeof(Out))), apart = of_unit * (warps < 8 ? 8 / warps : 1);
@@ -68,7 +68,7 @@ struct RingStrip {
     // Otherwise: where unit `u` of a row stands. Eight lanes that store have neighbouring units of one row, or of a few; those that
     // load have one unit of rows V apart.
     static constexpr int row_units = L / unit > 0 ? L / unit : 1;
-    static constexpr int alike = V * row_units > 8 ? V : 8 / row_units;  // rows turned alike
+    static constexpr int alike = V * row_units > 8 ? V : 8 / row_units;  // rows swizzled alike
     static GPUBENCH_DEVICE int place(uint32 row, uint32 u) { return static_cast<int>((row * row_units + u) ^ (row / alike % 8)); }
 };
 
@@ -255,7 +255,7 @@ GPUBENCH_DEVICE void sum_and_store(const S& strip, long long start, const Word12
 template <class T, class Out, bool XAlong, int L, int K, int Stages>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((RingStrip<T, Out, XAlong, L, K, Stages>::threads),
                                             (RingStrip<T, Out, XAlong, L, K, Stages>::threads > 256 ? 1 : 2))
-    turned_ring(const T* x, Out* y, TurnedShape shape, Strided x_batch, Strided y_batch) {
+    transposed_ring(const T* x, Out* y, TransposedShape shape, Strided x_batch, Strided y_batch) {
     using S = RingStrip<T, Out, XAlong, L, K, Stages>;
     GPUBENCH_DYNAMIC_SHARED(Word128, ring);
     const long long batch = block_index_x() / shape.strips;

@@ -1,4 +1,4 @@
-"""`turned_ring`: its rule, its places in shared memory, and its kernel on the simulator, every access examined."""
+"""`transposed_ring`: its rule, its places in shared memory, and its kernel on the simulator, every access examined."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 
 from gpubench.dtypes import NAMES, dtype
 from gpubench.operators import OPERATORS
-from gpubench.operators.cumsum import tuning, turned_tuning
-from gpubench.operators.cumsum.turned_ring import Ring, ring_shape, widths
+from gpubench.operators.cumsum import transposed_tuning, tuning
+from gpubench.operators.cumsum.transposed_ring import Ring, ring_shape, widths
 from gpubench.operators.results import sum_dtype
 from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.cumsum.test_fast_kernels import outputs
 
 CUMSUM = OPERATORS["cumsum"]
-VARIANT = next(one for one in CUMSUM.variants if one.name == "turned_ring")
+VARIANT = next(one for one in CUMSUM.variants if one.name == "transposed_ring")
 BANKS = 32
 
 
@@ -49,7 +49,7 @@ def piece(ring: Ring, size: int, part: int, lane: int, row: int) -> int:
 
 def rings(x_along_lines: bool) -> list[tuple[str, Ring]]:
     """Return the instances of each dtype, of each width of a strip."""
-    size = turned_tuning.TURNED_RING_BYTES[0]
+    size = transposed_tuning.RING_BYTES[0]
     return [
         (name, ring_shape(name, sum_dtype(name), x_along_lines, lines, size))
         for name in NAMES
@@ -58,7 +58,7 @@ def rings(x_along_lines: bool) -> list[tuple[str, Ring]]:
 
 
 @pytest.mark.parametrize(("name", "ring"), rings(x_along_lines=True))
-def test_no_bank_is_met_twice_as_sums_are_turned(name: str, ring: Ring) -> None:
+def test_no_bank_is_met_twice_as_sums_are_transposed(name: str, ring: Ring) -> None:
     """Neither as a warp puts its sums down nor as the block takes them row by row."""
     size = dtype(sum_dtype(name)).itemsize
     parts = ring.lines // ring.beside
@@ -103,8 +103,12 @@ def test_lines_of_several_tiles(name: str, shared: int, sms: int) -> None:
     figures = {"max_shared_bytes": shared << 10, "sm_count": sms}
     layout = {"permute": [1, 0]}
     special = "with_nonfinite"
-    outputs("turned_ring", name, "random:6", 1, figures, shape=[1616, 41], dim=0, layout=layout, distribution=special)
-    outputs("turned_ring", name, "random:6", 1, figures, shape=[48, 1613], dim=1, layout=layout, distribution=special)
+    outputs(
+        "transposed_ring", name, "random:6", 1, figures, shape=[1616, 41], dim=0, layout=layout, distribution=special
+    )
+    outputs(
+        "transposed_ring", name, "random:6", 1, figures, shape=[48, 1613], dim=1, layout=layout, distribution=special
+    )
 
 
 @pytest.mark.parametrize("schedule", ["reverse", "random:3"])
@@ -113,16 +117,16 @@ def test_a_slot_is_filled_again_only_when_it_is_free(name: str, schedule: str) -
     """Many turns of a small ring, in any order of threads."""
     figures = {"max_shared_bytes": 64 << 10}
     layout = {"permute": [1, 0]}
-    outputs("turned_ring", name, schedule, 1, figures, shape=[4096, 32], dim=0, layout=layout)
-    outputs("turned_ring", name, schedule, 1, figures, shape=[32, 4096], dim=1, layout=layout)
+    outputs("transposed_ring", name, schedule, 1, figures, shape=[4096, 32], dim=0, layout=layout)
+    outputs("transposed_ring", name, schedule, 1, figures, shape=[32, 4096], dim=1, layout=layout)
 
 
 @pytest.mark.parametrize("name", ["float32", "float16", "int16", "complex64"])
 def test_further_dims(name: str) -> None:
     """Batches in another order, and lines of less than a tile."""
-    outputs("turned_ring", name, runs=1, shape=[3, 48, 5, 40], dim=1, layout={"permute": [2, 0, 3, 1]})
-    outputs("turned_ring", name, runs=1, shape=[3, 5, 40, 72], dim=3, layout={"permute": [1, 3, 0, 2]})
-    outputs("turned_ring", name, runs=1, shape=[64, 40], dim=0, layout={"permute": [1, 0], "expand": [1]})
+    outputs("transposed_ring", name, runs=1, shape=[3, 48, 5, 40], dim=1, layout={"permute": [2, 0, 3, 1]})
+    outputs("transposed_ring", name, runs=1, shape=[3, 5, 40, 72], dim=3, layout={"permute": [1, 3, 0, 2]})
+    outputs("transposed_ring", name, runs=1, shape=[64, 40], dim=0, layout={"permute": [1, 0], "expand": [1]})
 
 
 @pytest.mark.parametrize(
@@ -158,9 +162,9 @@ def test_the_ring_is_as_large_as_fits(kib: int, stages: int) -> None:
     """Up to 192 KB; what is left of an SM's shared memory stays unused."""
     device = dataclasses.replace(DEVICE, max_shared_bytes=kib << 10)
     (launch,) = planned(VARIANT, problem_of([4096, 4096], 0, permute=[1, 0]), device).launches
-    assert launch.shared_bytes == stages * turned_tuning.TURNED_RING_SLOT
+    assert launch.shared_bytes == stages * transposed_tuning.RING_SLOT
 
 
-def test_what_need_not_be_turned_is_refused() -> None:
+def test_what_need_not_be_transposed_is_refused() -> None:
     """Operands with one fastest dim."""
     assert refusal(VARIANT, problem_of([64, 64], 0), DEVICE) is not None

@@ -1,4 +1,4 @@
-"""The host rule of cumsum/turned_lines.cu: many short lines of operands with different fastest dims, a lane a line."""
+"""The host rule of cumsum/transposed_lines.cu: many short lines of transposed operands, a lane a line."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.coalesce import coalesce
-from gpubench.operators.cumsum import turned_tuning
+from gpubench.operators.cumsum import transposed_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import is_half
 from gpubench.operators.cumsum.rows import template
-from gpubench.operators.cumsum.turned import NOT_TURNED, Turned, needs_more_shared, turned_of
+from gpubench.operators.cumsum.transposed import NOT_TRANSPOSED, Transposed, needs_more_shared, transposed_of
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divided_strided, divider
 
 Walk = tuple[tuple[int, ...], tuple[int, ...]]
 
-TURNED_LINES = Struct(
-    "gpubench::cumsum::TurnedLines",
+TRANSPOSED_LINES = Struct(
+    "gpubench::cumsum::TransposedLines",
     "cumsum/line_warp.cuh",
     lines="u4",
     length="i4",
@@ -45,7 +45,7 @@ class Lines:
     aligned: every line of the operand that lies along them begins on 16 bytes.
     """
 
-    turned: Turned
+    transposed: Transposed
     count: int
     x: Walk
     y: Walk
@@ -53,27 +53,29 @@ class Lines:
     paired: bool
 
 
-class TurnedLines:
+class TransposedLines:
     """Transposed operands of many short lines."""
 
-    name: str = "turned_lines"
-    summary: str = "x and y with different fastest dims, short lines: a lane a line, turned by a warp's shared memory"
+    name: str = "transposed_lines"
+    summary: str = (
+        "x and y with different fastest dims, short lines: a lane a line, transposed by a warp's shared memory"
+    )
     origin: str = "a warp moves 32 lines by 16-byte units along them; each lane adds up its own"
-    source = "cumsum/turned_lines.cu"
+    source = "cumsum/transposed_lines.cu"
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch, a lane a line or two."""
         lines = lines_of(problem)
         if lines is None:
-            return Refused(NOT_TURNED)
+            return Refused(NOT_TRANSPOSED)
         if refused := _too_large(problem, lines):
             return refused
-        turned, warps = lines.turned, turned_tuning.TURNED_LINE_WARPS
+        transposed, warps = lines.transposed, transposed_tuning.LINE_WARPS
         units, room = units_of_turn(problem, lines), warp_units(problem, lines)
         if warps * room * 16 > device.max_shared_bytes:
             return needs_more_shared(device)
-        shape = TURNED_LINES.value(
-            turned, lines=lines.count, units=divider(units), pitch=units | 1, warp_units=room, padding=0
+        shape = TRANSPOSED_LINES.value(
+            transposed, lines=lines.count, units=divider(units), pitch=units | 1, warp_units=room, padding=0
         )
         launch = Launch(
             self.source,
@@ -89,7 +91,7 @@ class TurnedLines:
             ),
             shared_bytes=warps * room * 16,
         )
-        notes = {"units": units, "warps": warps, "x_along_lines": turned.x_along_lines, "paired": lines.paired}
+        notes = {"units": units, "warps": warps, "x_along_lines": transposed.x_along_lines, "paired": lines.paired}
         return Plan(self.name, (launch,), bound(problem), notes=notes)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
@@ -107,7 +109,7 @@ def _too_large(problem: Problem[Any], lines: Lines) -> Refused | None:
     """Refuse what 32-bit numbers, or the kernel's dims, do not reach."""
     if lines.count >= 2**31:
         return Refused("takes fewer than 2^31 lines")
-    if lines.turned.length * dtypes.dtype(problem.operand("y").dtype).itemsize > LONGEST_BYTES:
+    if lines.transposed.length * dtypes.dtype(problem.operand("y").dtype).itemsize > LONGEST_BYTES:
         return Refused(f"takes lines of at most {LONGEST_BYTES} bytes")
     if max(len(lines.x[0]), len(lines.y[0])) > MAX_DIMS:
         return Refused(f"takes lines of at most {MAX_DIMS} dims")
@@ -115,38 +117,38 @@ def _too_large(problem: Problem[Any], lines: Lines) -> Refused | None:
 
 
 def lines_of(problem: Problem[Any]) -> Lines | None:
-    """Return the problem as lines side by side in the operand that lies across them; None where nothing is turned."""
-    turned = turned_of(problem)
-    if turned is None:
+    """Return the problem as lines side by side in the operand that lies across them; None where there is none."""
+    transposed = transposed_of(problem)
+    if transposed is None:
         return None
     x, y = problem.operand("x"), problem.operand("y")
     dims = [dim for dim in range(len(x.view.shape)) if dim != problem.params.dim and x.view.shape[dim] > 1]
-    if not turned.x_along_lines:  # as they lie in x; a broadcast dim is slowest, so that its lines are no neighbours
+    if not transposed.x_along_lines:  # as they lie in x; a broadcast dim is slowest: its lines are no neighbours
         dims.sort(key=lambda dim: (x.view.strides[dim] == 0, x.view.strides[dim]), reverse=True)
     sizes = [x.view.shape[dim] for dim in dims]
     x_steps, y_steps = ([one.view.strides[dim] for dim in dims] for one in (x, y))
     (x_sizes, (x_merged,)), (y_sizes, (y_merged,)) = coalesce(sizes, x_steps), coalesce(sizes, y_steps)
-    along, across = (x, y) if turned.x_along_lines else (y, x)
-    steps, beside = (x_steps, y_steps) if turned.x_along_lines else (y_steps, x_steps)
+    along, across = (x, y) if transposed.x_along_lines else (y, x)
+    steps, beside = (x_steps, y_steps) if transposed.x_along_lines else (y_steps, x_steps)
     items = max(16 // dtypes.dtype(along.dtype).itemsize, 1)
     aligned = all(step % items == 0 for step in [along.view.offset, *steps])
     rest = [across.view.offset, across.view.strides[problem.params.dim], *(step for step in beside if step != 1)]
-    paired = is_half(x.dtype) and turned.across % 2 == 0 and all(step % 2 == 0 for step in rest)
-    count = x.view.size // turned.length
-    return Lines(turned, count, (x_sizes, x_merged), (y_sizes, y_merged), aligned, paired)
+    paired = is_half(x.dtype) and transposed.across % 2 == 0 and all(step % 2 == 0 for step in rest)
+    count = x.view.size // transposed.length
+    return Lines(transposed, count, (x_sizes, x_merged), (y_sizes, y_merged), aligned, paired)
 
 
 def all_units(problem: Problem[Any], lines: Lines) -> int:
     """Return the 16-byte units that a line of the operand along them touches at most."""
-    along = dtypes.dtype(problem.operand("x" if lines.turned.x_along_lines else "y").dtype)
-    return -(-lines.turned.length * along.itemsize // 16) + (not lines.aligned)
+    along = dtypes.dtype(problem.operand("x" if lines.transposed.x_along_lines else "y").dtype)
+    return -(-lines.transposed.length * along.itemsize // 16) + (not lines.aligned)
 
 
 def units_of_turn(problem: Problem[Any], lines: Lines) -> int:
     """Return the 16-byte units of a line in a turn: all of it, if these are few."""
     x, y = (dtypes.dtype(problem.operand(name).dtype) for name in ("x", "y"))
-    units, limit = all_units(problem, lines), turned_tuning.TURNED_LINE_UNITS // (1 + lines.paired)
-    if lines.turned.x_along_lines:
+    units, limit = all_units(problem, lines), transposed_tuning.LINE_UNITS // (1 + lines.paired)
+    if lines.transposed.x_along_lines:
         return units if units <= limit else limit // STAGES
     batch = batch_items(x.itemsize, 1 + lines.paired) * y.itemsize // 16
     return -(-min(units, limit // STAGES) // batch) * batch
@@ -160,15 +162,15 @@ def batch_items(itemsize: int, lanes: int) -> int:
 def warp_units(problem: Problem[Any], lines: Lines) -> int:
     """Return the 16-byte units of shared memory of a warp."""
     units = units_of_turn(problem, lines)
-    stages = STAGES if lines.turned.x_along_lines and all_units(problem, lines) > units else 1
+    stages = STAGES if lines.transposed.x_along_lines and all_units(problem, lines) > units else 1
     return stages * 32 * (1 + lines.paired) * (units | 1)
 
 
 def kernel(x: str, y: str, lines: Lines) -> str:
     """Return the name expression."""
-    return expression(x, y, lines.turned.x_along_lines, lines.aligned, 1 + lines.paired)
+    return expression(x, y, lines.transposed.x_along_lines, lines.aligned, 1 + lines.paired)
 
 
 def expression(x: str, y: str, x_along_lines: bool, aligned: bool, lanes: int) -> str:
     """Return the name expression for these template arguments; lanes: lines a lane."""
-    return "gpubench::cumsum::turned_lines" + template(x, y, x_along_lines, aligned, lanes)
+    return "gpubench::cumsum::transposed_lines" + template(x, y, x_along_lines, aligned, lanes)

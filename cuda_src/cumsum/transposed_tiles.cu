@@ -1,26 +1,26 @@
-// cumsum, variant `turned_tiles`: x and y disagree on their fastest dim, and one of the two is the summed one.
+// cumsum, variant `transposed_tiles`: x and y disagree on their fastest dim, and one of the two is the summed one.
 //
 // Data: a block walks a strip of Lines neighbouring lines from end to end in tiles. XAlong: x lies along the lines, y across
 // them. A warp loads its lines of the tile by 16-byte vectors, scans each by shuffles with the line's carry in a
 // register, and puts the sums into shared memory; then the block stores the tile across the lines, coalesced. Otherwise x
 // lies across the lines and y along them: the block loads the tile across the lines, coalesced, puts it into shared
 // memory, and each warp scans its lines from there and stores them by vectors; of 1 and 2 bytes an element, words of several
-// go that way (turned_words.cuh). The next tile is on its way into registers meanwhile; there are two tiles of shared
+// go that way (transposed_words.cuh). The next tile is on its way into registers meanwhile; there are two tiles of shared
 // memory, so a block waits once a tile.
 // Across the lines a lane takes several of them at once where alignment allows it: 16 bytes of y, 4 of narrow x.
-// Places in shared memory are turned by an exclusive or of the lane (or line) number and of an element's place in its
+// Places in shared memory are swizzled by an exclusive or of the lane (or line) number and of an element's place in its
 // vector, so that neither way through a tile meets a bank twice. Against `naive`: every access of x and y is coalesced; a
 // thread a line touches a line of 128 bytes for each element of x or of y. On one H200, 4096 x 4096 float32: 40.1 us with
 // x along the lines, 40.8 across them, 0.87 to 0.89 of the ceiling (naive 624 us, the best library 277 and 136).
 #include "gpubench/movement/span.cuh"
-#include "cumsum/turned_shape.cuh"
-#include "cumsum/turned_words.cuh"
+#include "cumsum/transposed_shape.cuh"
+#include "cumsum/transposed_words.cuh"
 
 namespace gpubench::cumsum {
 
 // The numbers of one instance, and a block's place. x and y: the first element of the strip.
 template <class T, class Out, bool XAlong, int L, int W, int K>
-struct TurnedStrip {
+struct TransposedStrip {
     using A = accumulator_t<Out>;
     using Local = tile_accumulator_t<T, A>;                // of narrow integers, sums since the tile's first element
     using Item = conditional_t<XAlong, Local, T>;  // what stands in shared memory: sums, or elements of x
@@ -38,7 +38,7 @@ struct TurnedStrip {
 
     const T* x;
     Out* y;
-    TurnedShape shape;
+    TransposedShape shape;
     int lines;  // that exist
 
     // Where item j of vector 32 k + lane of a line stands in its tile. Lanes side by side have neighbouring vectors on one
@@ -71,16 +71,16 @@ struct TurnedStrip {
 
 // What a thread holds of the next tile.
 template <class S, class T, bool XAlong>
-struct TurnedLoads {
+struct TransposedLoads {
     Packed<T, S::V> vectors[S::mine][S::vectors / warp_size];
 };
 template <class S, class T>
-struct TurnedLoads<S, T, false> {
+struct TransposedLoads<S, T, false> {
     Vector<T, S::pack> items[S::accesses];
 };
 
 template <class S, class T>
-GPUBENCH_DEVICE void load_tile(const S& strip, long long start, TurnedLoads<S, T, true>& next) {
+GPUBENCH_DEVICE void load_tile(const S& strip, long long start, TransposedLoads<S, T, true>& next) {
     GPUBENCH_UNROLL
     for (int l = 0; l < S::mine; ++l) {
         const int line = strip.first_line() + l;
@@ -90,7 +90,7 @@ GPUBENCH_DEVICE void load_tile(const S& strip, long long start, TurnedLoads<S, T
     }
 }
 template <class S, class T>
-GPUBENCH_DEVICE void load_tile(const S& strip, long long start, TurnedLoads<S, T, false>& next) {
+GPUBENCH_DEVICE void load_tile(const S& strip, long long start, TransposedLoads<S, T, false>& next) {
     const int line = S::line_across(), row = S::row_across();
     const T* source = strip.x + (start + row) * strip.shape.x_along + line;
     const long long step = S::rows * strip.shape.x_along;
@@ -120,7 +120,7 @@ GPUBENCH_DEVICE void scan_vector(Vector<typename S::Local, S::V>& items, typenam
 // XAlong: scan what was loaded into shared memory; then store the tile across the lines. before: of each line, the sum
 // before the tile, where the sums in shared memory do without.
 template <class S, class T>
-GPUBENCH_DEVICE void fill_tile(const S& strip, const TurnedLoads<S, T, true>& next, typename S::A* carries, typename S::Item* stage,
+GPUBENCH_DEVICE void fill_tile(const S& strip, const TransposedLoads<S, T, true>& next, typename S::A* carries, typename S::Item* stage,
                                typename S::A* before) {
     GPUBENCH_UNROLL
     for (int l = 0; l < S::mine; ++l) {
@@ -178,7 +178,7 @@ GPUBENCH_DEVICE void store_across(const S& strip, long long start, const typenam
 
 // Otherwise: put what was loaded into shared memory; then scan the lines from there and store them.
 template <class S, class T>
-GPUBENCH_DEVICE void fill_tile(const S&, const TurnedLoads<S, T, false>& next, typename S::A*, typename S::Item* stage, typename S::A*) {
+GPUBENCH_DEVICE void fill_tile(const S&, const TransposedLoads<S, T, false>& next, typename S::A*, typename S::Item* stage, typename S::A*) {
     GPUBENCH_UNROLL
     for (int n = 0; n < S::accesses; ++n) {
         GPUBENCH_UNROLL
@@ -221,7 +221,7 @@ GPUBENCH_DEVICE void store_along(const S& strip, long long start, const typename
 template <class S, bool XAlong, class T, class Out>
 GPUBENCH_DEVICE void walk_strip(const S& strip, typename S::Item* stages, typename S::A* befores) {
     typename S::A carries[S::mine] = {};
-    TurnedLoads<S, T, XAlong> next;
+    TransposedLoads<S, T, XAlong> next;
     load_tile(strip, 0, next);
     typename S::Item* stage = stages;
     for (long long start = 0; start < strip.shape.length; start += S::tile) {
@@ -238,25 +238,25 @@ GPUBENCH_DEVICE void walk_strip(const S& strip, typename S::Item* stages, typena
 // Blocks of an SM, at least.
 template <class T, class Out, bool XAlong, int Lines, int Warps, int Vectors>
 GPUBENCH_DEVICE constexpr int least_blocks() {
-    if constexpr (turns_words<T, Out, XAlong>) return TurnedRuns<T, Out, Lines, Warps, Vectors>::blocks;
+    if constexpr (transposes_words<T, Out, XAlong>) return TransposedRuns<T, Out, Lines, Warps, Vectors>::blocks;
     else return 32 / Warps;
 }
 
 // x_batch, y_batch: the dims that are neither summed nor across, both with the same sizes. The grid: a block a strip.
 template <class T, class Out, bool XAlong, int Lines, int Warps, int Vectors>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, (least_blocks<T, Out, XAlong, Lines, Warps, Vectors>()))
-    turned_tiles(const T* x, Out* y, TurnedShape shape, Strided x_batch, Strided y_batch) {
+    transposed_tiles(const T* x, Out* y, TransposedShape shape, Strided x_batch, Strided y_batch) {
     const long long batch = block_index_x() / shape.strips;
     const long long first = (block_index_x() - batch * shape.strips) * Lines;
     const int lines = shape.across - first < Lines ? static_cast<int>(shape.across - first) : Lines;
     const T* const source = x + x_batch.offset(batch) + first * shape.x_across;
     Out* const target = y + y_batch.offset(batch) + first * shape.y_across;
-    if constexpr (turns_words<T, Out, XAlong>) {
+    if constexpr (transposes_words<T, Out, XAlong>) {
         GPUBENCH_DYNAMIC_SHARED(uint32, stages);
-        using S = TurnedRuns<T, Out, Lines, Warps, Vectors>;
+        using S = TransposedRuns<T, Out, Lines, Warps, Vectors>;
         walk_words<S>(source, target, shape.x_along, shape.y_across, shape.length, lines, stages);
     } else {
-        using S = TurnedStrip<T, Out, XAlong, Lines, Warps, Vectors>;
+        using S = TransposedStrip<T, Out, XAlong, Lines, Warps, Vectors>;
         GPUBENCH_DYNAMIC_SHARED(typename S::Item, stages);
         GPUBENCH_SHARED(typename S::A, befores, 2 * Lines);
         walk_strip<S, XAlong, T, Out>(S{source, target, shape, lines}, stages, befores);

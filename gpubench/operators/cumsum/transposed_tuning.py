@@ -6,79 +6,82 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class TurnedShape:
-    """In turned_tiles.cu: `lines` of a strip, `warps` x 32 threads, `vectors` of 16 bytes a lane and line in a tile."""
+class TransposedShape:
+    """Of a strip `lines`, of a block `warps`; a lane has `vectors` of 16 bytes of each line in a tile."""
 
     lines: int
     warps: int
     vectors: int
 
 
-TURNED_SHAPES: tuple[TurnedShape, ...] = (TurnedShape(32, 32, 2), TurnedShape(32, 16, 1))
+SHAPES: tuple[TransposedShape, ...] = (TransposedShape(32, 32, 2), TransposedShape(32, 16, 1))
 """Largest first; 32 and 16 KB of float32 under way a block, one and two blocks an SM. 4096 x 4096 float32, x along the
 lines: 40.4 us; 44.3 by (32, 16, 2), 48.0 by (32, 32, 1). Across them 41.1; 48.4, 48.5."""
 
-TURNED_HALF_SHAPES: tuple[TurnedShape, ...] = (TurnedShape(32, 32, 2), TurnedShape(32, 16, 1))
+HALF_SHAPES: tuple[TransposedShape, ...] = (TransposedShape(32, 32, 2), TransposedShape(32, 16, 1))
 """For 16-bit floats along the lines, of which a vector takes 8 registers. 4096 x 4096 bfloat16: 25.2 us; 38.1 by (32,
 16, 2), 29.2 by (32, 32, 1). 65536 lines of 1024: 93.9 us by the small one; 96.1, 105.8 by (32, 32, 1)."""
 
-TURNED_NARROW_SHAPES: tuple[TurnedShape, ...] = (
-    TurnedShape(32, 32, 4),  # 4096 x 4096 int16: 49.2 us, 51.0
-    TurnedShape(32, 32, 2),
-    TurnedShape(32, 16, 1),
+NARROW_SHAPES: tuple[TransposedShape, ...] = (
+    TransposedShape(32, 32, 4),  # 4096 x 4096 int16: 49.2 us, 51.0
+    TransposedShape(32, 32, 2),
+    TransposedShape(32, 16, 1),
 )
 """For integers of 1 and 2 bytes along the lines: a vector of 16 bytes of y is few bytes of x."""
 
-TURNED_WORDS_SHAPES: dict[int, tuple[TurnedShape, ...]] = {
-    1: (TurnedShape(32, 32, 2), TurnedShape(32, 16, 1)),  # 4096 x 4096 int8: 45.6 us; 47.9 by (32, 32, 1)
-    2: (TurnedShape(32, 16, 2), TurnedShape(32, 16, 1)),  # bfloat16: 24.6 us; 25.1 by (32, 32, 2); int16 50.9, 51.3
+WORDS_SHAPES: dict[int, tuple[TransposedShape, ...]] = {
+    1: (TransposedShape(32, 32, 2), TransposedShape(32, 16, 1)),  # 4096 x 4096 int8: 45.6 us; 47.9 by (32, 32, 1)
+    2: (
+        TransposedShape(32, 16, 2),
+        TransposedShape(32, 16, 1),
+    ),  # bfloat16: 24.6 us; 25.1 by (32, 32, 2); int16 50.9, 51.3
 }
 """For 16-bit floats and integers of 1 and 2 bytes across the lines, by their bytes; `vectors` are of x. 65536 lines of
 1024, by the small shapes: bfloat16 81.6 us (91.9 by the large one), int8 172 (189), int16 198 (193)."""
 
-TURNED_STRIPS = 4
+STRIPS = 4
 """Strips an SM from which several small blocks an SM keep as much under way as one large one. Not measured yet."""
 
-TURNED_RING_BYTES = (192 << 10, 96 << 10, 64 << 10)
-"""Shared memory of a block of `turned_ring`, largest first, down to what the smallest GPUs have. 4096 x 4096, x along
-the lines and across them: float32 39.3 and 39.2 us (tiles 40.3, 40.8; 96 KB 40.1, 40.3), bfloat16 22.7, 23.1 (25.2,
-25.1), int32 57.7, 59.4 (64.2, 63.0), float64 74.8, 73.2 (73.7, 74.4). 65536 lines of 1024 float32 across 140.9 (146.2;
-two blocks an SM with 96 KB each 142.3)."""
+RING_BYTES = (192 << 10, 96 << 10, 64 << 10)
+"""Shared memory of a block of `transposed_ring`, largest first, down to what the smallest GPUs have. 4096 x 4096, x
+along the lines and across them: float32 39.3 and 39.2 us (tiles 40.3, 40.8; 96 KB 40.1, 40.3), bfloat16 22.7, 23.1
+(25.2, 25.1), int32 57.7, 59.4 (64.2, 63.0), float64 74.8, 73.2 (73.7, 74.4). 65536 lines of 1024 float32 across 140.9
+(146.2; two blocks an SM with 96 KB each 142.3)."""
 
-TURNED_RING_SLOT = 16 << 10
+RING_SLOT = 16 << 10
 """Bytes of a slot of the ring, unless one step fills more: 512 bytes of a line. 32 KB: 39.7 us for 39.3."""
 
-TURNED_RING_LINES = (32, 16, 8)
+RING_LINES = (32, 16, 8)
 """Lines of a strip: the most of which there is a strip for nearly every SM (FULL_SHARE). 2048 x 2048 float32, 64 strips
 of 32: 16.1 us, 128 of 16 13.3, 256 of 8 16.2; 1024 x 1024, 128 of 8: 7.9 (9.7 by 32); 4096 x 2048, 128 of 16: 22.8
 (25.8, tiles 30.0); 1000 lines of 70001 across: 576, 242, 207 (tiles 648)."""
 
-TURNED_ACROSS = 8
+ACROSS = 8
 """Lines side by side from which turning tiles is worth it: 32 bytes of float32, a sector. Not measured yet."""
 
-TURNED_LENGTH = 512
-"""Elements of a line from which tiles are worth turning where strips are many; shorter ones go to `turned_lines`: a
+LENGTH = 512
+"""Elements of a line from which tiles are worth turning where strips are many; shorter ones go to `transposed_lines`: a
 block with one tile waits for memory once and has nothing else to do. float32, x along and across the lines: 32768 lines
 of 256 22.7 and 23.4 us, 24.7 and 24.4 by tiles; 65536 of 512 83.2 and 75.3, by tiles 79.6 and 77.3."""
 
-TURNED_HALF_LENGTH: dict[bool, int] = {True: 8192, False: 1024}
+HALF_LENGTH: dict[bool, int] = {True: 8192, False: 1024}
 """The same for 16-bit floats, by whether x lies along the lines. 65536 lines of 4096 bfloat16 along them: 310 us, 326
 by tiles (longer ones were not measured); of 512 across them 45.1, 46.5, of 1024 85.8, 81.6."""
 
-TURNED_LINE_STRIPS = 2
-"""Strips an SM from which `turned_lines` has warps enough. Lines of 64 float32, x along them: two strips 6.4 us, 8.3 by
-tiles; one 6.0, 5.7."""
+LINE_STRIPS = 2
+"""Strips an SM from which `transposed_lines` has warps enough. Lines of 64 float32, x along them: two strips 6.4 us,
+8.3 by tiles; one 6.0, 5.7."""
 
-TURNED_LINE_LEAST: dict[bool, int] = {True: 12, False: 4}
+LINE_LEAST: dict[bool, int] = {True: 12, False: 4}
 """Elements from which a line is worth it, by whether x lies along the lines: shorter ones there are left to `naive`,
 whose lanes then share the sectors that they touch. float32 along the lines: of 8 26.0 us (naive 22.7), of 12 26.9
 (29.0), bfloat16 16.1 (14.5), 17.6 (18.1); across them of 8 37.9 (82.8), below not measured."""
 
-TURNED_LINE_UNITS = 32
-"""Units of 16 bytes of a line that `turned_lines` brings at once, at most; longer lines come in turns of half as many.
+LINE_UNITS = 32
+"""Units of 16 bytes of a line that `transposed_lines` brings at once, at most; longer lines come in halves of that.
 A warp then takes 17 KB, and an SM holds 13; with lines of 64 float32 8.7 KB, and 24. float32, x along the lines: of 128
 23.8 us (22.5 by 16), of 256 22.7 (24.6); across them 21.7 (22.4), 23.4 (23.7)."""
 
-TURNED_LINE_WARPS = 2
-"""Warps of a block of `turned_lines`, which share nothing: a block leaves its place when the last is done, and an SM
-holds at most 32 blocks. One, four or eight: no difference (bfloat16 19.1 us for 18.2 with one)."""
+LINE_WARPS = 2
+"""Warps of a block of `transposed_lines`, which share nothing: a block leaves its place when the last is done, and an
+SM holds at most 32 blocks. One, four or eight: no difference (bfloat16 19.1 us for 18.2 with one)."""

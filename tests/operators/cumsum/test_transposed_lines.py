@@ -1,4 +1,4 @@
-"""`turned_lines`: its rule, and its kernel on the simulator, every access examined."""
+"""`transposed_lines`: its rule, and its kernel on the simulator, every access examined."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from gpubench.dtypes import NAMES
 from gpubench.operators import OPERATORS
-from gpubench.operators.cumsum import turned_tuning
-from gpubench.operators.cumsum.turned_lines import lines_of, units_of_turn
+from gpubench.operators.cumsum import transposed_tuning
+from gpubench.operators.cumsum.transposed_lines import lines_of, units_of_turn
 from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.cumsum.test_fast_kernels import outputs
 
@@ -29,7 +29,7 @@ def test_lines_of_any_length(length: int, dtype: str) -> None:
     """Five dims in another order, lines of no whole unit and of several: each its own sum, NaN and infinity, too."""
     for shape, dim, layout in (([2, 3, length, 2, 12], 2, FIVE), ([4, 3, 3, 4, length], 4, MIRROR)):
         special = "with_nonfinite"
-        outputs("turned_lines", dtype, runs=1, shape=shape, dim=dim, layout=layout, distribution=special)
+        outputs("transposed_lines", dtype, runs=1, shape=shape, dim=dim, layout=layout, distribution=special)
 
 
 @pytest.mark.parametrize("offset", [0, 1, 2, 3])
@@ -38,8 +38,8 @@ def test_lines_begin_anywhere(dtype: str, offset: int) -> None:
     """A base off the grid of units, and lines of 64 and 63 elements from it: nothing beside them is touched."""
     for length in (63, 64):
         layout = {"permute": [1, 0], "offset": offset}
-        outputs("turned_lines", dtype, runs=1, shape=[length, 70], dim=0, layout=layout)
-        outputs("turned_lines", dtype, runs=1, shape=[70, length], dim=1, layout=layout)
+        outputs("transposed_lines", dtype, runs=1, shape=[length, 70], dim=0, layout=layout)
+        outputs("transposed_lines", dtype, runs=1, shape=[70, length], dim=1, layout=layout)
 
 
 @pytest.mark.parametrize("schedule", ["reverse", "random:3"])
@@ -48,16 +48,16 @@ def test_lines_begin_anywhere(dtype: str, offset: int) -> None:
 def test_long_lines_take_turns(length: int, dtype: str, schedule: str) -> None:
     """Lines of several turns: a turn is brought while another is added up, in any order of threads."""
     layout = {"permute": [1, 0], "offset": length % 2}
-    outputs("turned_lines", dtype, schedule, 1, shape=[length, 36], dim=0, layout=layout)
-    outputs("turned_lines", dtype, schedule, 1, shape=[36, length], dim=1, layout=layout)
+    outputs("transposed_lines", dtype, schedule, 1, shape=[length, 36], dim=0, layout=layout)
+    outputs("transposed_lines", dtype, schedule, 1, shape=[36, length], dim=1, layout=layout)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("lines", [31, 32, 33, 63, 64, 65, 66, 129])
 def test_the_last_warp_may_be_cut(lines: int, dtype: str) -> None:
     """Lines that are no whole number of warps, odd numbers of 16-bit ones, too."""
-    outputs("turned_lines", dtype, runs=1, shape=[20, lines], dim=0, layout={"permute": [1, 0]})
-    outputs("turned_lines", dtype, runs=1, shape=[lines, 20], dim=1, layout={"permute": [1, 0]})
+    outputs("transposed_lines", dtype, runs=1, shape=[20, lines], dim=0, layout={"permute": [1, 0]})
+    outputs("transposed_lines", dtype, runs=1, shape=[lines, 20], dim=1, layout={"permute": [1, 0]})
 
 
 @pytest.mark.parametrize("dim", [1, 3])
@@ -65,7 +65,7 @@ def test_broadcast_lines(dim: int) -> None:
     """A dim of x that is broadcast: the same line of x for several of y."""
     layout = {"permute": [2, 0, 3, 1] if dim == 1 else [1, 3, 0, 2], "expand": [0]}
     for dtype in ("float32", "float16"):
-        outputs("turned_lines", dtype, runs=1, shape=[3, 18, 5, 34], dim=dim, layout=layout)
+        outputs("transposed_lines", dtype, runs=1, shape=[3, 18, 5, 34], dim=dim, layout=layout)
 
 
 @pytest.mark.parametrize(
@@ -93,13 +93,13 @@ def test_alignment_is_known_before_the_launch(
 @pytest.mark.parametrize(("units", "turn"), [(-1, 31), (0, 32), (1, 16)])
 def test_a_line_is_brought_at_once_up_to_a_limit(units: int, turn: int) -> None:
     """Longer lines take turns of half as many units, of which two are under way."""
-    problem = problem_of([4 * (turned_tuning.TURNED_LINE_UNITS + units), 64], 0, permute=[1, 0])
+    problem = problem_of([4 * (transposed_tuning.LINE_UNITS + units), 64], 0, permute=[1, 0])
     lines = lines_of(problem)
     assert lines is not None
     assert units_of_turn(problem, lines) == turn
-    variant = next(one for one in CUMSUM.variants if one.name == "turned_lines")
+    variant = next(one for one in CUMSUM.variants if one.name == "transposed_lines")
     (launch,) = planned(variant, problem, DEVICE).launches
-    assert launch.shared_bytes == turned_tuning.TURNED_LINE_WARPS * 32 * 16 * (turn | 1) * (2 if units > 0 else 1)
+    assert launch.shared_bytes == transposed_tuning.LINE_WARPS * 32 * 16 * (turn | 1) * (2 if units > 0 else 1)
 
 
 def test_no_lane_idles_at_an_odd_width() -> None:
@@ -108,14 +108,14 @@ def test_no_lane_idles_at_an_odd_width() -> None:
     lines = lines_of(problem)
     assert lines is not None
     assert lines.y == ((128, 1536), (64 * 1536, 1))
-    variant = next(one for one in CUMSUM.variants if one.name == "turned_lines")
+    variant = next(one for one in CUMSUM.variants if one.name == "transposed_lines")
     (launch,) = planned(variant, problem, DEVICE).launches
     assert launch.grid[0] * launch.block[0] == 16 * 8 * 32 * 48
 
 
-def test_what_need_not_be_turned_is_refused() -> None:
+def test_what_need_not_be_transposed_is_refused() -> None:
     """Operands with one fastest dim, and lines that the kernel's 32-bit numbers do not hold."""
-    variant = next(one for one in CUMSUM.variants if one.name == "turned_lines")
+    variant = next(one for one in CUMSUM.variants if one.name == "transposed_lines")
     assert refusal(variant, problem_of([64, 64], 0), DEVICE) is not None
     assert refusal(variant, problem_of([2**28 + 1, 2], 0, permute=[1, 0]), DEVICE) is not None
     assert refusal(variant, problem_of([2, 2**31], 0, "int8", permute=[1, 0]), DEVICE) is not None

@@ -1,4 +1,4 @@
-"""The host rule of cumsum/turned_tiles.cu: x and y disagree on their fastest dim, and one of these is summed."""
+"""The host rule of cumsum/transposed_tiles.cu: x and y disagree on their fastest dim, and one of these is summed."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.coalesce import coalesce
-from gpubench.operators.cumsum import turned_tuning
+from gpubench.operators.cumsum import transposed_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import accumulator_bytes, exchange_bytes, is_half, is_narrow, items_of
 from gpubench.operators.cumsum.rows import template
-from gpubench.operators.cumsum.turned_tuning import TurnedShape
+from gpubench.operators.cumsum.transposed_tuning import TransposedShape
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import MAX_DIMS, Struct, strided
 
-TURNED_SHAPE = Struct(
-    "gpubench::cumsum::TurnedShape",
-    "cumsum/turned_shape.cuh",
+TRANSPOSED_SHAPE = Struct(
+    "gpubench::cumsum::TransposedShape",
+    "cumsum/transposed_shape.cuh",
     **dict.fromkeys(("length", "across", "x_along", "x_across", "y_along", "y_across", "strips"), "i8"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class Transposed:
     """Lines of `length` elements, `across` of them side by side, and further dims in batches. Distances in elements.
 
     x_along_lines: x's fastest dim is the summed one and y's the one across; otherwise the other way round.
@@ -49,8 +49,8 @@ class Turned:
         return math.prod(self.sizes)
 
 
-def turned_of(problem: Problem[Any]) -> Turned | None:
-    """Return the problem as turned lines; None where x and y agree on the fastest dim, or the summed one is neither."""
+def transposed_of(problem: Problem[Any]) -> Transposed | None:
+    """Return the problem as transposed lines; None where their fastest dims agree, or none is summed."""
     x, y = problem.operand("x").view, problem.operand("y").view
     dim = problem.params.dim
     if not y.is_contiguous or x.size == 0 or not x.shape or x.shape[dim] == 1:
@@ -69,7 +69,7 @@ def turned_of(problem: Problem[Any]) -> Turned | None:
     rest = [one for one in long if one not in (dim, across)]
     steps = ([view.strides[one] for one in rest] for view in (x, y))
     sizes, (x_batch, y_batch) = coalesce([x.shape[one] for one in rest], *steps)
-    return Turned(
+    return Transposed(
         last != dim,
         x.shape[dim],
         x.shape[across],
@@ -83,19 +83,19 @@ def turned_of(problem: Problem[Any]) -> Turned | None:
     )
 
 
-NOT_TURNED = "takes only x and y with different fastest dims, one of which is summed"
+NOT_TRANSPOSED = "takes only x and y with different fastest dims, one of which is summed"
 
 
-def strips_of(turned: Turned, lines: int) -> int:
+def strips_of(transposed: Transposed, lines: int) -> int:
     """Return the strips of so many lines."""
-    return -(-turned.across // lines) * turned.batches
+    return -(-transposed.across // lines) * transposed.batches
 
 
-def not_strips(turned: Turned, lines: int) -> Refused | None:
+def not_strips(transposed: Transposed, lines: int) -> Refused | None:
     """Refuse what strips of so many lines do not cover."""
-    if len(turned.sizes) > MAX_DIMS:
+    if len(transposed.sizes) > MAX_DIMS:
         return Refused(f"takes at most {MAX_DIMS} further dims")
-    if strips_of(turned, lines) >= 2**31:
+    if strips_of(transposed, lines) >= 2**31:
         return Refused("takes at most 2^31 - 1 strips")
     return None
 
@@ -105,53 +105,56 @@ def needs_more_shared(device: DeviceInfo) -> Refused:
     return Refused(f"needs more than the {device.max_shared_bytes} bytes of shared memory of a block")
 
 
-def strip_launch(turned: Turned, source: str, name: str, lines: int, threads: int, shared_bytes: int) -> Launch:
-    """Return the launch of a kernel whose blocks walk strips of so many lines (`TurnedShape` in C++)."""
-    shape = TURNED_SHAPE.value(turned, strips=-(-turned.across // lines))
+def strip_launch(transposed: Transposed, source: str, name: str, lines: int, threads: int, shared_bytes: int) -> Launch:
+    """Return the launch of a kernel whose blocks walk strips of so many lines (`TransposedShape` in C++)."""
+    shape = TRANSPOSED_SHAPE.value(transposed, strips=-(-transposed.across // lines))
     return Launch(
         source,
         name,
-        (strips_of(turned, lines), 1, 1),
+        (strips_of(transposed, lines), 1, 1),
         (threads, 1, 1),
         (
             Pointer("x"),
             Pointer("y"),
             shape,
-            strided(turned.sizes, turned.x_batch),
-            strided(turned.sizes, turned.y_batch),
+            strided(transposed.sizes, transposed.x_batch),
+            strided(transposed.sizes, transposed.y_batch),
         ),
         shared_bytes=shared_bytes,
     )
 
 
-class TurnedTiles:
-    """Transposed operands: tiles turned in shared memory."""
+class TransposedTiles:
+    """Transposed operands: tiles transposed in shared memory."""
 
-    name: str = "turned_tiles"
-    summary: str = "x and y with different fastest dims: tiles turned in shared memory"
+    name: str = "transposed_tiles"
+    summary: str = "x and y with different fastest dims: tiles transposed in shared memory"
     origin: str = "a block walks a strip of lines; one of the two fastest dims is summed"
-    source = "cumsum/turned_tiles.cu"
+    source = "cumsum/transposed_tiles.cu"
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch, a block a strip."""
-        turned = turned_of(problem)
-        if turned is None:
-            return Refused(NOT_TURNED)
-        shape = turned_shape(problem, turned, device)
+        transposed = transposed_of(problem)
+        if transposed is None:
+            return Refused(NOT_TRANSPOSED)
+        shape = transposed_shape(problem, transposed, device)
         if shape is None:
             return needs_more_shared(device)
-        if refused := not_strips(turned, shape.lines):
+        if refused := not_strips(transposed, shape.lines):
             return refused
         x, y = problem.operand("x").dtype, problem.operand("y").dtype
-        name, shared = kernel(x, y, turned.x_along_lines, shape), shared_bytes(x, y, turned.x_along_lines, shape)
-        launch = strip_launch(turned, self.source, name, shape.lines, 32 * shape.warps, shared)
-        items = lane_items(x, y, turned.x_along_lines)
-        additions = items + 6 + shape.vectors * -(-turned.length // (32 * items * shape.vectors))
+        name, shared = (
+            kernel(x, y, transposed.x_along_lines, shape),
+            shared_bytes(x, y, transposed.x_along_lines, shape),
+        )
+        launch = strip_launch(transposed, self.source, name, shape.lines, 32 * shape.warps, shared)
+        items = lane_items(x, y, transposed.x_along_lines)
+        additions = items + 6 + shape.vectors * -(-transposed.length // (32 * items * shape.vectors))
         return Plan(
             self.name,
             (launch,),
             bound(problem, additions),
-            notes={"lines": shape.lines, "x_along_lines": turned.x_along_lines},
+            notes={"lines": shape.lines, "x_along_lines": transposed.x_along_lines},
         )
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
@@ -164,55 +167,58 @@ class TurnedTiles:
         ]
 
 
-def kernel(x: str, y: str, x_along_lines: bool, shape: TurnedShape) -> str:
+def kernel(x: str, y: str, x_along_lines: bool, shape: TransposedShape) -> str:
     """Return the name expression."""
     numbers = (x_along_lines, shape.lines, shape.warps, shape.vectors)
-    return "gpubench::cumsum::turned_tiles" + template(x, y, *numbers)
+    return "gpubench::cumsum::transposed_tiles" + template(x, y, *numbers)
 
 
-def turns_words(x: str, x_along_lines: bool) -> bool:
-    """Tell whether x comes across the lines by words of several elements (`turns_words` in C++)."""
+def transposes_words(x: str, x_along_lines: bool) -> bool:
+    """Tell whether x comes across the lines by words of several elements (`transposes_words` in C++)."""
     return not x_along_lines and (is_narrow(x) or is_half(x))
 
 
-def shared_bytes(x: str, y: str, x_along_lines: bool, shape: TurnedShape) -> int:
-    """Return the dynamic shared memory of a block: two tiles; turned words of integers are exchanged through more."""
+def shared_bytes(x: str, y: str, x_along_lines: bool, shape: TransposedShape) -> int:
+    """Return the dynamic shared memory of a block: two tiles; words of integers are exchanged through more."""
     vectors = 32 * shape.vectors * shape.lines
-    if turns_words(x, x_along_lines):
+    if transposes_words(x, x_along_lines):
         return 2 * 16 * vectors + shape.warps * exchange_bytes(x, shape.vectors * lane_items(x, y, x_along_lines))
     item = accumulator_bytes(y) if x_along_lines and not is_narrow(x) else max(dtypes.dtype(x).itemsize, 4)
     return 2 * vectors * lane_items(x, y, x_along_lines) * item
 
 
-def shapes_of(x: str, x_along_lines: bool) -> tuple[TurnedShape, ...]:
+def shapes_of(x: str, x_along_lines: bool) -> tuple[TransposedShape, ...]:
     """Return the shapes to choose from, largest first."""
-    if turns_words(x, x_along_lines):
-        return turned_tuning.TURNED_WORDS_SHAPES[dtypes.dtype(x).itemsize]
+    if transposes_words(x, x_along_lines):
+        return transposed_tuning.WORDS_SHAPES[dtypes.dtype(x).itemsize]
     if is_narrow(x):
-        return turned_tuning.TURNED_NARROW_SHAPES
-    return turned_tuning.TURNED_HALF_SHAPES if is_half(x) else turned_tuning.TURNED_SHAPES
+        return transposed_tuning.NARROW_SHAPES
+    return transposed_tuning.HALF_SHAPES if is_half(x) else transposed_tuning.SHAPES
 
 
 def lane_items(x: str, y: str, x_along_lines: bool) -> int:
-    """Return the elements side by side of a lane (`V` of `TurnedStrip` and `TurnedRuns` in C++)."""
-    if turns_words(x, x_along_lines):
+    """Return the elements side by side of a lane (`V` of `TransposedStrip` and `TransposedRuns` in C++)."""
+    if transposes_words(x, x_along_lines):
         return 16 // dtypes.dtype(x).itemsize
     return 4 if is_narrow(x) and x_along_lines else items_of(x, y)
 
 
-def turned_shape(problem: Problem[Any], turned: Turned, device: DeviceInfo) -> TurnedShape | None:
+def transposed_shape(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -> TransposedShape | None:
     """Return the largest tile that fits; the smallest where there are strips enough to fill the SMs several times."""
     x, y = problem.operand("x").dtype, problem.operand("y").dtype
     fitting = [
         shape
-        for shape in shapes_of(x, turned.x_along_lines)
-        if shared_bytes(x, y, turned.x_along_lines, shape) + 16 * shape.lines * is_narrow(x) <= device.max_shared_bytes
+        for shape in shapes_of(x, transposed.x_along_lines)
+        if shared_bytes(x, y, transposed.x_along_lines, shape) + 16 * shape.lines * is_narrow(x)
+        <= device.max_shared_bytes
     ]
     if not fitting:
         return None
-    return fitting[-1] if has_many_strips(turned, fitting[0].lines, turned_tuning.TURNED_STRIPS, device) else fitting[0]
+    return (
+        fitting[-1] if has_many_strips(transposed, fitting[0].lines, transposed_tuning.STRIPS, device) else fitting[0]
+    )
 
 
-def has_many_strips(turned: Turned, lines: int, an_sm: int, device: DeviceInfo) -> bool:
+def has_many_strips(transposed: Transposed, lines: int, an_sm: int, device: DeviceInfo) -> bool:
     """Tell whether there are strips of so many lines enough for `an_sm` on each SM."""
-    return -(-turned.across // lines) * turned.batches >= an_sm * device.sm_count
+    return -(-transposed.across // lines) * transposed.batches >= an_sm * device.sm_count

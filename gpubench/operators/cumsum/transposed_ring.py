@@ -1,4 +1,4 @@
-"""The host rule of cumsum/turned_ring.cu: operands with different fastest dims, tiles by copies into a ring."""
+"""The host rule of cumsum/transposed_ring.cu: operands with different fastest dims, tiles by copies into a ring."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
-from gpubench.operators.cumsum import tuning, turned_tuning
+from gpubench.operators.cumsum import transposed_tuning, tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import is_narrow, items_of
 from gpubench.operators.cumsum.rows import template
-from gpubench.operators.cumsum.turned import (
-    NOT_TURNED,
-    Turned,
+from gpubench.operators.cumsum.transposed import (
+    NOT_TRANSPOSED,
+    Transposed,
     needs_more_shared,
     not_strips,
     strip_launch,
     strips_of,
-    turned_of,
+    transposed_of,
 )
 from gpubench.operators.results import sum_dtype
 
@@ -48,32 +48,37 @@ class Ring:
         return self.lines // self.beside * 32
 
 
-class TurnedRing:
+class TransposedRing:
     """Transposed operands whose x is whole units of 16 bytes."""
 
-    name: str = "turned_ring"
+    name: str = "transposed_ring"
     summary: str = (
-        "x and y with different fastest dims: tiles by copies into a ring in shared memory, turned in registers"
+        "x and y with different fastest dims: tiles by copies into a ring in shared memory, transposed in registers"
     )
     origin: str = "a block walks a strip of 32 lines, or fewer; a lane holds a few elements of a few lines"
-    source = "cumsum/turned_ring.cu"
+    source = "cumsum/transposed_ring.cu"
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch, a block a strip."""
-        turned = turned_of(problem)
-        if turned is None:
-            return Refused(NOT_TURNED)
-        if not has_whole_units(problem, turned):
+        transposed = transposed_of(problem)
+        if transposed is None:
+            return Refused(NOT_TRANSPOSED)
+        if not has_whole_units(problem, transposed):
             return Refused("takes only x whose lines (or rows across them) are whole units of 16 bytes")
-        ring = ring_of(problem, turned, device)
+        ring = ring_of(problem, transposed, device)
         if ring is None:
             return needs_more_shared(device)
-        if refused := not_strips(turned, ring.lines):
+        if refused := not_strips(transposed, ring.lines):
             return refused
         name = kernel(problem.operand("x").dtype, problem.operand("y").dtype, ring)
-        launch = strip_launch(turned, self.source, name, ring.lines, ring.threads, ring.stages * ring.slot_bytes)
-        additions = ring.items + 6 + -(-turned.length // (32 * ring.items))
-        notes = {"lines": ring.lines, "stages": ring.stages, "steps": ring.steps, "x_along_lines": turned.x_along_lines}
+        launch = strip_launch(transposed, self.source, name, ring.lines, ring.threads, ring.stages * ring.slot_bytes)
+        additions = ring.items + 6 + -(-transposed.length // (32 * ring.items))
+        notes = {
+            "lines": ring.lines,
+            "stages": ring.stages,
+            "steps": ring.steps,
+            "x_along_lines": transposed.x_along_lines,
+        }
         return Plan(self.name, (launch,), bound(problem, additions), notes=notes)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
@@ -83,30 +88,32 @@ class TurnedRing:
             (self.source, kernel(dtype, y, ring))
             for along in (True, False)
             for lines in widths(dtype, y, along)
-            for ring in dict.fromkeys(
-                ring_shape(dtype, y, along, lines, size) for size in turned_tuning.TURNED_RING_BYTES
-            )
+            for ring in dict.fromkeys(ring_shape(dtype, y, along, lines, size) for size in transposed_tuning.RING_BYTES)
         ]
 
 
 def kernel(x: str, y: str, ring: Ring) -> str:
     """Return the name expression."""
     numbers = (ring.x_along_lines, ring.lines, ring.steps, ring.stages)
-    return "gpubench::cumsum::turned_ring" + template(x, y, *numbers)
+    return "gpubench::cumsum::transposed_ring" + template(x, y, *numbers)
 
 
-def has_whole_units(problem: Problem[Any], turned: Turned) -> bool:
+def has_whole_units(problem: Problem[Any], transposed: Transposed) -> bool:
     """Tell whether each 16-byte unit of x that a strip touches is aligned and holds nothing else."""
     x = problem.operand("x")
     items = 16 // dtypes.dtype(x.dtype).itemsize
-    own = (turned.length, turned.x_across) if turned.x_along_lines else (turned.across, turned.x_along)
-    return all(number % items == 0 for number in (x.view.offset, *own, *turned.x_batch))
+    own = (
+        (transposed.length, transposed.x_across)
+        if transposed.x_along_lines
+        else (transposed.across, transposed.x_along)
+    )
+    return all(number % items == 0 for number in (x.view.offset, *own, *transposed.x_batch))
 
 
 def widths(x: str, y: str, x_along_lines: bool) -> list[int]:
     """Return the lines of a strip to choose from, most first."""
     itemsize = dtypes.dtype(y if x_along_lines else x).itemsize
-    return [lines for lines in turned_tuning.TURNED_RING_LINES if lines == 32 or lines * itemsize >= LEAST_BYTES]
+    return [lines for lines in transposed_tuning.RING_LINES if lines == 32 or lines * itemsize >= LEAST_BYTES]
 
 
 def ring_shape(x: str, y: str, x_along_lines: bool, lines: int, ring_bytes: int) -> Ring:
@@ -115,16 +122,16 @@ def ring_shape(x: str, y: str, x_along_lines: bool, lines: int, ring_bytes: int)
     beside = min(16 // (other if x_along_lines else one), 4)
     items = items_of(x, y) if not x_along_lines else 4 if is_narrow(x) else 16 // one
     step_bytes = lines * 32 * items * (max(one, other) if x_along_lines else one)
-    steps = min(max(turned_tuning.TURNED_RING_SLOT // step_bytes, 1), MOST_STEPS)
+    steps = min(max(transposed_tuning.RING_SLOT // step_bytes, 1), MOST_STEPS)
     slot = steps * step_bytes
     return Ring(x_along_lines, lines, beside, items, steps, max(ring_bytes // slot, 2), slot)
 
 
-def ring_of(problem: Problem[Any], turned: Turned, device: DeviceInfo) -> Ring | None:
+def ring_of(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -> Ring | None:
     """Return the largest ring that fits, of strips as wide as leaves one for nearly every SM."""
     x, y = problem.operand("x").dtype, problem.operand("y").dtype
-    choice = widths(x, y, turned.x_along_lines)
-    enough = (one for one in choice if strips_of(turned, one) >= tuning.FULL_SHARE * device.sm_count)
+    choice = widths(x, y, transposed.x_along_lines)
+    enough = (one for one in choice if strips_of(transposed, one) >= tuning.FULL_SHARE * device.sm_count)
     lines = next(enough, choice[-1])
-    rings = (ring_shape(x, y, turned.x_along_lines, lines, size) for size in turned_tuning.TURNED_RING_BYTES)
+    rings = (ring_shape(x, y, transposed.x_along_lines, lines, size) for size in transposed_tuning.RING_BYTES)
     return next((one for one in rings if one.stages * one.slot_bytes <= device.max_shared_bytes), None)

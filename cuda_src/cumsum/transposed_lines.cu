@@ -1,4 +1,4 @@
-// cumsum, variant `turned_lines`: many short lines; x and y disagree on their fastest dim, and one of the two is the summed one.
+// cumsum, variant `transposed_lines`: many short lines; x and y disagree on their fastest dim, and one of the two is the summed one.
 //
 //     XAlong:     x, 16-byte copies along the lines -> shared memory -> each lane its line -> y, across the lines
 //     otherwise:  x, across the lines -> each lane its line -> shared memory -> y, 16-byte stores along the lines
@@ -11,8 +11,8 @@
 // A line that does not begin on a unit is moved on its own grid, by elements only at its two edges; the lane that owns it
 // shifts it in registers (`joined`). Lines longer than a turn of `units` are walked in turns, with the next turn of x on its
 // way. Warps have nothing to do with each other, so an SM holds as many as shared memory has room for, at any stage.
-// Against `turned_tiles`, whose block waits for memory once a tile: a short line is one tile, and the block then idles. On one
-// H200, 196608 lines of 64 float32: 30.6 us with x along them, 31.8 across (turned_tiles 109 and 95, naive 67 and 332).
+// Against `transposed_tiles`, whose block waits for memory once a tile: a short line is one tile, and the block then idles. On one
+// H200, 196608 lines of 64 float32: 30.6 us with x along them, 31.8 across (transposed_tiles 109 and 95, naive 67 and 332).
 #include "gpubench/arithmetic.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/movement/stages.cuh"
@@ -246,7 +246,7 @@ GPUBENCH_DEVICE void lines_from_across(const W& warp, const T* x, Out* y) {
 // Blocks of any whole number of warps. P divides the number of lines, which lie P side by side there, aligned to P elements.
 template <class T, class Out, bool XAlong, bool Aligned, int P>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, XAlong ? 4 : 2)
-    turned_lines(const T* x, Out* y, TurnedLines shape, DividedStrided x_lines, DividedStrided y_lines) {
+    transposed_lines(const T* x, Out* y, TransposedLines shape, DividedStrided x_lines, DividedStrided y_lines) {
     GPUBENCH_DYNAMIC_SHARED(Word128, stages);
     const int warp_in_block = thread_index_x() / warp_size;
     const uint32 first = static_cast<uint32>(grid_thread() / warp_size) * (warp_size * P);

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from gpubench.operators import OPERATORS
-from gpubench.operators.cumsum import turned_tuning
+from gpubench.operators.cumsum import transposed_tuning
 from tests.operators.cases import DEVICE, auto, make_case, refusal
 from tests.operators.cumsum.edges import chosen
 
@@ -15,46 +15,46 @@ CUMSUM = OPERATORS["cumsum"]
 SMS = DEVICE.sm_count
 
 
-@pytest.mark.parametrize(("across", "name"), [(-1, "naive"), (0, "turned_ring"), (1, "turned_ring")])
-def test_transposed_columns_are_turned_from_a_sector_on(across: int, name: str) -> None:
+@pytest.mark.parametrize(("across", "name"), [(-1, "naive"), (0, "transposed_ring"), (1, "transposed_ring")])
+def test_transposed_columns_are_transposed_from_a_sector_on(across: int, name: str) -> None:
     """The input lies along the summed dim, the output across it: narrow ones are not worth a tile."""
-    assert chosen((4096, turned_tuning.TURNED_ACROSS + across), 0, permute=(1, 0)) == name
+    assert chosen((4096, transposed_tuning.ACROSS + across), 0, permute=(1, 0)) == name
 
 
-@pytest.mark.parametrize(("across", "name"), [(-1, "linked_blocks"), (0, "turned_ring"), (1, "turned_tiles")])
-def test_transposed_rows_are_turned_from_a_sector_on(across: int, name: str) -> None:
+@pytest.mark.parametrize(("across", "name"), [(-1, "linked_blocks"), (0, "transposed_ring"), (1, "transposed_tiles")])
+def test_transposed_rows_are_transposed_from_a_sector_on(across: int, name: str) -> None:
     """The input lies across the summed dim, the output along it; where no row of x is whole units, tiles are left."""
-    assert chosen((turned_tuning.TURNED_ACROSS + across, 8192), 1, permute=(1, 0)) == name
+    assert chosen((transposed_tuning.ACROSS + across, 8192), 1, permute=(1, 0)) == name
 
 
 ALONG, ACROSS = [4, 1, 3, 0, 2], [4, 1, 3, 2, 0]
 """Five dims in another order: x lies along the third (or the fifth) and y across it (or along it)."""
 
-EDGE = [(-1, *["turned_lines"] * 2), (0, *["turned_ring"] * 2), (1, "turned_tiles", "turned_ring")]
+EDGE = [(-1, *["transposed_lines"] * 2), (0, *["transposed_ring"] * 2), (1, "transposed_tiles", "transposed_ring")]
 """Below, at and above a limit; a line of x beyond it is no whole number of units."""
 
 
 @pytest.mark.parametrize(("near", "many"), [(-1, True), (0, False), (1, False)])
 def test_many_short_lines_have_a_lane_each(near: int, many: bool) -> None:
     """Lines that are too few tiles, either way; where they are few, blocks turn them."""
-    length = turned_tuning.TURNED_LENGTH + near
-    blocks = "turned_ring" if near == 0 else "turned_tiles"  # along x, only every fourth length is whole units
-    assert chosen((16, 8, length, 32, 48), 2, permute=ALONG) == ("turned_lines" if many else blocks)
-    assert chosen((48, 32, 8, 16, length), 4, permute=ACROSS) == ("turned_lines" if many else "turned_ring")
+    length = transposed_tuning.LENGTH + near
+    blocks = "transposed_ring" if near == 0 else "transposed_tiles"  # along x, only every fourth length is whole units
+    assert chosen((16, 8, length, 32, 48), 2, permute=ALONG) == ("transposed_lines" if many else blocks)
+    assert chosen((48, 32, 8, 16, length), 4, permute=ACROSS) == ("transposed_lines" if many else "transposed_ring")
     assert chosen((2, 1, length, 32, 48), 2, permute=ALONG) == blocks
-    assert chosen((48, 32, 1, 2, length), 4, permute=ACROSS) == "turned_ring"
+    assert chosen((48, 32, 1, 2, length), 4, permute=ACROSS) == "transposed_ring"
 
 
 @pytest.mark.parametrize(("near", "along", "across"), EDGE)
 def test_lines_of_16_bit_floats_may_be_longer(near: int, along: str, across: str) -> None:
     """Each direction has its own limit."""
-    lengths = [turned_tuning.TURNED_HALF_LENGTH[one] + near for one in (True, False)]
+    lengths = [transposed_tuning.HALF_LENGTH[one] + near for one in (True, False)]
     assert chosen((16, 8, lengths[0], 32, 48), 2, "bfloat16", permute=ALONG) == along
     assert chosen((48, 32, 8, 16, lengths[1]), 4, "float16", permute=ACROSS) == across
 
 
 @pytest.mark.parametrize(
-    ("capability", "name"), [((7, 5), "turned_tiles"), ((8, 0), "turned_ring"), ((8, 6), "turned_ring")]
+    ("capability", "name"), [((7, 5), "transposed_tiles"), ((8, 0), "transposed_ring"), ((8, 6), "transposed_ring")]
 )
 def test_a_ring_needs_copies_in_the_background(capability: tuple[int, int], name: str) -> None:
     """Where a copy is a load that waits, tiles come through registers."""
@@ -64,25 +64,31 @@ def test_a_ring_needs_copies_in_the_background(capability: tuple[int, int], name
 
 def test_narrow_integers_stay_words() -> None:
     """Of one and two bytes, few are under way at any time."""
-    for dtype, name in (("int8", "turned_tiles"), ("int16", "turned_tiles"), ("int32", "turned_ring")):
+    for dtype, name in (("int8", "transposed_tiles"), ("int16", "transposed_tiles"), ("int32", "transposed_ring")):
         assert chosen((4096, 4096), 0, dtype, permute=(1, 0)) == name
         assert chosen((4096, 4096), 1, dtype, permute=(1, 0)) == name
 
 
 @pytest.mark.parametrize(
     ("near", "along", "across"),
-    [(-1, "naive", "turned_ring"), (0, "turned_lines", "turned_lines"), (1, "turned_lines", "turned_lines")],
+    [
+        (-1, "naive", "transposed_ring"),
+        (0, "transposed_lines", "transposed_lines"),
+        (1, "transposed_lines", "transposed_lines"),
+    ],
 )
 def test_the_shortest_lines_are_not_worth_a_copy(near: int, along: str, across: str) -> None:
-    """Below TURNED_LINE_LEAST elements: by single threads, or by tiles."""
-    assert chosen((16, 8, turned_tuning.TURNED_LINE_LEAST[True] + near, 32, 48), 2, permute=ALONG) == along
-    assert chosen((48, 32, 8, 16, turned_tuning.TURNED_LINE_LEAST[False] + near), 4, permute=ACROSS) == across
+    """Below LINE_LEAST elements: by single threads, or by tiles."""
+    assert chosen((16, 8, transposed_tuning.LINE_LEAST[True] + near, 32, 48), 2, permute=ALONG) == along
+    assert chosen((48, 32, 8, 16, transposed_tuning.LINE_LEAST[False] + near), 4, permute=ACROSS) == across
 
 
-@pytest.mark.parametrize(("strips", "name"), [(-1, "turned_ring"), (0, "turned_lines"), (1, "turned_lines")])
+@pytest.mark.parametrize(
+    ("strips", "name"), [(-1, "transposed_ring"), (0, "transposed_lines"), (1, "transposed_lines")]
+)
 def test_lines_are_many_from_a_few_strips_an_sm_on(strips: int, name: str) -> None:
-    """Strips of 32 lines, TURNED_LINE_STRIPS for each SM."""
-    count = turned_tuning.TURNED_LINE_STRIPS * SMS + strips
+    """Strips of 32 lines, LINE_STRIPS for each SM."""
+    count = transposed_tuning.LINE_STRIPS * SMS + strips
     assert chosen((count, 64, 32), 1, permute=(0, 2, 1)) == name
     assert chosen((32 * count, 64), 1, permute=(1, 0)) == name
 
@@ -92,9 +98,9 @@ def test_permuted_tensors_stay_where_no_fast_dim_is_summed() -> None:
     assert chosen((16, 8, 64, 32, 48), 1, permute=(2, 4, 1, 3, 0)) == "naive"
 
 
-def test_plain_operands_are_never_turned() -> None:
-    """Where both have one fastest dim, or a gap after every element, nothing is turned."""
-    variant = next(one for one in CUMSUM.variants if one.name == "turned_tiles")
+def test_plain_operands_are_never_transposed() -> None:
+    """Where both have one fastest dim, or a gap after every element, nothing is transposed."""
+    variant = next(one for one in CUMSUM.variants if one.name == "transposed_tiles")
     for layout in ({}, {"step": 2}, {"offset": 1}, {"expand": (0,)}):
         for dim in (0, 1):
             problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[64, 64], dim=dim, layout=layout))
