@@ -49,7 +49,11 @@ from gpubench.results.strict import shown
     help="Rounds, each with fresh buffers and both contenders.",
 )
 @click.option(
-    "--samples", default=10, show_default=True, type=click.IntRange(1), help="The fewest samples of each in a round."
+    "--samples",
+    default=10,
+    show_default=True,
+    type=click.IntRange(1, 100_000),
+    help="The fewest samples of each in a round.",
 )
 @click.option(
     "--time-limit",

@@ -21,7 +21,7 @@ from gpubench.cli.options import (
     share_option,
     suites_argument,
 )
-from gpubench.errors import ComparisonError, ExitCode
+from gpubench.errors import ComparisonError, ExitCode, UsageError
 
 if TYPE_CHECKING:
     from gpubench.model import Json, Record
@@ -68,6 +68,7 @@ def command(
     from gpubench.cli.measuring import filtered, measure, with_rounds
     from gpubench.engine.run import exit_code
     from gpubench.results.paths import STREAM, default_path
+    from gpubench.results.room import times
     from gpubench.results.write import dumps, write
     from gpubench.suite.expand import load_suites
     from gpubench.views.comparison import calibration_text
@@ -81,6 +82,8 @@ def command(
                 output.report(f"run {number + 1} of {runs}")
             path = Path(folder) / f"run-{number}.json"
             finished.append(measure(cases, loaded, device, number, quiet, path, share_device))
+            if not times(finished[0].result, runs):
+                raise UsageError(f"{runs} runs like the first are more than one result can hold: fewer --runs, or -k.")
     codes = {exit_code(one) for one in finished}
     code = next((one for one in (ExitCode.WRONG_ANSWER, ExitCode.FAILED_CASE) if one in codes), ExitCode.FINE)
     try:

@@ -1,15 +1,19 @@
 """The journal of a run: one JSON line a record, on disk before the run goes on. What a run that was killed leaves.
 
-The first line names what the run was about (suite, kernel source, plan of cases, device), so that a resumed run can
-tell whether it would continue the same thing.
+Each line ends with a tab and a checksum of its text and of the checksum before it, so that no byte, line or order of
+lines changes unseen. The first line names what the run was about (suite, kernel source, plan of cases, device), so that
+a resumed run can tell whether it would continue the same thing.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
+import hashlib
 import json
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +21,7 @@ from types import TracebackType
 from typing import BinaryIO
 
 from gpubench.errors import ResultFileError
-from gpubench.files import new_file, sync_folder
+from gpubench.files import kind_name, new_file, sync_folder
 from gpubench.model import Json, Record
 from gpubench.results.format import SCHEMA_VERSION, record_to_json
 from gpubench.results.records import record_from_json
@@ -35,40 +39,64 @@ SAME = {
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A journal read back. `length` is how many bytes of the file are good; `torn` how many follow them."""
+    """A journal read back. `length` is how many bytes of the file are good; `torn` how many follow them.
+
+    `seal` is the checksum of the last good line.
+    """
 
     header: dict[str, Json]
     records: tuple[Record, ...]
     length: int
     torn: int
+    seal: bytes
 
 
 def load(path: Path) -> Loaded:
     """Read a journal. A last line that was cut short is left out; ResultFileError for any other damage."""
     try:
-        with path.open("rb") as file:
+        descriptor = _open(path, os.O_RDONLY)
+        with os.fdopen(descriptor, "rb") as file:
             return _load(file, path)
     except OSError as error:
         raise ResultFileError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _open(path: Path, flags: int) -> int:
+    """Open a journal without waiting or following. OSError for what is no regular file."""
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    kind = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(kind):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, f"is not a regular file but {kind_name(kind)}")
+    return descriptor
 
 
 def _load(file: BinaryIO, path: Path) -> Loaded:
     header: dict[str, Json] | None = None
     records: dict[tuple[str, str], Record] = {}
     length = torn = 0
+    seal = b""
     while line := file.readline(MAX_LINE + 1):
+        number = len(records) + 1 + (header is not None)
         if not line.endswith(b"\n"):
             torn = len(line)
             if len(line) > MAX_LINE:
-                raise ResultFileError(f"{path}: line {len(records) + 2} is too long for a journal")
+                raise ResultFileError(f"{path}: line {number} is too long for a journal")
             break
-        try:
-            node = parse(line, f"{path}: line {len(records) + 1 + (header is not None)}")
-        except ResultFileError:
-            if header is None or file.read(1):
-                raise
-            torn = len(line)  # a loss of power can leave anything in the last line, a newline included
-            break
+        text, _, said = line[:-1].rpartition(b"\t")
+        expected = _seal(seal, text)
+        if said != expected:
+            if header is None:
+                raise ResultFileError(f"{path}: is not the journal of a run, or its first line is damaged")
+            if not file.read(1):
+                torn = len(line)  # a loss of power can leave anything in the last line, a newline included
+                break
+            raise ResultFileError(
+                f"{path}: line {number} is damaged, or the lines before it are not those that it was written after: "
+                "its checksum does not fit. Start a new run without --resume."
+            )
+        seal = expected
+        node = parse(text, f"{path}: line {number}")
         if header is None:
             header = _header(node)
         else:
@@ -76,7 +104,12 @@ def _load(file: BinaryIO, path: Path) -> Loaded:
         length += len(line)
     if header is None:
         raise ResultFileError(f"{path}: is not the journal of a run: it has no complete first line")
-    return Loaded(header, tuple(records.values()), length, torn)
+    return Loaded(header, tuple(records.values()), length, torn, seal)
+
+
+def _seal(before: bytes, text: bytes) -> bytes:
+    """Return the checksum of a line: of its text and of the checksum before it."""
+    return hashlib.blake2b(before + text, digest_size=8).hexdigest().encode("ascii")
 
 
 def _header(node: Node) -> dict[str, Json]:
@@ -121,8 +154,9 @@ def refuse_changes(path: Path, old: Mapping[str, Json], new: Mapping[str, Json])
 class Journal:
     """An open journal. Every `append` is on disk when it returns; ResultFileError (a full disk) leaves no half line."""
 
-    def __init__(self, path: Path, descriptor: int, length: int) -> None:
+    def __init__(self, path: Path, descriptor: int, length: int, seal: bytes = b"") -> None:
         self.path = path
+        self._seal = seal
         self._descriptor = descriptor
         self._length = length
 
@@ -162,7 +196,7 @@ class Journal:
     def reopen(cls, path: Path, loaded: Loaded) -> Journal:
         """Continue a journal that was read with `load`; a torn last line is cut off."""
         try:
-            journal = cls(path, os.open(path, os.O_WRONLY | os.O_CLOEXEC), loaded.length)
+            journal = cls(path, _open(path, os.O_WRONLY), loaded.length, loaded.seal)
             journal._lock()
             os.ftruncate(journal._descriptor, loaded.length)
         except OSError as error:
@@ -181,7 +215,9 @@ class Journal:
         self._write(record_to_json(record))
 
     def _write(self, value: Mapping[str, Json]) -> None:
-        data = json.dumps(value, allow_nan=False, ensure_ascii=True).encode("ascii") + b"\n"
+        text = json.dumps(value, allow_nan=False, ensure_ascii=True).encode("ascii")
+        seal = _seal(self._seal, text)
+        data = text + b"\t" + seal + b"\n"
         try:
             done = 0
             while done < len(data):
@@ -195,6 +231,7 @@ class Journal:
                 "The records before are safe; make room and go on with --resume."
             ) from error
         self._length += len(data)
+        self._seal = seal
 
     def remove(self) -> None:
         """Close the journal and delete it: its result is written."""

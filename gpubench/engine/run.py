@@ -22,6 +22,7 @@ from gpubench.names import FAILED, MEASURED
 from gpubench.results.format import ceiling_to_json
 from gpubench.results.paths import JOURNAL_SUFFIX, STREAM, default_path, journal_path, output_file, result_path
 from gpubench.results.records import ceiling_from_json
+from gpubench.results.room import Room
 from gpubench.results.strict import Node
 from gpubench.results.write import write
 
@@ -66,6 +67,7 @@ def execute(request: Request, supervisor: Supervisor, on_event: Callable[[Event]
     }
     _require_places(request)
     loaded = _load(request, identity)
+    room = Room(request.cases, () if loaded is None else loaded.records)
     ceiling = None if loaded is None else _ceiling(loaded)
     with contextlib.ExitStack() as stack:
 
@@ -92,7 +94,7 @@ def execute(request: Request, supervisor: Supervisor, on_event: Callable[[Event]
             if loaded.torn:
                 on_event(Note(f"{journal_file}: the last line was cut short ({loaded.torn} bytes) and is dropped"))
         stack.enter_context(journal)
-        return _run(request, supervisor, on_event, journal, path, created, environment, ceiling, loaded)
+        return _run(request, supervisor, on_event, journal, path, created, environment, ceiling, loaded, room)
 
 
 def _run(
@@ -105,11 +107,17 @@ def _run(
     environment: dict[str, Json],
     ceiling: Ceiling,
     loaded: Loaded | None,
+    room: Room,
 ) -> Finished:
     done: tuple[Record, ...] = () if loaded is None else loaded.records
     total = sum(len(dict.fromkeys(case.contenders)) for case in request.cases)
     on_event(RunStarted(total, len(done), environment, ceiling))
-    outcome = supervisor.run(request.cases, journal.append, done)
+
+    def store(record: Record) -> None:
+        room.take(record)
+        journal.append(record)
+
+    outcome = supervisor.run(request.cases, store, done)
     result = ResultSet(
         gpubench=gpubench.__version__,
         created=created,

@@ -22,6 +22,7 @@ from gpubench.model import Case, Ceiling, Json, Record
 from gpubench.names import FINE, STATUSES, Status
 from gpubench.results.format import case_to_json, ceiling_to_json
 from gpubench.results.records import ceiling_from_json, record_from_json
+from gpubench.results.room import FullError
 from gpubench.results.strict import Node
 
 
@@ -221,12 +222,16 @@ class Supervisor:
         """Store a record; from here on it is part of the result."""
         state.remaining.remove(record.contender)
         self._records[state.case.id, record.contender] = record
-        self._store(record)
+        try:
+            self._store(record)
+        except FullError:
+            del self._records[state.case.id, record.contender]
+            raise
         self._on_event(RecordFinished(record))
 
     def _result(self, case: Case, contender: str, stopped: str | None) -> Record:
         found = self._records.get((case.id, contender))
-        return found or Record(case, contender, "skipped", f"not reached: {stopped or 'the run ended'}", None)
+        return found or Record(case, contender, "skipped", f"not reached: {(stopped or 'the run ended')[:500]}", None)
 
     def _spend(self, seconds: dict[str, float]) -> None:
         for stage, more in seconds.items():

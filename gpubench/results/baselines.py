@@ -18,7 +18,7 @@ from gpubench.results.paths import FOLDER as RUNS
 from gpubench.results.paths import slug
 from gpubench.results.read import read
 from gpubench.results.strict import shown
-from gpubench.results.write import dumps, replace_file
+from gpubench.results.write import write
 
 FOLDER = "baselines"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -55,7 +55,7 @@ def save(name: str, source: Path, root: Path, replace: bool = False) -> Path:
     path = root / RUNS / device_slug(result) / FOLDER / f"{name}.json"
     if path.exists() and not replace:
         raise UsageError(f"There is a baseline {name!r} already: {path}. --force replaces it.")
-    replace_file(path, dumps(result).encode("ascii"))
+    write(result, path)
     return path
 
 

@@ -15,7 +15,7 @@ MAX_BYTES = 32 * 2**20
 MAX_BYTES_NOT_ASCII = 8 * 2**20
 """The writer escapes everything outside ASCII; text that does not takes up to four bytes a character once read."""
 MAX_MEMORY = 150 * 2**20
-"""What the parsed file may take, by the estimate of `_memory_estimate`."""
+"""What the parsed file may take, by the estimate of `memory_estimate`."""
 MAX_DEPTH = 32
 MAX_TEXT_RUN = 4 * 2**20
 """The longest run of characters without a quotation mark: a text, or a list of some 200,000 samples."""
@@ -69,7 +69,7 @@ def _refuse_oversize(data: bytes, root: Node) -> None:
         root.fail(f"has {len(data)} bytes; at most {limit} are read")
     if _has_long_run(data):
         root.fail(f"holds a text or a list of more than {MAX_TEXT_RUN} characters")
-    if _memory_estimate(data) > MAX_MEMORY:
+    if memory_estimate(data) > MAX_MEMORY:
         root.fail("holds more values than a result file can have")
 
 
@@ -84,7 +84,7 @@ def _has_long_run(data: bytes) -> bool:
     return False
 
 
-def _memory_estimate(data: bytes) -> int:
+def memory_estimate(data: bytes) -> int:
     """Return an upper guess, in bytes, of what the parsed values take: 120 a number kept as a sample, 40 a list ..."""
     return 100 * data.count(b",") + 140 * data.count(b"[") + 300 * data.count(b"{") + 60 * data.count(b'"')
 

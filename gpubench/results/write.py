@@ -9,25 +9,35 @@ from gpubench import files
 from gpubench.errors import ResultFileError
 from gpubench.model import Json, ResultSet
 from gpubench.results.format import result_to_json
+from gpubench.results.read import reads
 
 
 def dumps(result: ResultSet) -> str:
     """Return the document as text: one line a record below the head, so that versions of a file compare well."""
     document = result_to_json(result)
     records = document.pop("records")
-    head = [f"{_json(key)}: {_json(value)}" for key, value in document.items()]
-    lines = ",\n".join(_json(record) for record in records)
+    head = [f"{json_text(key)}: {json_text(value)}" for key, value in document.items()]
+    lines = ",\n".join(json_text(record) for record in records)
     head.append(f'"records": [\n{lines}\n]' if records else '"records": []')
     return "{" + ",\n".join(head) + "}\n"
 
 
-def _json(value: Json) -> str:
+def json_text(value: Json) -> str:
+    """Return one value as it stands in a file."""
     return json.dumps(value, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
 
 
 def write(result: ResultSet, path: Path) -> None:
-    """Write the file at `path`, making its folder. ResultFileError when that fails; what stood there is then intact."""
-    replace_file(path, dumps(result).encode("ascii"))
+    """Write the file at `path`, making its folder. ResultFileError when that fails; what stood there is then intact.
+
+    What is written is read first: a file that the reader would refuse is not made.
+    """
+    data = dumps(result).encode("ascii")
+    try:
+        reads(data, "the result")
+    except ResultFileError as error:
+        raise ResultFileError(f"{path}: is not written, for it could not be read again: {error}") from error
+    replace_file(path, data)
 
 
 def replace_file(path: Path, data: bytes) -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import errno
 import os
+import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpubench.engine.journal import Journal, load, refuse_changes
+from gpubench.engine.journal import Journal, _seal, load, refuse_changes
 from gpubench.errors import ResultFileError
 from gpubench.model import Record
 from tests.engine.bed import case
@@ -22,6 +24,19 @@ HEADER: dict[str, Any] = {
     "device": "d",
     "environment": {"device": {"name": "Fake"}},
 }
+
+
+NEWER = re.compile(rb'_version": \d+')
+
+
+def sealed(*lines: bytes) -> list[bytes]:
+    """Return lines with checksums that fit: what is wrong with them is then their content."""
+    seal, found = b"", []
+    for line in lines:
+        text = line.removesuffix(b"\n").partition(b"\t")[0]
+        seal = _seal(seal, text)
+        found.append(text + b"\t" + seal + b"\n")
+    return found
 
 
 def record(number: int) -> Record:
@@ -80,13 +95,16 @@ def test_rubbish_in_the_last_line_is_torn_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda lines: [*lines[:1], b"{}\n", *lines[1:]], "line 2: lacks"),
-        (lambda lines: [*lines[:1], b"{{{\n", *lines[1:]], "line 2: is not JSON"),
-        (lambda lines: [*lines, lines[-1]], "repeats a record"),
+        (lambda lines: sealed(lines[0], b"{}", *lines[1:]), "line 2: lacks"),
+        (lambda lines: sealed(lines[0], b"{{{", *lines[1:]), "line 2: is not JSON"),
+        (lambda lines: sealed(*lines, lines[-1]), "repeats a record"),
         (lambda _: [], "no complete first line"),
         (lambda lines: [lines[0][:-1]], "no complete first line"),
-        (lambda lines: [lines[0].replace(b'_version": 1', b'_version": 2'), *lines[1:]], "has version 2"),
-        (lambda lines: [lines[0].replace(b"plan_sha256", b"plan"), *lines[1:]], "plan_sha256: expected a text"),
+        (lambda lines: sealed(NEWER.sub(b'_version": 99', lines[0]), *lines[1:]), "has version 99"),
+        (lambda lines: sealed(lines[0].replace(b"plan_sha256", b"plan"), *lines[1:]), "plan_sha256: expected a text"),
+        (lambda lines: [lines[0].replace(b"plan_sha256", b"plan"), *lines[1:]], "first line is damaged"),
+        (lambda lines: [lines[0], lines[2], lines[1]], "line 2 is damaged"),
+        (lambda lines: [lines[0], lines[1].replace(b"number 1", b"number 7"), lines[2]], "line 2 is damaged"),
         (lambda lines: [*lines[:1], b"x" * (9 * 2**20)], "too long"),
     ],
 )
@@ -99,6 +117,54 @@ def test_other_damage_is_refused(change: Any, message: str, tmp_path: Path) -> N
     path.write_bytes(b"".join(change(path.read_bytes().splitlines(keepends=True))))
     with pytest.raises(ResultFileError, match=message):
         load(path)
+
+
+def test_no_changed_byte_is_taken_for_a_record(tmp_path: Path) -> None:
+    """Whatever byte is changed to whatever other, the records read are those written, or fewer, or none."""
+    chance = random.Random(3)
+    path = tmp_path / "a.journal.jsonl"
+    with Journal.create(path, HEADER) as journal:
+        for number in range(1, 5):
+            journal.append(record(number))
+    whole = path.read_bytes()
+    refused = 0
+    for _ in range(400):
+        changed = bytearray(whole)
+        changed[chance.randrange(len(whole))] ^= chance.randrange(1, 256)
+        path.write_bytes(changed)
+        try:
+            loaded = load(path)
+        except ResultFileError:
+            refused += 1
+            continue
+        assert loaded.records == tuple(record(number) for number in range(1, 1 + len(loaded.records)))
+        assert loaded.torn > 0
+    assert refused > 200
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
+def test_a_journal_that_is_no_file_is_refused_at_once(kind: str, tmp_path: Path) -> None:
+    """A pipe in a journal's place is not waited for, a link not followed."""
+    path = tmp_path / "a.journal.jsonl"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        Journal.create(tmp_path / "other", HEADER).close()
+        path.symlink_to("other")
+    with pytest.raises(ResultFileError, match="cannot be read"):
+        load(path)
+    with pytest.raises(ResultFileError, match=r"cannot be written|did not finish"):
+        Journal.create(path, HEADER)
+
+
+def test_a_prepared_name_is_not_written_through(tmp_path: Path) -> None:
+    """A file or link that somebody put where a temporary file of this process was once expected is left alone."""
+    (tmp_path / "victim").write_text("mine")
+    (tmp_path / f".a.journal.jsonl.{os.getpid()}.tmp").symlink_to(tmp_path / "victim")
+    Journal.create(tmp_path / "a.journal.jsonl", HEADER).close()
+    assert (tmp_path / "victim").read_text() == "mine"
 
 
 @pytest.mark.parametrize("key", ["suite_sha256", "kernels_sha256", "plan_sha256", "device"])

@@ -76,7 +76,8 @@ def test_kills_of_the_worker_lose_nothing(tmp_path: Path) -> None:
 
 def _lines(journal: Path) -> list[dict[str, Any]]:
     """Return the complete lines of a journal after the header."""
-    return [json.loads(line) for line in journal.read_bytes().splitlines(keepends=True)[1:] if line.endswith(b"\n")]
+    lines = journal.read_bytes().splitlines(keepends=True)[1:]
+    return [json.loads(line.rpartition(b"\t")[0]) for line in lines if line.endswith(b"\n")]
 
 
 def _wait_for_growth(journal: Path, process: subprocess.Popen[str]) -> None:

@@ -325,3 +325,49 @@ def test_a_run_without_a_gpu_says_so_at_once(folder: Path) -> None:
     )
     assert process.returncode == 0, process.stderr
     assert process.stderr.splitlines()[0].startswith("NO GPU FOUND")
+
+
+def killed_before_its_result(folder: Path, device: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the journal of a run that ended after its last record and before its result was written."""
+    code = (
+        "import os, sys\n"
+        "import gpubench.engine.run as run\n"
+        "run.write = lambda *_: os._exit(9)\n"
+        "from gpubench.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    del monkeypatch
+    command = [sys.executable, "-c", code, "run", "little.yaml", "--device", device, "-q", "-o", "r.json"]
+    assert subprocess.run(command, cwd=folder, env=own_sources(folder), timeout=60).returncode == 9
+    assert not (folder / "r.json").exists()
+    return folder / "r.journal.jsonl"
+
+
+def test_a_run_whose_records_are_all_there_can_be_finished(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill after the last record and before the result costs nothing: --resume writes the result."""
+    device = script(folder)
+    journal = killed_before_its_result(folder, device, monkeypatch)
+    before = len(journal.read_bytes().splitlines())
+    code, _, error = finish(start(folder, "--device", device, "-o", "r.json", "--resume", str(journal)))
+    assert code == 0, error
+    result = read(folder / "r.json")
+    assert [record.status for record in result.records] == ["ok"] * 8
+    assert result.extra["resumed_records"] == before - 1 == 8
+    assert not journal.exists()
+
+
+def test_a_disk_that_fills_at_the_end_costs_nothing(folder: Path) -> None:
+    """A result that cannot be written leaves the journal with all records, and --resume finishes elsewhere."""
+    device = script(folder)
+    process = start(folder, "--device", device, "-q", "-o", "sub/r.json", "--resume", "none.json")
+    assert finish(process)[0] == 2
+    limits = (resource.RLIMIT_FSIZE, (9000, 9000))  # a journal grows by lines and the result comes at once
+    process = start(folder, "--device", device, "-q", "-o", "r.json", preexec_fn=lambda: resource.setrlimit(*limits))
+    code, _, error = finish(process)
+    journal = folder / "r.journal.jsonl"
+    assert code == 2
+    assert "--resume" in error
+    assert journal.exists()
+    code, _, error = finish(start(folder, "--device", device, "-q", "-o", "again.json", "--resume", str(journal)))
+    assert code == 0, error
+    assert [record.status for record in read(folder / "again.json").records] == ["ok"] * 8
