@@ -82,7 +82,9 @@ P = TypeVar("P")
 class Problem(Generic[P]):
     """A case with its operands worked out. `params` is the operator's own frozen dataclass.
 
-    `bytes_read` and `bytes_written` are the fewest that any implementation must move through device memory.
+    `bytes_read` and `bytes_written` are the fewest that any implementation must move through device memory. `touched`:
+    the bytes of the memory's sectors that hold them (read, written), where they do not follow from the operands alone.
+    `assumed`: the numbers, by name, that these bytes rest on where they are an expectation.
     """
 
     case: Case
@@ -90,6 +92,8 @@ class Problem(Generic[P]):
     operands: tuple[Operand, ...]
     bytes_read: int
     bytes_written: int
+    touched: tuple[int, int] | None = None
+    assumed: Mapping[str, int] = field(default_factory=dict)
 
     def operand(self, name: str) -> Operand:
         """Return the operand called `name`; KeyError when there is none."""

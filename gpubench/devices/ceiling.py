@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gpubench.devices.ceiling_ways import VECTOR_BYTES, WAYS, Kind, bound
+from gpubench.devices.ceiling_ways import VECTOR_BYTES, WAYS, Kind, bound, ways
 from gpubench.devices.harness import CLOCK, harness_plan, nothing
 from gpubench.devices.overhead import launch_overhead_us
 from gpubench.model import Ceiling, CeilingPoint, CeilingRound, Phase, Pointer
@@ -102,7 +102,9 @@ def _ways(point: CeilingPoint) -> tuple[str | None, str | None, str | None]:
 
 def _point(device: Device, size: int, source: Buffer, target: Buffer) -> CeilingPoint:
     """Time a copy of half the size, and a read and a write of the size, in every way; keep the fastest of each."""
-    found = {kind: min(_timed(device, kind, way, size, source, target) for way in WAYS[kind]) for kind in _KINDS}
+    found = {
+        kind: min(_timed(device, kind, way, size, source, target) for way in ways(device, kind)) for kind in _KINDS
+    }
     (copy_us, copy_by), (read_us, read_by), (write_us, write_by) = (found[kind] for kind in _KINDS)
     return CeilingPoint(size, copy_us, read_us, write_us, copy_by, read_by, write_by)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from gpubench.devices.harness import harness_plan
+from gpubench.devices.harness import NAMESPACE, harness_plan
 from gpubench.model import Pointer, Value
 
 if TYPE_CHECKING:
@@ -21,13 +21,23 @@ MAGIC = 0x9E3779B9
 """What the fill writes, and the fold at which the read would store."""
 
 DEVICE_COPY, DEVICE_FILL = "device copy", "device fill"
+EVICT_FIRST = " evict_first"
+"""After a kernel's name: what it loads, the L2 cache gives up first."""
+HINTS_SINCE = (8, 0)
+"""The compute capability from which the L2 cache takes hints."""
 
 WAYS: dict[Kind, tuple[str, ...]] = {
-    "copy": (*(f"copy<{n}>" for n in UNROLLS), DEVICE_COPY),
-    "read": tuple(f"read<{n}>" for n in UNROLLS),
+    "copy": (*(f"copy{hint}<{n}>" for hint in ("", EVICT_FIRST) for n in UNROLLS), DEVICE_COPY),
+    "read": tuple(f"read{hint}<{n}>" for hint in ("", EVICT_FIRST) for n in UNROLLS),
     "write": (*(f"fill<{n}>" for n in UNROLLS), DEVICE_FILL),
 }
 """What competes, by name; the record names the winners."""
+
+
+def ways(device: Device, kind: Kind) -> tuple[str, ...]:
+    """Return the ways that this device has."""
+    hints = device.info.compute_capability >= HINTS_SINCE
+    return tuple(way for way in WAYS[kind] if hints or EVICT_FIRST not in way)
 
 
 def bound(device: Device, way: str, source: Buffer, target: Buffer) -> Callable[[], None]:
@@ -36,7 +46,8 @@ def bound(device: Device, way: str, source: Buffer, target: Buffer) -> Callable[
         return lambda: device.copy(source, target)
     if way == DEVICE_FILL:
         return lambda: device.fill(target, MAGIC & 0xFF)
-    kernel, _, unroll = way.removesuffix(">").partition("<")
+    name, _, unroll = way.removesuffix(">").partition("<")
+    kernel = name.removesuffix(EVICT_FIRST)
     count = (source if kernel == "read" else target).nbytes // VECTOR_BYTES
     size, magic = _uint64(count), _uint32(MAGIC)
     arguments: dict[str, tuple[Pointer | Value, ...]] = {
@@ -45,9 +56,18 @@ def bound(device: Device, way: str, source: Buffer, target: Buffer) -> Callable[
         "fill": (Pointer("target"), size, magic),
     }
     grid = -(-count // (THREADS * int(unroll)))
-    plan = harness_plan(way, SOURCE, grid, THREADS, *arguments[kernel])
+    plan = harness_plan(way, SOURCE, grid, THREADS, *arguments[kernel], kernel=expression(way))
     addresses = {"source": source.address, "target": target.address}
     return device.bind(plan, addresses, device.allocate(0)).run
+
+
+def expression(way: str) -> str:
+    """Return the name expression of a way's kernel, without the harness's namespace."""
+    name, _, unroll = way.removesuffix(">").partition("<")
+    kernel = name.removesuffix(EVICT_FIRST)
+    if kernel == "fill":
+        return way
+    return f"{kernel}<{NAMESPACE}Hint::{'none' if kernel == name else 'evict_first'}, {unroll}>"
 
 
 def _uint32(value: int) -> Value:

@@ -83,7 +83,6 @@ class Sampler:
     def _method(self, method: Method, restore: Enqueue, run: Enqueue) -> Iterator[tuple[Enqueue, Enqueue, int]]:
         """Give (what comes before the first event, what lies between the events, runs between them)."""
         if method == "cold":
-            reset_persisting_l2()  # our kernels pin no lines; a library's may
 
             def flush() -> None:
                 restore()
@@ -131,7 +130,12 @@ class Sampler:
             return [Sample(round(us / repeats, DIGITS), mhz) for us, mhz in zip(spans, frequencies, strict=True)]
 
     def _one(self, before: Enqueue, timed: Enqueue, index: int) -> None:
-        """Enqueue one sample, let it go, and wait for it. What comes `before` runs while the rest is enqueued."""
+        """Enqueue one sample, let it go, and wait for it. What comes `before` runs while the rest is enqueued.
+
+        Lines that a run asked the L2 cache to keep outlive a flush, so they are set free before each sample: else they
+        would flatter the next run of the same work, and whatever comes after it.
+        """
+        reset_persisting_l2()
         if index == 0:  # what comes before is alike for all samples of a batch: one look at it is enough
             self._events.begin(BEFORE)
         before()

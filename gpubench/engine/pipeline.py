@@ -25,9 +25,10 @@ from gpubench.measure.check import check
 from gpubench.measure.clock_watch import ClockWatch
 from gpubench.measure.summary import summarise
 from gpubench.measure.timing import time_contestants
-from gpubench.model import Case, Ceiling, Check, Problem, Record, Timing
+from gpubench.model import Case, Ceiling, Check, Json, Problem, Record, Timing, Traced
 from gpubench.names import NUMPY, Status, is_ours
 from gpubench.operators import operator as find_operator
+from gpubench.operators.sectors import touched_bytes
 from gpubench.results.format import with_sample_clocks
 
 if TYPE_CHECKING:
@@ -112,6 +113,8 @@ class _Work:
         self._finished = finished
         self._bytes: int | None = None
         self._moved = (0, 0)
+        self._touched: tuple[int, int] | None = None
+        self._assumed: Mapping[str, int] = {}
 
     def run(self, seed: int) -> None:
         """Take the case through all stages."""
@@ -120,6 +123,7 @@ class _Work:
         problem = operator.problem(self._case)
         self._bytes = problem.bytes
         self._moved = (problem.bytes_read, problem.bytes_written)
+        self._touched, self._assumed = touched_bytes(problem), problem.assumed
         runners: dict[str, Runner] = {}
         with self._stage("plan"):
             for name in self._each("plan", [name for name in self._waiting if name != NUMPY]):
@@ -235,7 +239,7 @@ class _Work:
                 self._bytes,
                 simulated,
                 timing,
-                summarise(timing, self._moved, self._ceiling, simulated, self._case.timing, one.traced),
+                self._summary(timing, self._ceiling, simulated, one.traced),
                 verdict,
                 one.runner.kernel(),
                 dict(one.telemetry),
@@ -245,8 +249,14 @@ class _Work:
     def _record_host(self, timing: Timing) -> None:
         # On the host device the ceiling is that of the memory which numpy works in; on a GPU it is another memory's.
         ceiling = self._ceiling if self._device.info.kind == "host" else Ceiling()
-        summary = summarise(timing, self._moved, ceiling, False)
+        summary = self._summary(timing, ceiling, False)
         self._give(Record(self._case, NUMPY, "ok", timing.message, self._bytes, False, timing, summary))
+
+    def _summary(
+        self, timing: Timing, ceiling: Ceiling, simulated: bool, traced: Sequence[Traced] = ()
+    ) -> dict[str, Json]:
+        summary = summarise(timing, self._moved, ceiling, simulated, self._case.timing, traced, self._touched)
+        return summary | ({"assumed": dict(self._assumed)} if self._assumed else {})
 
     def _skip(self, names: Sequence[str], reason: str) -> None:
         for name in list(names):

@@ -2,4 +2,6 @@
 
 # History.
 #   1  The first.
-PROTOCOL = 1
+#   2  Lines pinned in the L2 cache are set free before every sample. Reads that the L2 cache gives up first compete for
+#      the ceiling, which is the least of several rounds; shares of it count whole sectors of memory.
+PROTOCOL = 2

@@ -19,11 +19,14 @@ def summarise(
     simulated: bool,
     options: TimingOptions | None = None,
     traced: Sequence[Traced] = (),
+    touched: tuple[int, int] | None = None,
 ) -> dict[str, Json]:
-    """Return the summary of the kept samples; `moved` is the fewest bytes (read, written) of the problem.
+    """Return the summary of the kept samples; `moved` is the fewest bytes (read, written) of the problem, `touched`
+    those of the memory's sectors that hold them (None: the same).
 
-    median_us, ci95_us (None under 6 samples), min_us, p95_us, n, GBps; ceiling_us, the least time for these bytes in
-    this run; fraction_of_ceiling, ceiling_us / median_us (of the large copy's rate in a run without a sweep);
+    median_us, ci95_us (None under 6 samples), min_us, p95_us, n, GBps of the fewest bytes; touched_bytes; ceiling_us,
+    the least time for the touched bytes in this run; fraction_of_ceiling, ceiling_us / median_us (of the large copy's
+    rate in a run without a sweep);
     fraction_of_copy, of the large copy's rate whatever the size; corrected_us, the median without what events add
     (cold samples by events only). With `traced`, cupti: what CUPTI saw.
     What cannot be said is None: all figures without a sample, rates of a simulated run (its times say nothing of a
@@ -35,7 +38,7 @@ def summarise(
     rate = sum(moved) / median / 1e3 if median and not simulated else None
     copy = rate / ceiling.copy_GBps if rate is not None and ceiling.copy_GBps else None
     by_events = options.clock != "cupti"
-    least = None if rate is None else _least(ceiling, moved, by_events)
+    least = None if rate is None else _least(ceiling, touched or moved, by_events)
     is_corrected = rate is not None and by_events and options.method == "cold" and ceiling.launch_overhead_us
     summary: dict[str, Json] = {
         "median_us": median,
@@ -44,6 +47,7 @@ def summarise(
         "p95_us": percentile(times, 0.95),
         "n": len(times),
         "GBps": rate,
+        "touched_bytes": sum(touched or moved),
         "ceiling_us": least,
         "fraction_of_ceiling": least / median if least is not None and median else copy,
         "fraction_of_copy": copy,

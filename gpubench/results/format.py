@@ -17,7 +17,9 @@ Beyond what the keys say by themselves:
 - `environment.libraries`: contender -> package -> version, for each other library that the run timed.
 - `harness`: `protocol`, the number of the way of measuring, and `code_sha256`, the digest of the measuring code. Absent
   in version 1, whose protocol is 1.
-- `records[].summary.ceiling_us`: the least time for the case's bytes, from the sweep at the case's own size and mix of
+- `records[].summary.touched_bytes`: the bytes of all 32-byte sectors of memory that hold the case's bytes; `assumed`:
+  the numbers that these rest on where they are an expectation, such as `distinct_rows` of index_add's drawn indices.
+- `records[].summary.ceiling_us`: the least time for the touched bytes, from the sweep at the case's own size and mix of
   reads and writes; `fraction_of_ceiling` is that over the median. Without a sweep (files of earlier versions too) it is
   the rate over that of the large copy, which `fraction_of_copy` always is. `corrected_us`: the median without
   `launch_overhead_us`. `cupti`, with `--clock cupti` or `both`: medians of `span_us` (first start to last end) and

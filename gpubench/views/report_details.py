@@ -60,6 +60,18 @@ def _times(point: Point) -> Facts:
         share = "" if row.fraction is None else f", {text.percent(row.fraction)} of the ceiling"
         bound = ", launch-bound" if row.launch_bound else ""
         facts.append(("rate", f"{text.rate(row.GBps)} GB/s{share}{bound}"))
+    facts += _ceiling(point.record.summary or {}, point.record.bytes)
+    return facts
+
+
+def _ceiling(summary: Mapping[str, Json], moved: int | None) -> Facts:
+    """Return what the ceiling counts where it is not simply the fewest bytes."""
+    facts: Facts = []
+    touched, assumed = summary.get("touched_bytes"), summary.get("assumed")
+    if isinstance(touched, int) and moved is not None and touched > moved:
+        facts.append(("ceiling", f"of {text.quantity(touched, 'bytes')} in whole sectors of 32 bytes"))
+    if isinstance(assumed, Mapping) and assumed:
+        facts.append(("ceiling assumes", "; ".join(f"{name} {value}" for name, value in flat(assumed))))
     return facts
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -202,3 +203,14 @@ def test_a_sweep_of_unknown_ways_is_left_alone() -> None:
     device = MadeUp(lambda _: 1.0)
     assert measure_again(device, before) == before  # type: ignore[arg-type] # as above
     assert not device.allocated
+
+
+def test_old_gpus_are_asked_for_no_hints() -> None:
+    """A GPU whose L2 cache takes no hints never gets a kernel with one; newer ones try them in reads and copies."""
+    old, new = MadeUp(lambda _: 1.0), MadeUp(lambda _: 1.0)
+    old.info = replace(INFO, compute_capability=(7, 5))
+    for device in (old, new):
+        measured(device, 1024)
+    hinted = [{plan.variant for plan in device.plans if "evict_first" in plan.variant} for device in (old, new)]
+    assert hinted[0] == set()
+    assert {name.partition(" ")[0] for name in hinted[1]} == {"read", "copy"}

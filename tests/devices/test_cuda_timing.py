@@ -18,8 +18,9 @@ WORK = "work"
 def double(monkeypatch: pytest.MonkeyPatch) -> CudaDouble:
     """Return a CUDA double with kernels that need no compiler."""
     monkeypatch.setattr(cuda_launch, "compile_instance", compile_nothing)
-    monkeypatch.setattr(cuda_timing, "reset_persisting_l2", lambda: None)
-    return CudaDouble()
+    double = CudaDouble()
+    monkeypatch.setattr(cuda_timing, "reset_persisting_l2", lambda: double.log.append("reset"))
+    return double
 
 
 class Bench:
@@ -61,6 +62,15 @@ def test_cold_sample_restores_flushes_and_times_only_the_work(double: CudaDouble
     ]
     assert sample.us == pytest.approx(double.kernel_us)
     assert sample.sm_mhz == pytest.approx(double.mhz, rel=1e-3)
+
+
+@pytest.mark.parametrize("method", ["cold", "hot", "graph"])
+def test_pinned_lines_are_set_free_before_every_sample(double: CudaDouble, method: str) -> None:
+    """What a run told the L2 cache to keep serves no later sample: neither its own nor another contender's."""
+    bench = Bench(double)
+    bench.sample(method, BATCH + 2)
+    log = [name for name in double.log if name in ("reset", "restore", "gpubench::harness::blocker")]
+    assert log == ["reset", "restore", "gpubench::harness::blocker"] * (BATCH + 2)
 
 
 def test_nothing_waits_behind_a_sample(double: CudaDouble) -> None:

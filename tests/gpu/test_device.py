@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from gpubench.devices.ceiling import measure_ceiling
-from gpubench.devices.ceiling_ways import SOURCE
+from gpubench.devices.ceiling_ways import SOURCE, expression
 from gpubench.devices.cuda import CudaDevice
 from gpubench.devices.cuda_launch import PreparedLaunch
+from gpubench.devices.harness import NAMESPACE
 from gpubench.errors import DeviceError, NoDeviceError, OutOfMemoryError
 from gpubench.model import Accuracy, Launch, Plan, Pointer, Sample, Value
 
@@ -45,7 +46,7 @@ class Copy:
         device.fill(self.source, 0x3C)
         vectors = nbytes // 16
         arguments = (Pointer("source"), Pointer("target"), Value(vectors.to_bytes(8, "little")))
-        launch = Launch(SOURCE, "gpubench::harness::copy<4>", (-(-vectors // 1024), 1, 1), (256, 1, 1), arguments)
+        launch = Launch(SOURCE, NAMESPACE + expression("copy<4>"), (-(-vectors // 1024), 1, 1), (256, 1, 1), arguments)
         addresses = {"source": self.source.address, "target": self.target.address}
         self.run = device.bind(Plan("copy", (launch,), Accuracy(0, "float32")), addresses, device.allocate(0)).run
         self.run()

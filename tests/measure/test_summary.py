@@ -27,6 +27,7 @@ def test_the_figures_of_a_known_sample() -> None:
         "p95_us": 0.9,
         "n": 6,
         "GBps": 2.0,
+        "touched_bytes": 1000,
         "ceiling_us": None,
         "fraction_of_ceiling": 0.5,
         "fraction_of_copy": 0.5,
@@ -48,6 +49,13 @@ def test_the_ceiling_is_that_of_the_case_s_own_size() -> None:
     assert summary["ceiling_us"] == 4.0
     assert summary["fraction_of_ceiling"] == 1.0
     assert summary["fraction_of_copy"] == pytest.approx(0.25 / 1000)
+
+
+def test_work_with_gaps_is_held_against_the_sectors_that_it_touches() -> None:
+    """A kernel cannot bring 4 of 32 bytes: the ceiling counts what memory moves, the rate what was asked for."""
+    summary = summarise(timing([6.0] * 6), (500, 500), SWEPT, simulated=False, touched=(1000, 1000))
+    assert (summary["touched_bytes"], summary["ceiling_us"], summary["fraction_of_ceiling"]) == (2000, 6.0, 1.0)
+    assert summary["GBps"] == pytest.approx(1000 / 6.0 / 1e3)
 
 
 def test_events_are_corrected_by_the_overhead_of_one_launch_and_keep_their_own_name() -> None:

@@ -16,6 +16,7 @@ from gpubench.operators.choosing import first_plan
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.indices import distinct_places, draw
 from gpubench.operators.index_add.params import Below, Duplicates, IndexAddParams, OutOfRange
+from gpubench.operators.index_add.rows import row_bytes
 from gpubench.operators.index_add.variants import VARIANTS
 from gpubench.operators.parameters import (
     check_shape,
@@ -27,6 +28,7 @@ from gpubench.operators.parameters import (
     shape_label,
 )
 from gpubench.operators.results import require_dtype
+from gpubench.operators.sectors import operand_bytes
 
 if TYPE_CHECKING:
     from gpubench.operators.base import Array
@@ -98,10 +100,15 @@ class IndexAddOperator:
         places = params.shape[params.dim] if params.shape else 1
         width = destination.view.size // places
         item = dtypes.dtype(case.dtype).itemsize
-        written = distinct_places(params.pattern, places, params.indices) * width * item
+        rows = distinct_places(params.pattern, places, params.indices)
+        written = rows * width * item
         added = source.view.unique_elements * item
         indices = params.indices * dtypes.dtype(params.index_dtype).itemsize
-        return Problem(case, params, operands, indices + added + written, written)
+        touched = row_bytes(params, destination, rows)
+        read = operand_bytes(index) + operand_bytes(source) + touched
+        return Problem(
+            case, params, operands, indices + added + written, written, (read, touched), {"distinct_rows": rows}
+        )
 
     def inputs(self, problem: Problem[IndexAddParams]) -> dict[str, Array]:
         """Make the storage of destination, index and source."""
