@@ -71,7 +71,10 @@ Status = Literal[
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 
-TRUSTED: tuple[Status, ...] = ("ok", "noisy", "inaccurate")
+RIGHT: tuple[Status, ...] = ("ok", "noisy")
+"""Timed with a right answer, at a steady clock."""
+
+TRUSTED: tuple[Status, ...] = (*RIGHT, "inaccurate")
 """Timed at a steady clock: the times may stand beside those of other contenders. An `inaccurate` answer, another
 library's, is beyond the error that ours are allowed; every view marks it."""
 

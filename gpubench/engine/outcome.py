@@ -55,3 +55,10 @@ def where(verdict: Check) -> str:
     place = f"first at {at['index']}: " if at["index"] else ""
     told = f"found {at['found']}, wanted {at['wanted']}, allowed is a difference of {at['allowed']}"
     return f"the output differs from the reference, {place}{told}"
+
+
+def beyond(verdict: Check) -> str:
+    """Say how far another library's answer is beyond the error that ours are allowed, and where first."""
+    ratio = verdict.max_error_over_tolerance
+    by = "" if ratio is None else f"up to {ratio:.3g} x the error that ours are allowed; "
+    return by + where(verdict)

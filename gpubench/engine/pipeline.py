@@ -17,7 +17,7 @@ from gpubench.engine.buffers import Landing, Pristine
 from gpubench.engine.contenders import Runner, resolve
 from gpubench.engine.host_time import time_host
 from gpubench.engine.memory import beyond_simulation, device_parts, free_host_bytes, host_parts, shortage
-from gpubench.engine.outcome import describe, status_of, where
+from gpubench.engine.outcome import beyond, describe, status_of, where
 from gpubench.engine.reference import KeptReference
 from gpubench.engine.timed import Timed
 from gpubench.errors import FatalDeviceError
@@ -224,10 +224,12 @@ class _Work:
         simulated = self._device.info.simulated
         status: Status = "ok"
         message = timing.message
-        if not verdict.ok and is_ours(one.name):  # another library's accuracy is reported, not judged
+        if not verdict.ok and is_ours(one.name):
             status, message = "wrong", where(verdict)
         elif timing.throttled:
             status = "throttled"
+        elif not verdict.ok:  # another library may have another idea of how accurate an answer must be
+            status, message = "inaccurate", beyond(verdict)
         elif timing.noisy and not simulated:  # simulated times are not a measurement of anything
             status = "noisy"
         self._give(

@@ -14,6 +14,7 @@ from gpubench.engine.identity import device_key, kernels_sha256, measuring_sha25
 from gpubench.engine.idle import idle
 from gpubench.engine.journal import Journal, Loaded, load, refuse_changes
 from gpubench.engine.lock import device_lock
+from gpubench.engine.noise import with_intervals
 from gpubench.engine.supervisor import Outcome, Supervisor
 from gpubench.errors import ExitCode, GpubenchError, ResultFileError, UsageError
 from gpubench.measure.protocol import PROTOCOL
@@ -125,7 +126,7 @@ def _run(
         suite=request.suite,
         environment=_of_these(environment, request.cases),
         ceiling=outcome.ceiling,
-        records=outcome.records,
+        records=with_intervals(outcome.records),
         harness=Harness(PROTOCOL, measuring_sha256()),
         extra=_extra(outcome, resumed=len(done) if loaded is not None else None),
     )

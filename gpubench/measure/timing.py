@@ -253,8 +253,15 @@ def _timing(tally: _Tally, options: TimingOptions, watch: ClockWatch) -> Timing:
     discarded = tuple((number, s) for number, samples in enumerate(tally.rounds) for s in samples if watch.is_slow(s))
     kept = [sample.us for samples in rounds for sample in samples]
     throttled = bool(discarded) and len(discarded) > MOSTLY_SLOW * tally.taken
-    noisy = not throttled and (len(kept) < options.min_samples or not _is_quiet(kept, options.max_noise))
+    noisy = not throttled and not _is_quiet(kept, options.max_noise)
     return Timing(rounds, discarded, noisy, throttled, _explain(kept, len(discarded), throttled, noisy, options, watch))
+
+
+def too_few(kept: int, options: TimingOptions) -> str | None:
+    """Say that there are fewer samples than were wanted, None when there are enough. It does not make a time noisy."""
+    if kept >= options.min_samples:
+        return None
+    return f"Only {kept} of {options.min_samples} samples were taken within {options.time_limit_s:g} s."
 
 
 def _explain(
@@ -271,11 +278,9 @@ def _explain(
             f"{discarded} of {discarded + len(kept)} samples were taken while the SM clock was under 75 % of the "
             f"{watch.highest:.0f} MHz that this run has seen: the GPU is throttled."
         )
-    if not noisy:
-        return None
-    width = half_width(kept)
-    if len(kept) < options.min_samples or width is None:
-        return f"Only {len(kept)} of {options.min_samples} samples were taken within {options.time_limit_s:g} s."
+    few, width = too_few(len(kept), options), half_width(kept)
+    if not noisy or width is None:
+        return few
     return (
         f"The median, {statistics.median(kept):.4g} us, is known to {width:.3g} us after {len(kept)} samples; "
         f"{100 * options.max_noise:g} % was wanted."

@@ -156,4 +156,7 @@ def _interval(summary: Mapping[str, Json] | None) -> tuple[float | None, float |
     if not isinstance(both, list | tuple) or len(both) != 2:
         return None, None
     ends = {"low": both[0], "high": both[1]}
-    return _number(ends, "low"), _number(ends, "high")
+    low, high, median = _number(ends, "low"), _number(ends, "high"), _number(summary, "median_us")
+    if low is None or high is None or median is None:
+        return low, high
+    return min(low, median), max(high, median)  # it lies around the middle of the rounds, not of all samples
