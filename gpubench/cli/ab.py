@@ -14,6 +14,8 @@ import click
 from gpubench.cli import output
 from gpubench.cli.comparing import CODES, Outputs, emit, output_options, rule_options
 from gpubench.cli.options import (
+    SECONDS,
+    SEED,
     Filters,
     OutputFile,
     device_option,
@@ -59,11 +61,11 @@ from gpubench.results.strict import shown
     "--time-limit",
     default=10.0,
     show_default=True,
-    type=click.FloatRange(0, min_open=True),
+    type=SECONDS,
     metavar="S",
     help="Seconds of sampling a contender of a case.",
 )
-@click.option("--seed", default=0, type=int, metavar="N", help="Of whatever is drawn at random.")
+@click.option("--seed", default=0, type=SEED, metavar="N", help="Of whatever is drawn at random.")
 @click.option(
     "-o",
     "--output",

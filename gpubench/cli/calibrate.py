@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 @rule_options(threshold="1%")
 @filter_options
 @device_option
-@click.option("--rounds", type=click.IntRange(2), metavar="N", help="Rounds of each run, in place of the suite's.")
+@click.option(
+    "--rounds", type=click.IntRange(2, 1000), metavar="N", help="Rounds of each run, in place of the suite's."
+)
 @click.option(
     "-o",
     "--output",

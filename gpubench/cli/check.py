@@ -55,7 +55,7 @@ LONGEST_MESSAGE = 24
 @click.option("--fast", is_flag=True, help="Check answers only, not each access to memory: about twice as fast.")
 @click.option(
     "--max-elements",
-    type=click.IntRange(1),
+    type=click.IntRange(1, 2**40),
     metavar="N",
     help="Skip cases with a larger operand on the host (default 1048576).",
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gpubench.cli import output
-from gpubench.cli.options import OutputFile, json_file_option
+from gpubench.cli.options import Number, OutputFile, json_file_option
 from gpubench.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def rule_options(threshold: str) -> Callable[[F], F]:
             "--alpha",
             default=0.01,
             show_default=True,
-            type=click.FloatRange(0, 0.5, min_open=True),
+            type=Number(0, 0.5, min_open=True),
             help="The level of significance, for all pairs together.",
         )(function)
         return click.option(

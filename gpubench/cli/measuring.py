@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from gpubench.cli.options import Filters
 from gpubench.cli.run import _signals, _View
-from gpubench.errors import DeviceError
+from gpubench.errors import DeviceError, UsageError
 
 if TYPE_CHECKING:
     from gpubench.engine.run import Finished
     from gpubench.model import Case, Json, TimingOptions
     from gpubench.suite.expand import Suite
+
+MOST_SAMPLES = 100_000
 
 
 def filtered(suite: Suite, filters: Filters) -> tuple[Case, ...]:
@@ -32,9 +34,11 @@ def filtered(suite: Suite, filters: Filters) -> tuple[Case, ...]:
 
 
 def with_rounds(timing: TimingOptions, rounds: int | None, samples: int | None = None) -> TimingOptions:
-    """Return the options with so many rounds, and at least so many samples in each."""
+    """Return the options with so many rounds, and at least so many samples in each. UsageError for too many samples."""
     rounds = rounds or timing.rounds
     least = max(timing.min_samples, (samples or 1) * rounds)
+    if least > MOST_SAMPLES:
+        raise UsageError(f"{rounds} rounds of {samples} samples are over {MOST_SAMPLES:,} samples of a contender.")
     return replace(timing, rounds=rounds, min_samples=least, max_samples=max(timing.max_samples, least))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +31,22 @@ class Filters:
     def is_empty(self) -> bool:
         """True when nothing was asked for."""
         return self == Filters()
+
+
+class Number(click.FloatRange):
+    """A finite number within bounds. click's own range lets `nan` through, which is neither below nor above them."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number, or fail."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number.", param, ctx)
+        return number
+
+
+SECONDS = Number(min=0, max=7 * 86400, min_open=True)
+"""A span of time, up to a week."""
+SEED = click.IntRange(0, 2**63 - 1)
 
 
 class OutputFile(click.ParamType):  # type: ignore[type-arg] # generic since click 8.5 only

@@ -16,6 +16,8 @@ import click
 
 from gpubench.cli import output
 from gpubench.cli.options import (
+    SECONDS,
+    SEED,
     Filters,
     OutputFile,
     device_option,
@@ -47,6 +49,7 @@ Exit codes (the first that applies):
 """
 
 
+MOST_BYTES = 2**60
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -75,12 +78,9 @@ def size(context: click.Context, parameter: click.Parameter, value: str | None) 
         number = int(float(text[:-1] if unit > 1 else text) * unit)
     except (ValueError, OverflowError):
         number = 0
-    if number <= 0:
+    if not 0 < number <= MOST_BYTES:
         raise click.BadParameter(f"{value!r} is no size such as 8G or 512M")
     return number
-
-
-POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
 @click.command(epilog=EPILOG)
@@ -91,8 +91,8 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option("--rounds", type=click.IntRange(1, 1000), metavar="N", help="Rounds, each with fresh buffers.")
 @click.option("--min-samples", type=click.IntRange(1, 100_000), metavar="N", help="The fewest samples a contender.")
 @click.option("--max-noise", callback=share, metavar="SHARE", help="Sample until the median is known to this, as 0.5%.")
-@click.option("--time-limit", type=POSITIVE, metavar="S", help="Seconds of sampling a contender.")
-@click.option("--timeout", type=POSITIVE, metavar="S", help="Seconds after which a case is killed.")
+@click.option("--time-limit", type=SECONDS, metavar="S", help="Seconds of sampling a contender.")
+@click.option("--timeout", type=SECONDS, metavar="S", help="Seconds after which a case is killed.")
 @click.option(
     "--method", type=click.Choice(("cold", "hot", "graph")), help="With cold caches (as suites do), hot, or a graph."
 )
@@ -120,7 +120,7 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
 )
 @click.option(
     "--stop-after",
-    type=click.IntRange(0),
+    type=click.IntRange(0, 1_000_000),
     default=5,
     show_default=True,
     metavar="N",
@@ -134,7 +134,7 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
 )
 @share_option
 @click.option(
-    "--seed", type=int, default=0, show_default=True, metavar="N", help="Of the order in which contenders take turns."
+    "--seed", type=SEED, default=0, show_default=True, metavar="N", help="Of the order in which contenders take turns."
 )
 @json_file_option
 @quiet_option

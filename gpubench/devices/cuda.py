@@ -153,7 +153,7 @@ class CudaDevice:
 
 def open_device(argument: str) -> CudaDevice:
     """Open the GPU of that number, the first when empty. UsageError for what is no number; NoDeviceError without it."""
-    if argument and not argument.isdecimal():
+    if argument and not (argument.isdecimal() and len(argument) < 10):
         raise UsageError(f"cuda:{argument} names no device: write cuda:0, cuda:1 and so on.")
     index, count = int(argument or 0), _count()
     if index >= count:

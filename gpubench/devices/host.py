@@ -66,10 +66,18 @@ class Options:
         return f"schedule={self.schedule},build={self.build},workers={self.workers},largest={self.largest}"
 
 
+_MOST = {"workers": 1024, "largest": 2**40}
+
+
+def _is_number(text: str, most: int) -> bool:
+    """Tell whether a text is a whole number from 0 to `most`."""
+    return text.isdecimal() and len(text) <= len(str(most)) and int(text) <= most
+
+
 def parse_schedule(text: str) -> Schedule:
     """Read `forward`, `reverse` or `random:SEED`. UsageError for anything else."""
     order, _, seed = text.partition(":")
-    if order not in ORDERS or (seed and order != "random") or (seed and not seed.isdecimal()):
+    if order not in ORDERS or (seed and order != "random") or (seed and not _is_number(seed, 2**64 - 1)):
         raise UsageError(f"There is no schedule {text!r}: write forward, reverse or random:SEED.")
     return Schedule(order, int(seed or 0))
 
@@ -83,7 +91,7 @@ def parse_options(argument: str) -> Options:
             found[name] = parse_schedule(value)
         elif name == "build" and value in get_args(Build):
             found[name] = value
-        elif name in ("workers", "largest") and value.isdecimal() and int(value) > 0:
+        elif name in _MOST and _is_number(value, _MOST[name]) and int(value) > 0:
             found[name] = int(value)
         else:
             raise UsageError(

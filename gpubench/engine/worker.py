@@ -78,6 +78,15 @@ def address_space() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+def end_with_a_thread(found: threading.ExceptHookArgs) -> None:
+    """End the process: what a dead thread should have done, others would wait for without end."""
+    name = found.thread.name if found.thread is not None else "?"
+    error = found.exc_value if found.exc_value is not None else found.exc_type.__name__
+    with contextlib.suppress(OSError):
+        os.write(2, f"the thread {name!r} died: {type(error).__name__}: {error}\n".encode(errors="replace"))
+    os._exit(1)
+
+
 class Line:
     """Both directions of the talk with the supervisor."""
 
@@ -117,6 +126,7 @@ class Line:
 def main(arguments: Sequence[str]) -> int:
     """Open the device, run jobs until told to stop."""
     commands, messages = (int(argument) for argument in arguments[:2])
+    threading.excepthook = end_with_a_thread
     line = Line(commands, messages)
     start = line.receive()
     if not isinstance(start, Start):
