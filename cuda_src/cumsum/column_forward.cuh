@@ -20,7 +20,7 @@ struct ForwardShape {
     int stages, stage_bytes;
     int streaming;  // whether the L2 cache gives up x first
 };
-static_assert(sizeof(ForwardShape) == 88 && __builtin_offsetof(ForwardShape, streaming) == 80, "the host's Struct says so");
+GPUBENCH_LAYOUT(ForwardShape, 88, streaming, 80);
 
 constexpr int most_stages = 8;
 

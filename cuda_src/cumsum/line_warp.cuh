@@ -17,7 +17,7 @@ struct TransposedLines {
     long long x_along, x_across;  // distances in x
     long long y_along, y_across;  // distances in y
 };
-static_assert(sizeof(TransposedLines) == 64 && __builtin_offsetof(TransposedLines, y_across) == 56, "the host's Struct says so");
+GPUBENCH_LAYOUT(TransposedLines, 64, y_across, 56);
 
 // Where a lane stands while the warp goes over the units of 32 lines one after the other, 32 units a step.
 struct UnitWalk {

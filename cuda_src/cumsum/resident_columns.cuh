@@ -19,7 +19,7 @@ struct ResidentShape {
     int slot_bytes, in_place;             // of shared memory for a piece; sums are put together there before they leave
     int groups, group_rows, reciprocal;   // of lanes, where a warp has several: rows of each; 65536 / lanes, upwards
 };
-static_assert(sizeof(ResidentShape) == 96 && __builtin_offsetof(ResidentShape, reciprocal) == 88, "the host's Struct says so");
+GPUBENCH_LAYOUT(ResidentShape, 96, reciprocal, 88);
 
 // The numbers of one instance. Slots: pieces that a warp has in shared memory; Held: in registers, Vectors of 16 bytes a lane.
 template <class T, class Out, int Items, int Warps, int Slots, int Held, int Vectors>

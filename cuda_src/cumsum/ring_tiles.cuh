@@ -29,7 +29,7 @@ struct RingRows {
     int turn_rows, turn_tiles;  // how far away a block's next tile is: as many tiles as there are blocks
     int streaming;              // whether the L2 cache gives up x first
 };
-static_assert(sizeof(RingRows) == 48 && __builtin_offsetof(RingRows, streaming) == 44, "the host's Struct says so");
+GPUBENCH_LAYOUT(RingRows, 48, streaming, 44);
 
 // One tile: where it stands. Slot s of it is element first + s of the row; only slots begin to end - 1 hold one.
 struct Tile {

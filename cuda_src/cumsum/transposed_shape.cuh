@@ -11,6 +11,6 @@ struct TransposedShape {
     long long y_along, y_across;  // distances in y
     long long strips;             // of as many lines as a block walks
 };
-static_assert(sizeof(TransposedShape) == 56 && __builtin_offsetof(TransposedShape, strips) == 48, "the host's Struct says so");
+GPUBENCH_LAYOUT(TransposedShape, 56, strips, 48);
 
 }  // namespace gpubench::cumsum

@@ -1,7 +1,7 @@
 """What kernels take by value: C scalars and structs as bytes.
 
 Each struct of cuda_src that a kernel takes is one `Struct` here or beside the host rule that fills it. Its numpy dtype
-has C's alignment; a `static_assert` beside the C++ struct holds the size and the last field's offset, and a test
+has C's alignment; `GPUBENCH_LAYOUT` beside the C++ struct holds the size and the last field's offset, and a test
 compiles the offset of every field.
 
 Magic numbers: T. Granlund and P. L. Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994 (the

@@ -67,8 +67,7 @@ def test_an_assertion_stands_beside_the_struct(template: str) -> None:
     for one in (one for one in STRUCTS.values() if one.cpp.partition("<")[0] == template):
         bare = one.cpp.removeprefix(template.rpartition("::")[0] + "::")
         last, offset = list(_offsets(one).items())[-1]
-        size = f"sizeof({bare}) == {one.dtype.itemsize}"
-        wanted.append(f"static_assert({size} && __builtin_offsetof({bare}, {last}) == {offset}, ")
+        wanted.append(f"GPUBENCH_LAYOUT({bare}, {one.dtype.itemsize}, {last}, {offset});")
     assert any(line in _program(one.source).text for line in wanted), wanted
 
 

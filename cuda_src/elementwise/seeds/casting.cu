@@ -27,7 +27,7 @@ struct Casts {
     Dtype dtypes[Operands];
     uint32 sizes[Operands];
 };
-static_assert(sizeof(Casts<1>) == 8 && __builtin_offsetof(Casts<1>, sizes) == 4, "the host's Struct says so");
+GPUBENCH_LAYOUT(Casts<1>, 8, sizes, 4);
 
 // n: elements of each operand, whose bytes are fewer than 2^31. In: void for each operand, to say how many there are.
 template <class F, class C, class... In>

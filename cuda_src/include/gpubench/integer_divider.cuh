@@ -24,6 +24,6 @@ struct IntegerDivider {
         return {quotient, n - quotient * divisor};
     }
 };
-static_assert(sizeof(IntegerDivider) == 12 && __builtin_offsetof(IntegerDivider, shift) == 8, "the host's Struct says so");
+GPUBENCH_LAYOUT(IntegerDivider, 12, shift, 8);
 
 }  // namespace gpubench

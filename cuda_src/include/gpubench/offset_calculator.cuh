@@ -34,7 +34,7 @@ struct OffsetCalculator {
         return result;
     }
 };
-static_assert(sizeof(OffsetCalculator<1>) == 404 && __builtin_offsetof(OffsetCalculator<1>, strides) == 304, "the host's Struct says so");
+GPUBENCH_LAYOUT(OffsetCalculator<1>, 404, strides, 304);
 
 // The element at a distance in bytes.
 template <class T>

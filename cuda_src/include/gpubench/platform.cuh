@@ -12,6 +12,8 @@
 //                                      in it and no constructor. `name` is an array or a pointer: never take its sizeof.
 //   GPUBENCH_DYNAMIC_SHARED(T, name)   T* name: the dynamic shared memory of the launch, 16-byte aligned. All such
 //                                      names of one kernel mean the same memory.
+//   GPUBENCH_LAYOUT(T, size, last, offset)   asserts the layout of a struct that the host fills: its size in bytes, and the
+//                                      offset of its last field
 //   GPUBENCH_UNROLL                    before a loop of a constant number of turns: unroll it
 //   GPUBENCH_NO_UNROLL                 before a loop: leave it
 //   __restrict__, alignas, static_assert, if constexpr, concepts: plain C++20 that every compiler here knows.

@@ -27,7 +27,7 @@ struct Strided {
         return dims > 0 ? result + index * strides[0] : result;  // what is left over belongs to the slowest dim
     }
 };
-static_assert(sizeof(Strided) == 136 && __builtin_offsetof(Strided, strides) == 72, "the host's Struct says so");
+GPUBENCH_LAYOUT(Strided, 136, strides, 72);
 
 // The same for fewer than 2^31 elements, dims fastest first: multiplications in place of divisions, and no loop, where a
 // thread has little else to do. 168 bytes with C layout. No dims: one element.
@@ -48,6 +48,6 @@ struct DividedStrided {
         return result;
     }
 };
-static_assert(sizeof(DividedStrided) == 168 && __builtin_offsetof(DividedStrided, strides) == 104, "the host's Struct says so");
+GPUBENCH_LAYOUT(DividedStrided, 168, strides, 104);
 
 }  // namespace gpubench

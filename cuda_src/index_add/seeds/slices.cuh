@@ -40,7 +40,7 @@ struct TensorInfo {
         return result + number * strides[0];
     }
 };
-static_assert(sizeof(TensorInfo<unsigned int>) == 208 && __builtin_offsetof(TensorInfo<unsigned int>, step) == 204, "the host's Struct says so");
+GPUBENCH_LAYOUT(TensorInfo<unsigned int>, 208, step, 204);
 
 // Index after index: each is read once by every thread, and the threads stride over its slice.
 template <int Dims, class T, class Index, class Offset>

@@ -70,7 +70,7 @@ struct Config {
                             : place * static_cast<uint32>(block_size_x()) + static_cast<uint32>(thread_index_x());
     }
 };
-static_assert(sizeof(Config) == 52 && __builtin_offsetof(Config, final_part) == 48, "the host's Struct says so");
+GPUBENCH_LAYOUT(Config, 52, final_part, 48);
 
 template <class A, int V>
 GPUBENCH_DEVICE void add_to(Vector<A, V>& total, const Vector<A, V>& other) {

@@ -18,7 +18,7 @@ struct ColumnShape {
     long long elements;                   // of x, up to the last one that may be read
     int tiles, share;                     // of a strip; blocks that take them in turn
 };
-static_assert(sizeof(ColumnShape) == 56 && __builtin_offsetof(ColumnShape, share) == 52, "the host's Struct says so");
+GPUBENCH_LAYOUT(ColumnShape, 56, share, 52);
 
 // Warps x 32 threads as groups of Lanes; each group takes Rows rows.
 template <class T, class Out, int I, int L, int R, int W>

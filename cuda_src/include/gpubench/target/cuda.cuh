@@ -6,6 +6,8 @@
 #define GPUBENCH_DEVICE __device__ __forceinline__
 #define GPUBENCH_SHARED(T, name, count) __shared__ alignas(16) T name[count]
 #define GPUBENCH_DYNAMIC_SHARED(T, name) T* const name = reinterpret_cast<T*>(::gpubench::dynamic_shared())
+// NVRTC 13.0 has no offsetof in constants; the host, whose layout is the same, asserts the offset, too.
+#define GPUBENCH_LAYOUT(T, size, last, offset) static_assert(sizeof(T) == (size), "the host's Struct says so")
 #define GPUBENCH_UNROLL _Pragma("unroll")
 #define GPUBENCH_NO_UNROLL _Pragma("unroll 1")
 

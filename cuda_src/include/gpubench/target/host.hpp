@@ -20,6 +20,8 @@
         [] { static char key; return static_cast<const void*>(&key); }(), sizeof(T) * (count), alignof(T), \
         ::gpubench::host::Where{__FILE__, __LINE__}))
 #define GPUBENCH_DYNAMIC_SHARED(T, name) T* const name = reinterpret_cast<T*>(::gpubench::dynamic_shared())
+#define GPUBENCH_LAYOUT(T, size, last, offset) \
+    static_assert(sizeof(T) == (size) && __builtin_offsetof(T, last) == (offset), "the host's Struct says so")
 #define GPUBENCH_UNROLL
 #define GPUBENCH_NO_UNROLL
 
