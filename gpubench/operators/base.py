@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from gpubench.model import Accuracy, Case, DeviceInfo, Json, Plan, Problem, Refused
+from gpubench.operators.choosing import first_plan
+from gpubench.operators.parameters import from_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +50,7 @@ class Reference(Protocol):
 
 
 class Operator(Protocol[P]):
-    """The mathematics of one operator, with no device in it."""
+    """The mathematics of one operator, with no device in it. What most operators do alike stands here."""
 
     name: str
     params: type[P]
@@ -68,7 +70,7 @@ class Operator(Protocol[P]):
 
     def parse(self, params: Mapping[str, Json]) -> P:
         """Turn the plain JSON of `Case.params` into the dataclass (the inverse of `to_json`)."""
-        ...
+        return from_json(self.params, params)
 
     def problem(self, case: Case) -> Problem[P]:
         """Work out operands and fewest bytes. UnsupportedError for a dtype or combination that has no meaning."""
@@ -76,7 +78,10 @@ class Operator(Protocol[P]):
 
     def inputs(self, problem: Problem[P]) -> dict[str, Array]:
         """Make the one-dimensional storage arrays of all `in` and `inout` operands: the same on every machine."""
-        ...
+        from gpubench.operators.inputs import operand_storage
+
+        given = [one for one in problem.operands if one.role != "out"]
+        return {one.name: operand_storage(one, problem.case, stream) for stream, one in enumerate(given)}
 
     def reference(self, problem: Problem[P], inputs: Mapping[str, Array]) -> Reference:
         """Prepare the right answer for these inputs. ValueError for inputs that are an error (index out of range)."""
@@ -94,8 +99,11 @@ class Operator(Protocol[P]):
         ...
 
     def choose(self, problem: Problem[P], device: DeviceInfo) -> Plan | Refused:
-        """Return the plan of the variant that `gpubench:auto` stands for; a refusal when none takes the problem."""
-        ...
+        """Return the plan that `gpubench:auto` stands for: of the last variant, the best, that takes the problem.
+
+        A refusal when none does.
+        """
+        return first_plan(reversed(self.variants), problem, device)
 
     def accuracy(self, problem: Problem[P]) -> Accuracy:
         """Return the bound for a contender that states none of its own (numpy, a peer): sums one after the other."""

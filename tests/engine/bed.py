@@ -36,7 +36,7 @@ def case(
         "index_add": {"shape": [16, 4], "dim": 0, "indices": 40},
     }
     one = operator(name)
-    written = params or default[name]
+    written = params or default.get(name) or next(one.hard(False)).params
     label = one.label(one.normalise(one.parse(written), dtype), dtype)
     return Case(label, name, dtype, written, contenders=contenders, timing=timing)
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from gpubench import dtypes
 from gpubench.layout import view
-from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Plan, Problem, Refused
-from gpubench.operators.base import Reference, Variant
+from gpubench.model import Accuracy, Case, DeviceInfo, Operand, Plan, Problem, Refused
+from gpubench.operators.base import Operator, Reference, Variant
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.auto import choose
 from gpubench.operators.cumsum.params import CumsumParams
 from gpubench.operators.cumsum.variants import VARIANTS
-from gpubench.operators.parameters import check_shape, count_dim, count_layout, from_json, layout_label, shape_label
+from gpubench.operators.parameters import check_shape, count_dim, count_layout, layout_label, shape_label
 from gpubench.operators.results import require_dtype, sum_dtype
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpubench.operators.hard import Hard
 
 
-class CumsumOperator:
+class CumsumOperator(Operator[CumsumParams]):
     """y[..., i, ...] = x[..., 0, ...] + ... + x[..., i, ...] along one dim. Integers add up in int64, wrapping."""
 
     name: str = "cumsum"
@@ -43,10 +43,6 @@ class CumsumOperator:
         layout = layout_label(params.layout)
         return "/".join([*parts, *([f"layout={layout}"] if layout else []), dtype])
 
-    def parse(self, params: Mapping[str, Json]) -> CumsumParams:
-        """Read the plain JSON of `Case.params`."""
-        return from_json(CumsumParams, params)
-
     def problem(self, case: Case) -> Problem[CumsumParams]:
         """Operands x and y. Fewest bytes: every different input element once, every output element once."""
         require_dtype(self.name, case.dtype, self.dtypes)
@@ -55,12 +51,6 @@ class CumsumOperator:
         y = Operand("y", "out", sum_dtype(case.dtype), view(params.shape))
         read = x.view.unique_elements * dtypes.dtype(x.dtype).itemsize
         return Problem(case, params, (x, y), read, y.view.size * dtypes.dtype(y.dtype).itemsize)
-
-    def inputs(self, problem: Problem[CumsumParams]) -> dict[str, Array]:
-        """Make the storage of x."""
-        from gpubench.operators.inputs import operand_storage
-
-        return {"x": operand_storage(problem.operand("x"), problem.case, stream=0)}
 
     def reference(self, problem: Problem[CumsumParams], inputs: Mapping[str, Array]) -> Reference:
         """Prepare the running sums in higher precision."""

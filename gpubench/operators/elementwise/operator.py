@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any, cast
 from gpubench import dtypes
 from gpubench.errors import UnsupportedError
 from gpubench.layout import view
-from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Plan, Problem, Refused
-from gpubench.operators.base import Reference, Variant
-from gpubench.operators.choosing import first_plan
+from gpubench.model import Accuracy, Case, Operand, Problem
+from gpubench.operators.base import Operator, Reference, Variant
 from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.operators.elementwise.normal import broadcast, normalise
 from gpubench.operators.elementwise.params import ElementwiseParams, OperandSpec
 from gpubench.operators.elementwise.promotion import accuracy, natural_dtype, operand_dtypes, result_dtype, work_dtype
 from gpubench.operators.elementwise.variants import VARIANTS
-from gpubench.operators.parameters import from_json, layout_label, number_label, shape_label
+from gpubench.operators.parameters import layout_label, number_label, shape_label
 from gpubench.operators.results import require_dtype
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ NAMES = ("a", "b", "c")
 """The operands, in the order of the function's arguments; the output is `y`."""
 
 
-class ElementwiseOperator:
+class ElementwiseOperator(Operator[ElementwiseParams]):
     """y = function(a, b, c), shapes broadcast as numpy does.
 
     Operands are converted to the dtype that they promote to (`dtypes.promote`; float32 stands in for the 16-bit
@@ -54,10 +53,6 @@ class ElementwiseOperator:
         changed = [(name, params.scalars.get(name, default), default) for name, default in defaults.items()]
         parts += [f"{name}={number_label(value)}" for name, value, default in changed if value != default]
         return "/".join([*parts, dtype])
-
-    def parse(self, params: Mapping[str, Json]) -> ElementwiseParams:
-        """Read the plain JSON of `Case.params`."""
-        return from_json(ElementwiseParams, params)
 
     def problem(self, case: Case) -> Problem[ElementwiseParams]:
         """Operands a, b, c (as many as there are) and y. Fewest bytes: every different element of an operand once."""
@@ -110,10 +105,6 @@ class ElementwiseOperator:
         from gpubench.operators.elementwise import hard
 
         return hard.large() if large else hard.small()
-
-    def choose(self, problem: Problem[ElementwiseParams], device: DeviceInfo) -> Plan | Refused:
-        """Return the plan of the best variant that takes the problem: they stand from naive to best."""
-        return first_plan(reversed(self.variants), problem, device)
 
     def accuracy(self, problem: Problem[Any]) -> Accuracy:
         """Return the bound for every contender: the function's own."""

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from gpubench import dtypes
 from gpubench.errors import ParameterError
 from gpubench.layout import view
-from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Plan, Problem, Refused
-from gpubench.operators.base import Reference, Variant
-from gpubench.operators.choosing import first_plan
+from gpubench.model import Accuracy, Case, Operand, Problem
+from gpubench.operators.base import Operator, Reference, Variant
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.indices import distinct_places, draw
 from gpubench.operators.index_add.params import Below, Duplicates, IndexAddParams, OutOfRange
@@ -22,7 +21,6 @@ from gpubench.operators.parameters import (
     check_shape,
     count_dim,
     count_layout,
-    from_json,
     layout_label,
     number_label,
     shape_label,
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from gpubench.operators.hard import Hard
 
 
-class IndexAddOperator:
+class IndexAddOperator(Operator[IndexAddParams]):
     """destination[..., index[i], ...] += alpha * source[..., i, ...], in place; duplicates add up, integers wrap.
 
     A scalar destination counts as one place. alpha is rounded to the dtype's accumulator. An index outside the dim is
@@ -78,10 +76,6 @@ class IndexAddOperator:
         if source := layout_label(params.source_layout):
             parts.append(f"source={source}")
         return "/".join([*parts, dtype])
-
-    def parse(self, params: Mapping[str, Json]) -> IndexAddParams:
-        """Read the plain JSON of `Case.params`."""
-        return from_json(IndexAddParams, params)
 
     def problem(self, case: Case) -> Problem[IndexAddParams]:
         """Operands destination, index, source. Fewest bytes: each index and each different source element once, and the
@@ -140,10 +134,6 @@ class IndexAddOperator:
         from gpubench.operators.index_add import hard
 
         return hard.large() if large else hard.small()
-
-    def choose(self, problem: Problem[IndexAddParams], device: DeviceInfo) -> Plan | Refused:
-        """Return the plan of the best variant that takes the problem: they stand from naive to best."""
-        return first_plan(reversed(self.variants), problem, device)
 
     def accuracy(self, problem: Problem[Any]) -> Accuracy:
         """Return the bound for a contender whose order of additions is not known: each rounded to the dtype."""

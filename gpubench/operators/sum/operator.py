@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from gpubench import dtypes
 from gpubench.errors import ParameterError
 from gpubench.layout import view
-from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Plan, Problem, Refused
-from gpubench.operators.base import Reference, Variant
-from gpubench.operators.choosing import first_plan
-from gpubench.operators.parameters import check_shape, count_dim, count_layout, from_json, layout_label, shape_label
+from gpubench.model import Accuracy, Case, Operand, Problem
+from gpubench.operators.base import Operator, Reference, Variant
+from gpubench.operators.parameters import check_shape, count_dim, count_layout, layout_label, shape_label
 from gpubench.operators.results import require_dtype, sum_dtype
 from gpubench.operators.sum.dims import split
 from gpubench.operators.sum.params import SumParams
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from gpubench.operators.hard import Hard
 
 
-class SumOperator:
+class SumOperator(Operator[SumParams]):
     """y = the sum of x over a set of dims. Integers add up in int64, wrapping; the sum of nothing is 0."""
 
     name: str = "sum"
@@ -51,10 +50,6 @@ class SumOperator:
             parts.append(f"layout={layout}")
         return "/".join([*parts, dtype])
 
-    def parse(self, params: Mapping[str, Json]) -> SumParams:
-        """Read the plain JSON of `Case.params`."""
-        return from_json(SumParams, params)
-
     def problem(self, case: Case) -> Problem[SumParams]:
         """Operands x and y. Fewest bytes: every different input element once, every output element once."""
         require_dtype(self.name, case.dtype, self.dtypes)
@@ -63,12 +58,6 @@ class SumOperator:
         y = Operand("y", "out", sum_dtype(case.dtype), view(_result_shape(params)))
         read = x.view.unique_elements * dtypes.dtype(x.dtype).itemsize
         return Problem(case, params, (x, y), read, y.view.size * dtypes.dtype(y.dtype).itemsize)
-
-    def inputs(self, problem: Problem[SumParams]) -> dict[str, Array]:
-        """Make the storage of x."""
-        from gpubench.operators.inputs import operand_storage
-
-        return {"x": operand_storage(problem.operand("x"), problem.case, stream=0)}
 
     def reference(self, problem: Problem[SumParams], inputs: Mapping[str, Array]) -> Reference:
         """Prepare the sums in higher precision."""
@@ -87,10 +76,6 @@ class SumOperator:
         from gpubench.operators.sum import hard
 
         return hard.large() if large else hard.small()
-
-    def choose(self, problem: Problem[SumParams], device: DeviceInfo) -> Plan | Refused:
-        """Return the plan of the best variant that takes the problem: they stand from naive to best."""
-        return first_plan(reversed(self.variants), problem, device)
 
     def accuracy(self, problem: Problem[Any]) -> Accuracy:
         """Return the bound for a contender whose order of additions is not known: one after the other."""

@@ -1,0 +1,1 @@
+"""reverse: the elements of a line from the last to the first."""
