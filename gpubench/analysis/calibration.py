@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from gpubench.analysis import floors
+from gpubench.analysis import planning
 from gpubench.analysis.compare import Options, compare
-from gpubench.analysis.pairing import measured, samples
-from gpubench.analysis.power import POWER
-from gpubench.analysis.rounds import side
-from gpubench.analysis.rule import Rule
+from gpubench.analysis.controls import tick
+from gpubench.analysis.estimate import NORMAL
+from gpubench.analysis.pairing import measured
+from gpubench.analysis.repeated import KEY, calibrated
+from gpubench.analysis.rule import Effect, Rule
 from gpubench.comparison import Comparison
 from gpubench.errors import ComparisonError
 from gpubench.model import Json, Record, ResultSet, Timing
@@ -38,42 +39,45 @@ def calibrate(runs: Sequence[ResultSet], rule: Rule, summarise: Summarise) -> tu
     if not timed:
         raise ComparisonError("Nothing was timed in at least 2 of the runs: there is no noise to measure.")
     comparisons = _against_each_other(runs, rule)
-    floor = _floors(tables, timed, rule.alpha)
-    entry = {
+    records = tuple(_merged([table[key] for table in tables if key in table], summarise) for key in keys)
+    last = runs[-1]
+    entry: dict[str, Any] = {
         "runs": len(runs),
         "rounds_per_run": max(len(one.timing.rounds) for run in runs for one in run.records if one.timing is not None),
         "alpha": rule.alpha,
         "threshold": rule.threshold,
-        "power": POWER,
+        "power": planning.POWER,
         **_false_alarms(comparisons),
-        "floors": [
-            {"case": case, "contender": contender, "floor": floor[case, contender]} for case, contender in timed
-        ],
     }
-    records = tuple(_merged([table[key] for table in tables if key in table], summarise) for key in keys)
-    last = runs[-1]
-    return replace(last, records=records, extra={**last.extra, floors.KEY: entry}), comparisons
+    merged = replace(last, records=records, extra={**last.extra, KEY: entry})
+    floor = _floors(merged, rule)
+    entry["floors"] = [{"case": one, "contender": other, "floor": floor.get((one, other))} for one, other in timed]
+    return merged, comparisons
 
 
 def _key(record: Record) -> Key:
     return record.case.id, record.contender
 
 
-def _floors(tables: Sequence[Mapping[Key, Record]], timed: Sequence[Key], alpha: float) -> dict[Key, float | None]:
-    sides = [
-        side([samples(table[key]) if key in table and measured(table[key]) else [] for key in timed])
-        for table in tables
-    ]
-    group = np.unique([contender for _, contender in timed], return_inverse=True)[1]
-    found = floors.floors(sides, group, alpha)
-    return {key: round(float(one), 6) if np.isfinite(one) else None for key, one in zip(timed, found, strict=True)}
+def _floors(merged: ResultSet, rule: Rule) -> dict[Key, float]:
+    """Return the least change that one more run would show in 4 of 5 repetitions, for each case that all runs timed."""
+    known = calibrated(merged)
+    if known is None or not known.spread:
+        return {}
+    variance, freedom = (np.asarray(one) for one in zip(*known.spread.values(), strict=True))
+    times = {_key(one): float(np.median([x.us for x in one.timing.samples])) for one in merged.records if one.timing}
+    time_us = np.asarray([times[key] for key in known.spread])
+    zero = np.zeros(len(variance))
+    effect = Effect(zero, variance * (1 + 1 / known.runs), freedom, tick(time_us), NORMAL, zero, 1e6)
+    least = planning.sees(effect, rule.band(time_us), rule.alpha, len(variance))
+    return {key: round(float(one), 6) for key, one in zip(known.spread, np.expm1(least), strict=True)}
 
 
 def _against_each_other(runs: Sequence[ResultSet], rule: Rule) -> tuple[Comparison, ...]:
-    """Compare every run with every later one by its times alone."""
-    judged = replace(rule, trust_same_code=False)
+    """Compare every run with every later one."""
+    judged = replace(rule, adjust=True)
     return tuple(
-        compare(old, new, Options(judged, old=f"run {i + 1}", new=f"run {j + 1}", host=True))
+        compare(old, new, Options(judged, old=f"run {i + 1}", new=f"run {j + 1}"))
         for i, old in enumerate(runs)
         for j, new in enumerate(runs)
         if i < j
@@ -82,17 +86,23 @@ def _against_each_other(runs: Sequence[ResultSet], rule: Rule) -> tuple[Comparis
 
 def _false_alarms(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """Return how many gates between the runs, taken both ways, failed although nothing had changed."""
-    failed = sum((one.count("SLOWER") > 0) + (one.count("FASTER") > 0) for one in comparisons)
-    pairs = sum(len(one.rows) for one in comparisons)
-    changed = sum(one.count("SLOWER") + one.count("FASTER") for one in comparisons)
+    called = [
+        [row.estimate.ratio > 1 for row in one.rows if row.verdict in CHANGED and row.estimate is not None]
+        for one in comparisons
+    ]
+    failed = sum((True in one) + (False in one) for one in called)
     gates = 2 * len(comparisons)
     return {
         "gates": gates,
         "gates_failed": failed,
         "false_positive_rate": failed / gates,
-        "pairs": pairs,
-        "pairs_called_changed": changed,
+        "pairs": sum(len(one.rows) for one in comparisons),
+        "pairs_called_changed": sum(map(len, called)),
     }
+
+
+CHANGED = ("SLOWER", "FASTER", "DRIFTED")
+"""Verdicts that are false alarms where nothing changed."""
 
 
 def _merged(records: Sequence[Record], summarise: Summarise) -> Record:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 import numpy as np
 
-from gpubench.analysis import floors as noise_floors
-from gpubench.analysis.environment import differences, is_simulated, refusals
-from gpubench.analysis.estimate import RUN_DRIFT
+from gpubench.analysis import identity
+from gpubench.analysis.estimate import Estimated, between_results, within_rounds
+from gpubench.analysis.judge import machine_change, outcomes
 from gpubench.analysis.means import geometric_means
 from gpubench.analysis.pairing import Pair, Selection, chosen, pairs
+from gpubench.analysis.repeated import all_calibrated
 from gpubench.analysis.rows import timed_row, untimed_row
 from gpubench.analysis.rule import Rule
-from gpubench.analysis.timed import Timed
-from gpubench.comparison import Comparison, Difference, Mean, Row
+from gpubench.comparison import Comparison
 from gpubench.errors import ComparisonError
 from gpubench.model import Json, Record, ResultSet
 from gpubench.names import HOST_CONTENDERS
@@ -30,7 +30,7 @@ class Options:
     """How to compare. `old` and `new`: what people call the results. `allow_different`: compare what should not be.
 
     `interleaved`: the two contenders of the selection were timed alternately in the rounds of one result, so that the
-    differences within rounds count. `floors`: results that carry noise floors beside the two compared.
+    differences within rounds count. `calibrations`: results of `calibrate` beside the two compared.
     `host`: compare numpy as well. Its times are the host's, and say nothing about a kernel.
     """
 
@@ -40,7 +40,7 @@ class Options:
     new: str = "new"
     allow_different: bool = False
     interleaved: bool = False
-    floors: tuple[ResultSet, ...] = ()
+    calibrations: tuple[ResultSet, ...] = ()
     host: bool = False
 
 
@@ -51,29 +51,47 @@ def compare(old: ResultSet, new: ResultSet, options: Options | None = None) -> C
     for a filter that matches nothing.
     """
     options = options or Options()
-    refused = refusals(old, new)
+    refused = identity.refusals(old, new)
     if refused and not options.allow_different:
         _refuse(refused)
     everything = pairs(old, new, options.selection)
-    picked, left_out = _without_host(chosen(everything, options.selection), options)
+    picked, notes = _without_host(chosen(everything, options.selection), options)
     unequal = _unequal_work(picked)
     if unequal and not options.allow_different:
         _refuse(unequal)
-    listed = differences(old, new)
-    drift = 0.0 if old is new else RUN_DRIFT
-    rows, means = _measure(everything, picked, options, listed, _floors((old, new, *options.floors)), drift)
+    listed = identity.differences(old, new)
+    timed = [pair for pair in everything if pair.is_timed]
+    estimated = _estimated(timed, old, new, options)
+    members = {id(pair) for pair in picked}
+    at = np.asarray([number for number, pair in enumerate(timed) if id(pair) in members], dtype=np.int64)
+    judged = outcomes(estimated, at, options.rule)
+    told = {id(timed[number]): (*judged.of(number),) for number in at.tolist()}
+    rows = tuple(timed_row(pair, *told[id(pair)], listed) if id(pair) in told else untimed_row(pair) for pair in picked)
+    unknown = identity.unknown_versions(picked, old, new) if old is not new else []
+    if unknown:
+        notes.append(f"{', '.join(unknown)}: versions are not recorded, and taken to be the same")
     return Comparison(
         old=options.old,
         new=options.new,
         rows=rows,
-        means=means,
+        means=geometric_means(estimated, at[~estimated.unchanged[at]]),
         differences=listed,
         threshold=options.rule.threshold,
         alpha=options.rule.alpha,
-        simulated=is_simulated(old) or is_simulated(new),
+        simulated=identity.is_simulated(old) or identity.is_simulated(new),
         paired=options.interleaved,
-        notes=(*(f"compared all the same: {one}" for one in [*refused, *unequal]), *left_out),
+        notes=(*(f"compared all the same: {one}" for one in [*refused, *unequal]), *notes),
+        machine=machine_change(estimated, options.rule),
+        adjusted=options.rule.adjust,
+        decidable=judged.decidable,
+        decided=judged.decided,
     )
+
+
+def _estimated(timed: Sequence[Pair], old: ResultSet, new: ResultSet, options: Options) -> Estimated:
+    if options.interleaved:
+        return within_rounds(timed)
+    return between_results(timed, old, new, all_calibrated((old, new, *options.calibrations)))
 
 
 def _without_host(picked: list[Pair], options: Options) -> tuple[list[Pair], list[str]]:
@@ -110,44 +128,3 @@ def _unequal_work(picked: Sequence[Pair]) -> list[str]:
             more = f" and {len(cases) - LISTED} more" if len(cases) > LISTED else ""
             found.append(f"the {what} differ: {', '.join(cases[:LISTED])}{more}")
     return found
-
-
-def _floors(results: Sequence[ResultSet]) -> dict[tuple[str, str], float]:
-    """Return the noise floors that the results carry, by case id and contender; the largest where several do."""
-    floors: dict[tuple[str, str], float] = {}
-    for result in results:
-        for key, floor in noise_floors.stored(result).items():
-            floors[key] = max(floor, floors.get(key, 0.0))
-    return floors
-
-
-def _measure(
-    everything: Sequence[Pair],
-    picked: Sequence[Pair],
-    options: Options,
-    listed: Sequence[Difference],
-    floors: Mapping[tuple[str, str], float],
-    drift: float,
-) -> tuple[tuple[Row, ...], tuple[Mean, ...]]:
-    """Return a row for each picked pair, and the means. How much rounds vary is learned from all pairs."""
-    members = {id(pair) for pair in picked}
-    measured = [pair for pair in everything if pair.is_measured]
-    timed = Timed(
-        measured, [id(pair) in members for pair in measured], options.rule, floors, drift, options.interleaved
-    )
-    places = {id(pair): number for number, pair in enumerate(measured)}
-    rows = []
-    at = []
-    for pair in picked:
-        number = places.get(id(pair))
-        if number is None:
-            rows.append(untimed_row(pair))
-        else:
-            at.append((len(rows), number))
-            rows.append(timed_row(timed, number, options.rule, listed))
-    where = np.asarray([number for _, number in at], dtype=np.int64)
-    change = timed.change
-    means = geometric_means(
-        [rows[i] for i, _ in at], change.log_ratio[where], change.error[where], change.freedom[where], drift
-    )
-    return tuple(rows), means

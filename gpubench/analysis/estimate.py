@@ -1,107 +1,219 @@
-"""The ratio of two sides, its interval and its p, for many pairs at once. Everything in logarithms until the end."""
+"""What the times of two results say of each pair: the change beyond the machine's, and how well it is known."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpubench.analysis.ranks import mann_whitney
-from gpubench.analysis.rounds import Side
-from gpubench.analysis.variance import moderate
+from gpubench.analysis import identity
+from gpubench.analysis.controls import CEILINGS, OURS, Controls, Machine, estimate, tick
+from gpubench.analysis.moderate import Rounds, medians, moderated, round_variance
+from gpubench.analysis.pairing import Pair, keyed, samples
+from gpubench.analysis.repeated import Calibrated
+from gpubench.analysis.rounds import Times, differences, times
+from gpubench.analysis.rule import Effect
+from gpubench.model import Record, ResultSet
+from gpubench.names import HOST_CONTENDERS, is_ours
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
 
-CONFIDENCE = 0.95
+HOST_SHARE = 0.02
+"""What a contender's time on the host differs by from run to run: no control tells."""
 
-RUN_DRIFT = 0.001
-"""Standard deviation that is assumed between two runs of the same thing (0.1 %), beyond what their rounds show: one
-run cannot tell how much runs differ. `calibrate` measures it for each case, and then the noise floor speaks."""
+NORMAL = np.asarray([0.0, 0.0, 0.0, 1.0])
+"""Weights of the tails where runs play no part."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """The logarithm of new over old of many pairs: arrays of shape (pairs,).
+class Estimated:
+    """Pairs, all timed on both sides, and what their times say; arrays have the shape (pairs,).
 
-    `error`: its standard error; `freedom`: its degrees of freedom (0: nothing can be said, error is infinite);
-    `half`: half the width of its 95 % interval; `p`: two-sided, against no change.
+    `measured`: the log ratio of new over old; `expected`: what the machine's change makes of it. `rounds`: of the side
+    that has fewer. `few`: why a pair has too few samples for any verdict. `unchanged`: the same work on both sides.
+    `machine`: None within one result. `controls`: unchanged pairs of any contender, `ceilings`: of the harness.
     """
 
-    log_ratio: Array
-    error: Array
-    freedom: Array
-    half: Array
-    p: Array
+    pairs: Sequence[Pair]
+    log_us: tuple[Array, Array]
+    measured: Array
+    expected: Array
+    effect: Effect
+    rounds: Array
+    few: Sequence[str | None]
+    unchanged: Array
+    calibrated: Array
+    machine: Machine | None = None
+    controls: int = 0
+    ceilings: int = 0
 
 
-def unpaired(old: Side, new: Side, group: Array, drift: float = RUN_DRIFT) -> Change:
-    """Compare sides that were measured apart, as two samples of round medians.
-
-    The variance is the moderated pooled one, at least what the samples within rounds give, and at least Welch's when
-    one side varies more. `drift`: the standard deviation between runs to allow for. Sides with fewer than 2 rounds
-    have freedom 0.
-    """
-    enough = (old.rounds >= 2) & (new.rounds >= 2)
-    a, b = np.maximum(old.rounds, 2), np.maximum(new.rounds, 2)
-    freedom = np.where(enough, a + b - 2, 0)
-    pooled = np.maximum((old.squares + new.squares) / (a + b - 2), (old.within + new.within) / 2)
-    moderated = moderate(pooled, freedom, group, (old.mean + new.mean) / 2)
-    welch = old.squares / (a * (a - 1.0)) + new.squares / (b * (b - 1.0))
-    estimated = np.maximum(moderated.variance * (1.0 / a + 1.0 / b), welch)
-    variance, freedom = with_known(estimated, np.where(enough, moderated.freedom, 0.0), 2 * drift**2)
-    return _change(new.mean - old.mean, variance, freedom)
+LEAST_SAMPLES = 6
+"""Fewer samples of a side have no interval of their median at all (95 %, by order)."""
 
 
-def with_known(estimated: Array, freedom: Array, known: float) -> tuple[Array, Array]:
-    """Return the sum of an estimated variance and a known one, and its degrees of freedom (Satterthwaite), (pairs,).
-
-    The share of the estimated part is taken from the pair where it is largest: a pair's own share would be small just
-    when its rounds lie close together by chance, and would then promise more than is known.
-    """
-    total = estimated + known
-    share = np.divide(estimated, total, out=np.ones_like(total), where=total > 0)
-    largest = float(share[freedom > 0].max(initial=1e-3))
-    return total, np.minimum(freedom / largest**2, 1e6)
+def too_few(pair: Pair) -> str | None:
+    """Return why a pair has too few samples for any verdict, None when they suffice."""
+    sides = [samples(record) if record is not None else [] for record in (pair.old, pair.new)]
+    for name, rounds in zip(("old", "new"), sides, strict=True):
+        if len(rounds) < 2:
+            return f"fewer than 2 rounds ({name})"
+    sizes = [sum(map(len, rounds)) for rounds in sides]
+    return f"too few samples ({sizes[0]} and {sizes[1]})" if min(sizes) < LEAST_SAMPLES else None
 
 
-def paired(difference: Side, group: Array, level: Array) -> Change:
-    """Compare sides that were measured alternately; `difference` holds the log ratio of each round, not a time;
-    `level` the logarithm of the time.
-    """
-    enough = difference.rounds >= 2
-    rounds = np.maximum(difference.rounds, 2)
-    own = np.maximum(difference.squares / (rounds - 1), difference.within)
-    moderated = moderate(own, np.where(enough, rounds - 1, 0), group, level)
-    return _change(difference.mean, moderated.variance / rounds, np.where(enough, moderated.freedom, 0.0))
+def family(record: Record) -> str:
+    """Return the family of a record's contender: those that launch in the same way."""
+    return OURS if is_ours(record.contender) else record.contender
 
 
-def _change(log_ratio: Array, variance: Array, freedom: Array) -> Change:
-    from scipy.stats import t
-
-    known = freedom > 0
-    safe = np.where(known, freedom, 1.0)
-    error = np.where(known, np.sqrt(variance), np.inf)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        score = np.where(error > 0, np.abs(log_ratio) / error, np.where(log_ratio == 0, 0.0, np.inf))
-    return Change(
-        log_ratio=log_ratio,
-        error=error,
-        freedom=freedom,
-        half=t.ppf((1 + CONFIDENCE) / 2, safe) * error,
-        p=np.where(known, 2 * t.sf(score, safe), 1.0),
+def between_results(
+    timed: Sequence[Pair], old: ResultSet, new: ResultSet, calibrations: Sequence[Calibrated]
+) -> Estimated:
+    """Estimate pairs of two results, which may be one result in which two contenders are compared."""
+    swept = {} if old is new else identity.ceilings(old, new)
+    before = _times(old, {name: one for name, (one, _) in swept.items()})
+    after = before if old is new else _times(new, {name: one for name, (_, one) in swept.items()})
+    a = before.at([id(pair.old) for pair in timed])
+    b = after.at([id(pair.new) for pair in timed])
+    machine, unchanged, controls = None, np.zeros(len(timed), dtype=bool), 0
+    if old is not new:
+        unchanged = np.asarray([identity.unchanged(pair, old, new) for pair in timed], dtype=bool)
+        known = _controls(old, new, before, after, list(swept))
+        machine, controls = estimate(known, identity.same_device(old, new)), len(known.time_us)
+    families = np.asarray([family(pair.either) for pair in timed], dtype=object)
+    effect = effects(before, after, a, b, machine, families)
+    effect, calibrated = _by_repetition(effect, timed, (old, new), calibrations)
+    measured = after.log_us[b] - before.log_us[a]
+    return Estimated(
+        pairs=timed,
+        log_us=(before.log_us[a], after.log_us[b]),
+        measured=measured,
+        expected=measured - effect.value,
+        effect=effect,
+        rounds=np.minimum(before.rounds[a], after.rounds[b]),
+        few=[too_few(pair) for pair in timed],
+        unchanged=unchanged,
+        calibrated=calibrated,
+        machine=machine,
+        controls=controls,
+        ceilings=len(swept),
     )
 
 
-def with_ranks(p: Array, old: Sequence[Sequence[float]], new: Sequence[Sequence[float]], alpha: float) -> Array:
-    """Return the larger of p and the p of Mann-Whitney over the pooled samples of each pair.
+def effects(before: Times, after: Times, old: Array, new: Array, machine: Machine | None, families: Array) -> Effect:
+    """Return the effects of pairs, (pairs,), beyond the machine's change; None: within one result, where there is none.
 
-    Where p is over alpha already, the second test could change nothing and is not run.
+    `old`, `new`: their places in `before` and `after`; `families`: by name.
     """
-    chosen = np.flatnonzero(p <= alpha)
-    result = p.copy()
-    ranks = mann_whitney([old[i] for i in chosen.tolist()], [new[i] for i in chosen.tolist()])
-    result[chosen] = np.maximum(p[chosen], ranks)
-    return result
+    log_us, variances = before.log_us[old], (before.variance[old], after.variance[new])
+    value, variance = after.log_us[new] - log_us, variances[0] + variances[1]
+    freedom = variance**2 / (variances[0] ** 2 / before.freedom[old] + variances[1] ** 2 / after.freedom[new])
+    middle = np.exp(log_us + value / 2)  # the same for old against new and new against old
+    runs, known = tick(middle), np.zeros(len(old))
+    if machine is None:
+        return Effect(value, variance, freedom, runs, NORMAL, known, 1e6)
+    for name in dict.fromkeys(families.tolist()):
+        at = families == name
+        if name in HOST_CONTENDERS:
+            runs[at] += HOST_SHARE**2
+            continue
+        expected, known[at] = machine.of(name).expected(np.exp(log_us[at]))
+        value[at] -= expected
+        runs[at] += machine.noise.variance(middle[at])
+    return Effect(value, variance, freedom, runs, machine.noise.weights, known, machine.change.freedom)
+
+
+def _by_repetition(
+    effect: Effect,
+    timed: Sequence[Pair],
+    results: tuple[ResultSet, ResultSet],
+    calibrations: Sequence[Calibrated],
+) -> tuple[Effect, Array]:
+    """Return the effects with the variance that repeated runs showed, where they did, and where that is."""
+    variance, freedom, runs = effect.rounds.copy(), effect.rounds_freedom.copy(), effect.runs.copy()
+    known = np.zeros(len(timed), dtype=bool)
+    for number, pair in enumerate(timed):
+        found = _calibrated(pair, results, calibrations)
+        if found is not None:
+            known[number], (variance[number], freedom[number]) = True, found
+            runs[number] = tick(np.asarray([_typical_us(pair)]))[0]
+    return replace(effect, rounds=variance, rounds_freedom=freedom, runs=runs), known
+
+
+def within_rounds(timed: Sequence[Pair]) -> Estimated:
+    """Estimate pairs that were timed alternately in the rounds of one result: the ratio of a round is the unit."""
+    sides = [_aligned(pair) for pair in timed]
+    both = [differences(*one) for one in sides]
+    ratios = [one for one, _ in both]
+    whole = [times({0: one, 1: other}) for one, other in sides]
+    log_us = tuple(np.asarray([one.log_us[i] if len(one.log_us) > i else 0.0 for one in whole]) for i in range(2))
+    count = np.asarray([len(one) for one in ratios], dtype=np.int64)
+    value = np.asarray([float(one.mean()) if len(one) else 0.0 for one in ratios])
+    own = np.asarray([round_variance(*one) for one in both])
+    time_us = np.exp((log_us[0] + log_us[1]) / 2)
+    spread = moderated(time_us, own, np.maximum(count - 1, 0))
+    zero = np.zeros(len(timed))
+    some = np.maximum(count, 1)
+    effect = Effect(value, spread.variance / some, spread.freedom, tick(time_us) / some, NORMAL, zero, 1e6)
+    no = np.zeros(len(timed), dtype=bool)
+    alike = np.asarray([identity.same_code(pair.old, pair.new) for pair in timed if pair.old and pair.new], dtype=bool)
+    few = [too_few(pair) for pair in timed]
+    return Estimated(timed, (log_us[0], log_us[1]), value, zero, effect, count, few, alike, no)
+
+
+def _aligned(pair: Pair) -> tuple[list[list[float]], list[list[float]]]:
+    """Return the samples of the rounds that both have, so that rounds of two contenders stay side by side."""
+    old, new = pair.old, pair.new
+    if old is None or new is None or old.timing is None or new.timing is None or not samples(old) or not samples(new):
+        return [], []
+    both = [(a, b) for a, b in zip(old.timing.rounds, new.timing.rounds, strict=False) if a and b]
+    return [[one.us for one in a] for a, _ in both], [[one.us for one in b] for _, b in both]
+
+
+def _times(result: ResultSet, swept: Mapping[Hashable, Rounds]) -> Times:
+    """Return the times of everything that the run timed; its records by their identity, the ceilings by their name."""
+    records: dict[Hashable, Rounds] = {id(record): samples(record) for record in result.records}
+    host = {id(record) for record in result.records if record.contender in HOST_CONTENDERS}
+    return times(records | dict(swept), apart=(host, set(swept)))
+
+
+def _controls(old: ResultSet, new: ResultSet, before: Times, after: Times, swept: Sequence[str]) -> Controls:
+    """Return everything that did not change between the results, whatever is compared."""
+    ours, theirs = keyed(old.records), keyed(new.records)
+    pairs = [Pair(record, theirs[key]) for key, record in ours.items() if key in theirs]
+    kept = [pair for pair in pairs if pair.is_timed and identity.unchanged(pair, old, new)]
+    families = [family(pair.either) for pair in kept] + [CEILINGS] * len(swept)
+    a = before.at([*(id(pair.old) for pair in kept), *swept])
+    b = after.at([*(id(pair.new) for pair in kept), *swept])
+    log_ratio = after.log_us[b] - before.log_us[a]
+    return Controls(
+        np.asarray(families, dtype=object),
+        np.exp(before.log_us[a]),
+        log_ratio,
+        before.variance[a] + after.variance[b],
+    )
+
+
+def _typical_us(pair: Pair) -> float:
+    return float(np.exp(medians(samples(pair.either))[0].mean()))
+
+
+def _calibrated(
+    pair: Pair, results: tuple[ResultSet, ResultSet], calibrations: Sequence[Calibrated]
+) -> tuple[float, float] | None:
+    """Return the variance of a pair's log ratio by what repeated runs showed, and its degrees of freedom; else None."""
+    record = pair.either
+    best = max(
+        (one for one in calibrations if (record.case.id, record.contender) in one.spread),
+        key=lambda one: one.runs,
+        default=None,
+    )
+    if best is None:
+        return None
+    variance, freedom = best.spread[record.case.id, record.contender]
+    runs = [next((one.runs for one in calibrations if one.result is side), 1) for side in results]
+    return variance * (1 / runs[0] + 1 / runs[1]), freedom

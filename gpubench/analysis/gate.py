@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, get_args
 
-from gpubench.comparison import Comparison, Row
+from gpubench.comparison import DECIDED, Comparison, Row
 from gpubench.errors import ExitCode
 from gpubench.names import FAILED
 
@@ -13,16 +14,19 @@ FailOn = Literal["none", "wrong", "slower", "missing"]
 LEVELS: tuple[FailOn, ...] = get_args(FailOn)
 """Each level fails on what the one before it fails on, and more."""
 
-DECIDED = ("SLOWER", "FASTER", "SAME", "BROKEN", "FIXED")
+NEARLY_ALL = 0.9
+"""A comparison in which more than this share of the baseline's timed pairs is missing compares nothing."""
 
-PRECEDENCE = (
-    ExitCode.WRONG_ANSWER,
-    ExitCode.FAILED_CASE,
-    ExitCode.REGRESSION,
-    ExitCode.NOT_COMPARABLE,
-    ExitCode.FINE,
-)
-"""Where several apply, the first of these is returned. A refusal (3) or bad usage (2) ends the command before."""
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What makes the exit code other than 0. `min_decided`: the least share of the rows that could be decided that must
+    be. `mean`: the largest mean slow-down that passes, None for any.
+    """
+
+    fail_on: FailOn = "slower"
+    min_decided: float = 0.0
+    mean: float | None = None
 
 
 def row_code(row: Row, fail_on: FailOn) -> ExitCode:
@@ -41,14 +45,45 @@ def row_code(row: Row, fail_on: FailOn) -> ExitCode:
     return ExitCode.FINE
 
 
-def exit_code(comparisons: Iterable[Comparison], fail_on: FailOn) -> ExitCode:
-    """Return the exit code of the command: the first of PRECEDENCE that any row of any comparison calls for.
-
-    A comparison in which nothing could be decided calls for NOT_COMPARABLE whatever `fail_on` says.
+def exit_code(comparisons: Sequence[Comparison], gate: Gate) -> ExitCode:
+    """Return the exit code of the command, the first that applies: a wrong answer, a failure, a machine that changed, a
+    regression, too little decided.
     """
-    codes = {ExitCode.FINE}
-    for comparison in comparisons:
-        codes.update(row_code(row, fail_on) for row in comparison.rows)
-        if not any(row.verdict in DECIDED for row in comparison.rows):
-            codes.add(ExitCode.NOT_COMPARABLE)
-    return next(code for code in PRECEDENCE if code in codes)
+    codes = {row_code(row, gate.fail_on) for one in comparisons for row in one.rows}
+    for code in (ExitCode.WRONG_ANSWER, ExitCode.FAILED_CASE):
+        if code in codes:
+            return code
+    if any(machine_refused(one) for one in comparisons):
+        return ExitCode.NOT_COMPARABLE
+    slower = any(_mean_slower(one, gate.mean) for one in comparisons)
+    if ExitCode.REGRESSION in codes or (slower and LEVELS.index(gate.fail_on) >= LEVELS.index("slower")):
+        return ExitCode.REGRESSION
+    return ExitCode.NOT_COMPARABLE if any(undecided(one, gate) for one in comparisons) else ExitCode.FINE
+
+
+def machine_refused(comparison: Comparison) -> bool:
+    """Return whether the machine changed and nobody said to judge what is left."""
+    machine = comparison.machine
+    return machine is not None and machine.changed and not comparison.adjusted
+
+
+def _mean_slower(comparison: Comparison, limit: float | None) -> bool:
+    return limit is not None and any(mean.gated and mean.low > 1 + limit for mean in comparison.means)
+
+
+def undecided(comparison: Comparison, gate: Gate) -> str | None:
+    """Return why the comparison decides too little to pass, None when it does not."""
+    rows = comparison.rows
+    if not any(row.verdict in DECIDED for row in rows):
+        return "nothing could be decided"
+    missing = sum(row.verdict == "REMOVED" for row in rows)
+    if missing > NEARLY_ALL * sum(row.verdict != "ADDED" for row in rows):
+        return f"nearly all is missing: {missing} of the baseline's {sum(row.verdict != 'ADDED' for row in rows)} pairs"
+    if comparison.decided < gate.min_decided * comparison.decidable:
+        return (
+            f"{comparison.decided} of {comparison.decidable} rows that could be decided are, "
+            f"and --min-decided asks for {gate.min_decided:.0%}"
+        )
+    if gate.mean is not None and not any(mean.gated for mean in comparison.means):
+        return "no mean can be a gate: it takes two changed pairs of a contender and unchanged ones of the same"
+    return None

@@ -9,6 +9,7 @@ variances of single cases scatter around it as F with d0 degrees of freedom on t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,13 @@ TICK_US = 0.032
 PRIOR = (np.log([0.003, 0.03, 6.0]), np.asarray([1.0, 1.2, 1.2]))
 """Medians and spreads of the logarithms of (A, C in us, d0) before anything is seen: what recorded H200 runs have."""
 
+FEW = 4
+"""So many cases say half of what many do: what a handful of cases have in common is not known well."""
+
 CONFIDENCE = 0.95
+
+Rounds = Sequence[Sequence[float]]
+"""Samples of one case in microseconds, by round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,8 @@ def moderated(time_us: Array, variance: Array, freedom: Array) -> Spread:
     seen = freedom > 0
     share, jitter, prior = _fit(time_us[seen], own[seen], freedom[seen].astype(np.float64))
     trend = share**2 + (jitter / time_us) ** 2
+    if seen.any():
+        prior *= seen.sum() / (seen.sum() + FEW)
     total = prior + freedom
     return Spread((prior * trend + freedom * own) / total, total)
 
@@ -67,7 +76,7 @@ def _fit(time_us: Array, variance: Array, freedom: Array) -> Array:
     return np.asarray(np.exp(found.x))
 
 
-def intervals(rounds: Sequence[Sequence[Sequence[float]]]) -> list[tuple[float, float] | None]:
+def intervals(rounds: Sequence[Rounds]) -> list[tuple[float, float] | None]:
     """Return the 95 % interval of the typical time of each case, in the unit of the samples (microseconds).
 
     rounds: a case's rounds of samples; all cases should come from one run of one device. The interval lies around the
@@ -76,15 +85,14 @@ def intervals(rounds: Sequence[Sequence[Sequence[float]]]) -> list[tuple[float, 
     """
     from scipy.stats import t
 
-    logs = [_log_medians(one) for one in rounds]
-    known = [number for number, one in enumerate(logs) if len(one) >= 2]
+    both = [medians(one) if usable(one) else (np.empty(0), 0.0) for one in rounds]
+    known = [number for number, (logs, _) in enumerate(both) if len(logs) >= 2]
     found: list[tuple[float, float] | None] = [None] * len(rounds)
     if not known:
         return found
-    mean, variance, count = (
-        np.asarray([function(logs[number]) for number in known])
-        for function in (np.mean, lambda one: np.var(one, ddof=1), len)
-    )
+    mean = np.asarray([both[number][0].mean() for number in known])
+    variance = np.asarray([round_variance(*both[number]) for number in known])
+    count = np.asarray([len(both[number][0]) for number in known])
     spread = moderated(np.exp(mean), variance, count - 1)
     half = t.ppf((1 + CONFIDENCE) / 2, spread.freedom) * np.sqrt(spread.variance / count)
     for number, low, high in zip(known, np.exp(mean - half), np.exp(mean + half), strict=True):
@@ -92,9 +100,31 @@ def intervals(rounds: Sequence[Sequence[Sequence[float]]]) -> list[tuple[float, 
     return found
 
 
-def _log_medians(rounds: Sequence[Sequence[float]]) -> Array:
-    """Return the log of the median of each round that has samples; nothing when a sample is no positive finite time."""
-    samples = [np.asarray(one, dtype=np.float64) for one in rounds if len(one)]
-    if not all((np.isfinite(one) & (one > 0)).all() for one in samples):
-        return np.empty(0)
-    return np.asarray([np.median(np.log(one)) for one in samples])
+def usable(rounds: Rounds) -> bool:
+    """Return whether every sample is a time: a positive finite number."""
+    return all(0 < us < math.inf for one in rounds for us in one)
+
+
+def medians(rounds: Rounds) -> tuple[Array, float]:
+    """Return the log median of each round that has samples, (rounds,), and the mean square of their own errors."""
+    found = [_median(one) for one in rounds if len(one)]
+    if not found:
+        return np.empty(0), 0.0
+    return np.asarray([log for log, _ in found]), float(np.mean([error**2 for _, error in found]))
+
+
+def _median(samples: Sequence[float]) -> tuple[float, float]:
+    """Return the log of the median and its standard error, by the samples that lie one error to either side of it.
+
+    Of n samples the rank of the true median is binomial (n, 1/2): its standard deviation is half the root of n.
+    """
+    ordered = sorted(samples)
+    n = len(ordered)
+    low = max(round((n - 1) / 2 - math.sqrt(n) / 2), 0)
+    log = math.log(ordered[(n - 1) // 2]) / 2 + math.log(ordered[n // 2]) / 2
+    return log, (math.log(ordered[n - 1 - low]) - math.log(ordered[low])) / 2
+
+
+def round_variance(logs: Array, within: float) -> float:
+    """Return the unbiased variance of one round, 0 of a single one; at least what the samples inside rounds say."""
+    return max(float(logs.var(ddof=1)), within) if len(logs) > 1 else 0.0

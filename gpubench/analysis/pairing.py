@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from gpubench.analysis.moderate import usable
 from gpubench.errors import ComparisonError, UsageError
 from gpubench.model import Case, Record, ResultSet
 from gpubench.names import MEASURED
@@ -50,6 +50,11 @@ class Pair:
         """True when both were timed, so that the times can be compared."""
         return self.old is not None and self.new is not None and measured(self.old) and measured(self.new)
 
+    @property
+    def is_timed(self) -> bool:
+        """True when both were measured and have usable samples."""
+        return bool(self.is_measured and self.old and self.new and samples(self.old) and samples(self.new))
+
 
 def measured(record: Record) -> bool:
     """Return whether the record's status lets its times be compared."""
@@ -64,7 +69,7 @@ def samples(record: Record) -> list[list[float]]:
     if record.timing is None:
         return []
     rounds = [[sample.us for sample in one] for one in record.timing.rounds if one]
-    return rounds if all(0 < us < math.inf for one in rounds for us in one) else []
+    return rounds if usable(rounds) else []
 
 
 def pairs(old: ResultSet, new: ResultSet, selection: Selection) -> list[Pair]:
@@ -72,8 +77,8 @@ def pairs(old: ResultSet, new: ResultSet, selection: Selection) -> list[Pair]:
 
     UsageError when a contender to compare is in neither; ComparisonError when the two have nothing in common.
     """
-    before = _keyed(old.records, selection.a)
-    after = _keyed(new.records, selection.b)
+    before = keyed(old.records, selection.a)
+    after = keyed(new.records, selection.b)
     if selection.a is not None and not before:
         _unknown_contender(selection.a, old)
     if selection.b is not None and not after:
@@ -95,7 +100,8 @@ def chosen(everything: Sequence[Pair], selection: Selection) -> list[Pair]:
     return found
 
 
-def _keyed(records: Sequence[Record], contender: str | None) -> dict[Key, Record]:
+def keyed(records: Sequence[Record], contender: str | None = None) -> dict[Key, Record]:
+    """Return the records (of one contender, when it is given) by what pairs them."""
     seen: Counter[tuple[str, str]] = Counter()
     keyed: dict[Key, Record] = {}
     for record in records:

@@ -1,53 +1,132 @@
-"""The rule that turns a change into a verdict."""
+"""The rule that turns changes into verdicts: one-sided tests against the threshold, corrected for many cases."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpubench.analysis.estimate import Change
+from gpubench.analysis.moderate import CONFIDENCE
+from gpubench.analysis.noise import TAILS, heavy
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
 
-RESOLUTION_US = 0.032
-"""The step in which the clock behind CUDA events counts on recent GPUs: no change below it is ever called."""
-
-DIRECTIONS = ("FASTER", "SAME", "SLOWER")
-
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What counts as a change. `threshold`: least relative change (0.01 is 1 %); `alpha`: the level of significance;
-    `trust_same_code`: identical machine code in an identical environment is the same, whatever was measured.
+    """What counts as a change. `threshold`: least relative change (0.01 is 1 %); `threshold_us`: least change in
+    microseconds, where that is more; `alpha`: the level of significance; `adjust`: judge what is left when the machine
+    has changed.
     """
 
     threshold: float = 0.01
     alpha: float = 0.01
-    trust_same_code: bool = True
+    threshold_us: float = 0.0
+    adjust: bool = False
+
+    def band(self, time_us: Array) -> Array:
+        """Return the logarithm of the least ratio that counts at these times, (n,)."""
+        return np.asarray(np.log1p(np.maximum(self.threshold, self.threshold_us / time_us)))
 
 
-def thresholds(rule: Rule, floor: Array, typical_us: Array) -> Array:
-    """Return the least relative change that counts, (pairs,): the largest of the rule's, the pair's own noise floor,
-    and one step of the clock.
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """How much slower than expected, as log ratios, arrays of shape (n,).
+
+    `rounds`, `rounds_freedom`: variance that the rounds of both sides show, and its degrees of freedom. `runs`: the
+    squared scale of what runs differ by; `weights` (4,) of its TAILS and `heavy`, its variance over the squared scale.
+    `machine`, `machine_freedom`: the variance of what is expected.
     """
-    return np.maximum(np.maximum(rule.threshold, floor), RESOLUTION_US / typical_us)
+
+    value: Array
+    rounds: Array
+    rounds_freedom: Array
+    runs: Array
+    weights: Array
+    machine: Array
+    machine_freedom: float
+
+    def with_rounds(self, factor: Array | float) -> Effect:
+        """Return the effect with the variance of the rounds times a factor: what other numbers of rounds would see."""
+        return replace(self, rounds=self.rounds * factor)
+
+    def total(self) -> tuple[Array, Array]:
+        """Return the whole variance, and its degrees of freedom by Satterthwaite.
+
+        The tails of what runs differ by count fully where they are alone, and as a variance where they add to more.
+        """
+        tails = 1 / float((self.weights / TAILS).sum())
+        other = self.rounds + self.machine
+        share = np.divide(other, other + self.runs, out=np.zeros_like(other), where=other + self.runs > 0)
+        runs = self.runs * (1 + (heavy(self.weights) - 1) * share)
+        variance = other + runs
+        parts = (
+            self.rounds**2 / self.rounds_freedom
+            + runs**2 * (1 - share) / tails
+            + self.machine**2 / self.machine_freedom
+        )
+        freedom = np.divide(variance**2, parts, out=np.full_like(variance, 1e6), where=parts > 0)
+        return variance, np.maximum(freedom, 1.0)
+
+    def half(self) -> Array:
+        """Return half the width of the 95 % interval."""
+        from scipy.stats import t
+
+        variance, freedom = self.total()
+        return np.asarray(t.ppf((1 + CONFIDENCE) / 2, freedom) * np.sqrt(variance))
+
+    def beyond(self, band: Array) -> Array:
+        """Return p (n,), one-sided, against an effect of at most `band` (logarithms): McCarthy and Smyth's TREAT.
+
+        Far out the heaviest tail decides alone: a jump of one run is no change, however well its rounds agree.
+        """
+        from scipy.stats import t
+
+        variance, freedom = self.total()
+        away = self.value - band
+        p = t.sf(_over(away, variance), freedom)
+        tails = sum(w * t.sf(_over(away, self.runs), nu) for w, nu in zip(self.weights, TAILS, strict=True))
+        return np.asarray(np.maximum(p, tails))
+
+    def turned(self) -> Effect:
+        """Return the same seen from the other side: how much faster."""
+        return replace(self, value=-self.value)
 
 
-def judge(change: Change, q: Array, threshold: Array, alpha: float) -> Array:
-    """Return -1 (faster), 0 (same), 1 (slower) or 2 (undecided) for each pair.
+def _over(away: Array, variance: Array) -> Array:
+    """Return `away` in standard errors; infinitely many where there is no variance."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(variance > 0, away / np.sqrt(variance), np.where(away > 0, np.inf, -np.inf))
 
-    Slower: the 95 % interval lies wholly above 1 + threshold and q is under alpha. Faster: wholly below its inverse.
-    Same: the interval lies wholly between. Everything else is undecided.
-    """
-    band = np.log1p(threshold)
-    low, high = change.log_ratio - change.half, change.log_ratio + change.half
-    known = change.freedom > 0
-    significant = known & (q < alpha)
-    verdict = np.full(len(q), 2)
-    verdict[known & (low >= -band) & (high <= band)] = 0
-    verdict[significant & (low > band)] = 1
-    verdict[significant & (high < -band)] = -1
-    return verdict
+
+def benjamini_hochberg(p: Array) -> Array:
+    """Return q, shape (pairs,): among the pairs with q under alpha, at most that share is expected to be wrong."""
+    if len(p) == 0:
+        return p
+    from scipy.stats import false_discovery_control
+
+    return np.asarray(false_discovery_control(np.clip(p, 0.0, 1.0), method="bh"))
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Arrays of shape (n,). `call`: 1 slower, -1 faster, 0 the same, 2 undecided. `p`, `q`: in the direction seen."""
+
+    call: Array
+    p: Array
+    q: Array
+
+
+def judge(effect: Effect, band: Array, alpha: float) -> Judged:
+    """Judge effects against the bands (n,) around no change."""
+    slower, faster = effect.beyond(band), effect.turned().beyond(band)
+    q_slower, q_faster = benjamini_hochberg(slower), benjamini_hochberg(faster)
+    up = effect.value >= 0
+    half = effect.half()
+    call = np.full(len(band), 2)
+    call[np.abs(effect.value) + half <= band] = 0
+    call[q_slower < alpha] = 1
+    call[q_faster < alpha] = -1
+    return Judged(call, np.where(up, slower, faster), np.where(up, q_slower, q_faster))

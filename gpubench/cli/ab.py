@@ -74,7 +74,6 @@ from gpubench.results.strict import shown
     metavar="FILE",
     help="Where the result goes (- prints it, too); without it, runs/DEVICE/SUITE-ab-TIME.json here.",
 )
-@click.option("--judge-same-code", is_flag=True, help="Judge identical machine code by its times, like any other.")
 @share_option
 @quiet_option
 @output_options
@@ -84,6 +83,7 @@ def command(
     b: str | None,
     b_source: Path | None,
     threshold: float,
+    threshold_us: float,
     alpha: float,
     filters: Filters,
     device: str,
@@ -92,7 +92,6 @@ def command(
     time_limit: float,
     seed: int,
     result_file: Path | None,
-    judge_same_code: bool,
     share_device: bool,
     quiet: bool,
     outputs: Outputs,
@@ -132,7 +131,7 @@ def command(
             share_device,
         )
     options = Options(
-        Rule(threshold, alpha, not judge_same_code),
+        Rule(threshold, alpha, threshold_us),
         Selection(a=a, b=other),
         old=a,
         new=other if b_source is None else f"{other} ({b_source})",

@@ -28,7 +28,7 @@ def save(name: str, result: Path, force: bool) -> None:
 @command.command("list")
 def list_() -> None:
     """List the baselines: device, name, when it was measured, its suite, and whether it carries noise floors."""
-    from gpubench.analysis import floors as noise_floors
+    from gpubench.analysis.repeated import calibrated
     from gpubench.errors import GpubenchError
     from gpubench.results import baselines
     from gpubench.results.read import read
@@ -40,7 +40,7 @@ def list_() -> None:
     for baseline in found:
         try:
             result = read(baseline.path)
-            floors = "calibrated" if noise_floors.stored(result) else "not calibrated"
+            floors = "calibrated" if calibrated(result) else "not calibrated"
             rest = f"{result.created}  {result.suite.get('name', 'suite')}  {floors}"
         except GpubenchError as error:
             rest = f"unreadable: {error}"

@@ -50,6 +50,7 @@ def command(
     suites: tuple[str, ...],
     runs: int,
     threshold: float,
+    threshold_us: float,
     alpha: float,
     filters: Filters,
     device: str,
@@ -60,12 +61,12 @@ def command(
 ) -> ExitCode:
     """Run the suites SUITE... several times and learn how much each case differs when nothing has changed.
 
-    The result holds the rounds of all runs and the noise floor of each case: the smallest change that a comparison
-    would see with 95 % power. `gpubench compare` uses it as the case's own threshold, whichever of the two results
-    carries it. The runs are also compared with each other, which gives the rate at which the gate fails falsely.
+    The result holds the rounds of all runs, from which `gpubench compare` learns how much each case differs from run to
+    run, whichever of the two results it is; and the noise floor of each case, the least change that one more run would
+    show in 4 of 5 repetitions. The runs are also compared with each other: how often would the gate fail falsely?
     """
     from gpubench.analysis.calibration import calibrate
-    from gpubench.analysis.floors import KEY
+    from gpubench.analysis.repeated import KEY
     from gpubench.analysis.rule import Rule
     from gpubench.cli.measuring import filtered, measure, with_rounds
     from gpubench.engine.run import exit_code
@@ -89,7 +90,8 @@ def command(
     codes = {exit_code(one) for one in finished}
     code = next((one for one in (ExitCode.WRONG_ANSWER, ExitCode.FAILED_CASE) if one in codes), ExitCode.FINE)
     try:
-        result, comparisons = calibrate([one.result for one in finished], Rule(threshold, alpha), _summary)
+        rule = Rule(threshold, alpha, threshold_us)
+        result, comparisons = calibrate([one.result for one in finished], rule, _summary)
     except ComparisonError as error:
         if code == ExitCode.FINE:
             raise

@@ -25,32 +25,35 @@ if TYPE_CHECKING:
 @filter_options
 @click.option("--a", "a", metavar="CONTENDER", help="With --b: compare this contender of BASELINE ...")
 @click.option("--b", "b", metavar="CONTENDER", help="... with this one of NEW (of BASELINE, when there is no NEW).")
-@click.option("--calibration", type=click.Path(path_type=Path), help="Take noise floors from this result as well.")
-@click.option("--judge-same-code", is_flag=True, help="Judge identical machine code by its times, like any other.")
+@click.option("--calibration", type=click.Path(path_type=Path), help="Learn from this result of calibrate as well.")
+@click.option("--adjust-machine", is_flag=True, help="Judge what is left when the machine itself has changed.")
 @click.option("--allow-different-device", is_flag=True, help="Compare what should not be compared, and say so.")
 @output_options
 def command(
     baseline: str,
     new: tuple[Path, ...],
     threshold: float,
+    threshold_us: float,
     alpha: float,
     filters: Filters,
     a: str | None,
     b: str | None,
     calibration: Path | None,
-    judge_same_code: bool,
+    adjust_machine: bool,
     allow_different_device: bool,
     outputs: Outputs,
 ) -> ExitCode:
     """Compare one or more results with BASELINE: a result file, a folder, or the name of a saved baseline.
 
-    From a folder the newest result of the same suite and device is taken. Several NEW results are each compared with
-    BASELINE. Pairs have the same case and contender; --a and --b pair two contenders by case. numpy, whose times are
-    the host's, is compared when --contender names it.
+    From a folder the newest result of the same suite and device is taken. Several NEW results stand beside each other
+    in one matrix. Pairs have the same case and contender; --a and --b pair two contenders by case. numpy, whose times
+    are the host's, is compared when --contender names it.
 
-    Verdicts: SLOWER, FASTER: the 95 % interval of the ratio lies wholly beyond the threshold and the change is
-    significant after correction for the number of pairs. SAME: wholly within. UNDECIDED: neither. BROKEN, FIXED: it
-    failed in one of the two. ADDED, REMOVED: it is in one only.
+    What did not change (identical machine code, libraries of the same version, the sweep of ceilings) tells how the
+    machine changed; that is taken off, and what did change is judged. SLOWER, FASTER: certainly by more than the
+    threshold, corrected for the number of pairs. SAME: the 95 % interval lies within the threshold. UNDECIDED: neither;
+    the row says which change it sees and how many rounds would decide. DRIFTED: unchanged work whose time changed.
+    BROKEN, FIXED: it failed in one of the two. ADDED, REMOVED: it is in one only.
     """
     from gpubench.analysis.compare import Options, compare
     from gpubench.analysis.pairing import Selection
@@ -62,11 +65,11 @@ def command(
     if not new and a is None:
         raise UsageError("Name at least one result to compare with the baseline (or two contenders: --a, --b).")
     options = Options(
-        rule=Rule(threshold, alpha, not judge_same_code),
+        rule=Rule(threshold, alpha, threshold_us, adjust_machine),
         selection=Selection(a=a, b=b),
         allow_different=allow_different_device,
         host="numpy" in filters.contenders,
-        floors=() if calibration is None else (read(calibration),),
+        calibrations=() if calibration is None else (read(calibration),),
     )
     comparisons = []
     for old_name, old, new_name, one in _results(baseline, new):

@@ -15,7 +15,7 @@ from gpubench.cli.options import Number, OutputFile, json_file_option
 from gpubench.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from gpubench.analysis.gate import FailOn
+    from gpubench.analysis.gate import FailOn, Gate
     from gpubench.comparison import Comparison
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -28,9 +28,10 @@ Exit codes, the first that applies:
   3    results that must not be compared, or nothing in common
   4    a wrong answer that the baseline does not have         (--fail-on wrong)
   5    a crash or other failure that it does not have         (--fail-on wrong)
-  1    a case is SLOWER                                      (--fail-on slower)
-       or REMOVED                                           (--fail-on missing)
-  3    nothing could be decided
+  3    the machine changed by more than the threshold  (not with --adjust-machine)
+  1    a case is SLOWER, or the mean (--fail-on-mean)        (--fail-on slower)
+       or a case is REMOVED                                 (--fail-on missing)
+  3    nothing could be decided, less than --min-decided, or nearly all missing
   0    none of these
   130  interrupted
 Each level of --fail-on includes the one before it: none, wrong, slower, missing.
@@ -55,22 +56,37 @@ def fraction(context: click.Context, parameter: click.Parameter, value: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Where a comparison goes, and in which order its rows stand."""
+    """Where a comparison goes, in which order its rows stand, and what makes the exit code other than 0."""
 
     json_file: Path | None
     markdown_file: Path | None
+    csv_file: Path | None
     junit_file: Path | None
     sort: str | None
     only_changed: bool
     fail_on: FailOn
+    fail_on_mean: float | None
+    min_decided: float
 
     @property
     def on_standard_output(self) -> list[str]:
         """The options whose file is standard output."""
         from gpubench.results.paths import STREAM
 
-        files = (("--json", self.json_file), ("--markdown", self.markdown_file), ("--junit", self.junit_file))
+        files = (
+            ("--json", self.json_file),
+            ("--markdown", self.markdown_file),
+            ("--csv", self.csv_file),
+            ("--junit", self.junit_file),
+        )
         return [name for name, file in files if file == STREAM]
+
+    @property
+    def gate(self) -> Gate:
+        """What the exit code depends on."""
+        from gpubench.analysis.gate import Gate
+
+        return Gate(self.fail_on, self.min_decided, self.fail_on_mean)
 
 
 def _file_option(name: str, parameter: str, what: str) -> Callable[[F], F]:
@@ -84,26 +100,48 @@ def _file_option(name: str, parameter: str, what: str) -> Callable[[F], F]:
 
 
 def rule_options(threshold: str) -> Callable[[F], F]:
-    """Add --threshold (with this default) and --alpha."""
-
-    def add(function: F) -> F:
-        function = click.option(
-            "--alpha",
-            default=0.01,
-            show_default=True,
-            type=Number(0, 0.5, min_open=True),
-            help="The level of significance, for all pairs together.",
-        )(function)
-        return click.option(
+    """Add --threshold (with this default), --threshold-us and --alpha."""
+    options = (
+        click.option(
             "--threshold",
             default=threshold,
             show_default=True,
             metavar="CHANGE",
             callback=fraction,
-            help="The least change that counts; a case's own noise floor counts where it is larger.",
-        )(function)
+            help="The least change that counts, SAME lies within it.",
+        ),
+        click.option(
+            "--threshold-us",
+            default=0.0,
+            metavar="US",
+            type=Number(0, 1e6),
+            help="The least change in microseconds, where that is more: for kernels as short as a launch.",
+        ),
+        click.option(
+            "--alpha",
+            default=0.01,
+            show_default=True,
+            type=Number(0, 0.5, min_open=True),
+            help="The level of significance, for all pairs together.",
+        ),
+    )
+
+    def add(function: F) -> F:
+        for one in reversed(options):
+            function = one(function)
+        return function
 
     return add
+
+
+def optional_fraction(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Return a relative change as `fraction` does; None where none was given."""
+    return None if value is None else fraction(context, parameter, value)
+
+
+def share(context: click.Context, parameter: click.Parameter, value: str) -> float:
+    """Return a share of rows, `50%` or `0.5`, up to all of them."""
+    return 1.0 if value.strip() in ("100%", "1", "1.0") else fraction(context, parameter, value)
 
 
 def output_options(function: F) -> F:
@@ -124,10 +162,24 @@ def output_options(function: F) -> F:
     wrapped: Any = collected
     for decorate in (
         _file_option("--junit", "junit_file", "JUnit XML"),
+        _file_option("--csv", "csv_file", "CSV, a row a case and contender,"),
         _file_option("--markdown", "markdown_file", "Markdown for a pull request (60 KB at most)"),
         json_file_option,
         click.option("--sort", type=click.Choice(["ratio", "name"]), help="The order of the rows."),
         click.option("--only-changed", is_flag=True, help="Leave out rows that are SAME or UNDECIDED."),
+        click.option(
+            "--min-decided",
+            default="0%",
+            metavar="SHARE",
+            callback=share,
+            help="Exit 3 when less of the rows that could be decided is.",
+        ),
+        click.option(
+            "--fail-on-mean",
+            metavar="CHANGE",
+            callback=optional_fraction,
+            help="Exit 1 when a mean of the changed pairs is certainly slower by more than this, as 1%.",
+        ),
         click.option(
             "--fail-on",
             type=click.Choice(FAIL_ON),
@@ -141,25 +193,56 @@ def output_options(function: F) -> F:
 
 
 def emit(comparisons: Sequence[Comparison], outputs: Outputs, quiet: bool = False) -> ExitCode:
-    """Print the tables (unless `quiet`), write the files, and return the exit code."""
-    from gpubench.analysis.gate import exit_code, row_code
-    from gpubench.views.comparison import comparison_markdown, comparison_text
+    """Print the table, or the matrix of several results (unless `quiet`), write the files, and return the exit code."""
+    from gpubench.analysis.gate import exit_code, row_code, undecided
     from gpubench.views.comparison_files import comparison_json, junit
 
-    code = exit_code(comparisons, outputs.fail_on)
+    code = exit_code(comparisons, outputs.gate)
     if not quiet and not outputs.on_standard_output:
-        look = output.look()
+        output.write(_text(comparisons, outputs))
         for one in comparisons:
-            output.write(comparison_text(one, look, outputs.sort, outputs.only_changed))
+            why = undecided(one, outputs.gate)
+            if why and code == ExitCode.NOT_COMPARABLE:
+                output.report(f"{one.new}: {why}")
     if outputs.json_file is not None:
         output.put(outputs.json_file, _json(comparison_json(comparisons, int(code))))
     if outputs.markdown_file is not None:
-        limit = 60_000 // len(comparisons)
-        parts = [comparison_markdown(one, outputs.sort, outputs.only_changed, limit) for one in comparisons]
-        output.put(outputs.markdown_file, "\n".join(parts))
+        output.put(outputs.markdown_file, _markdown(comparisons, outputs))
+    if outputs.csv_file is not None:
+        output.put(outputs.csv_file, _csv(comparisons))
     if outputs.junit_file is not None:
         output.put(outputs.junit_file, junit(comparisons, lambda row: row_code(row, outputs.fail_on) != ExitCode.FINE))
     return code
+
+
+def _text(comparisons: Sequence[Comparison], outputs: Outputs) -> str:
+    from gpubench.views.comparison import comparison_text
+    from gpubench.views.matrix import matrix_text
+
+    if len(comparisons) > 1:
+        return matrix_text(comparisons, output.look(), outputs.only_changed)
+    return comparison_text(comparisons[0], output.look(), outputs.sort, outputs.only_changed)
+
+
+def _markdown(comparisons: Sequence[Comparison], outputs: Outputs) -> str:
+    from gpubench.views.comparison import comparison_markdown
+    from gpubench.views.matrix import matrix_markdown
+
+    if len(comparisons) > 1:
+        return matrix_markdown(comparisons, outputs.only_changed)
+    return comparison_markdown(comparisons[0], outputs.sort, outputs.only_changed)
+
+
+def _csv(comparisons: Sequence[Comparison]) -> str:
+    import csv
+    import io
+
+    from gpubench.results.export import cell
+    from gpubench.views.matrix import matrix_rows
+
+    out = io.StringIO(newline="")
+    csv.writer(out).writerows([[cell(value) for value in line] for line in matrix_rows(comparisons)])
+    return out.getvalue()
 
 
 def _json(document: Any) -> str:

@@ -66,6 +66,7 @@ VERDICT_MARKS: dict[Verdict, Mark] = {
     "SLOWER": Mark("#d55e00", ">"),
     "FASTER": Mark("#0072b2", "<"),
     "SAME": Mark("#6e7781", "o"),
+    "DRIFTED": Mark("#b0508e", "s"),
     "UNDECIDED": Mark("#a87500", "D"),
 }
 

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpubench.model import Case, Ceiling, Json, Record, ResultSet, Sample, Status, Timing, TimingOptions
+from gpubench.model import (
+    Case,
+    Ceiling,
+    CeilingPoint,
+    CeilingRound,
+    Json,
+    Record,
+    ResultSet,
+    Sample,
+    Status,
+    Timing,
+    TimingOptions,
+)
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
@@ -51,17 +63,43 @@ def record(
     )
 
 
+def ceiling(factor: float = 1.0, added_us: float = 0.0, sizes: int = 16) -> Ceiling:
+    """Return the ceilings of a machine whose times go by `factor` and are `added_us` longer, in four rounds."""
+
+    def time(us: float) -> float:
+        return us * factor + added_us
+
+    sweep = tuple(
+        CeilingPoint(
+            2**number,
+            time(4 + 2**number / 4.2e6),
+            time(4 + 2**number / 4.4e6),
+            time(4 + 2**number / 4.6e6),
+            "copy<1>",
+            "read<2>",
+            "fill<1>",
+        )
+        for number in range(16, 16 + sizes)
+    )
+    again = tuple(CeilingRound(phase, time(3.4), time(1.3), sweep) for phase in ("start", "start", "end", "end"))
+    return Ceiling(4250.0, 4380.0, 4680.0, time(3.4), time(1.3), time(2.4), sweep, again)
+
+
 def result(
-    *records: Record, device: Mapping[str, Json] | None = None, extra: Mapping[str, Json] | None = None
+    *records: Record,
+    device: Mapping[str, Json] | None = None,
+    extra: Mapping[str, Json] | None = None,
+    environment: Mapping[str, Json] | None = None,
+    machine: Ceiling | None = None,
 ) -> ResultSet:
-    """Return a result set of these records."""
+    """Return a result set of these records, on the machine of these ceilings."""
     return ResultSet(
         gpubench="0.1.0",
         created="2026-01-31T10:00:00Z",
         command=("gpubench", "run"),
         suite={"name": "smoke", "sha256": "0" * 64},
-        environment={"device": {**DEVICE, **(device or {})}, "cuda": "13.0"},
-        ceiling=Ceiling(),
+        environment={"device": {**DEVICE, **(device or {})}, "cuda": "13.0", **(environment or {})},
+        ceiling=ceiling() if machine is None else machine,
         records=tuple(records),
         extra=extra or {},
     )

@@ -7,14 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpubench.analysis import floors
 from gpubench.analysis.calibration import calibrate
 from gpubench.analysis.compare import Options, compare
 from gpubench.analysis.pairing import Selection
-from gpubench.analysis.power import visible
+from gpubench.analysis.repeated import calibrated
 from gpubench.analysis.rule import Rule
 from gpubench.errors import ComparisonError
-from gpubench.model import Record, ResultSet
+from gpubench.model import Record, ResultSet, Sample
 from tests.analysis.synthetic import many, record, result, times
 
 
@@ -28,33 +27,29 @@ def runs(count: int = 5, cases: int = 30, drift: float = 0.003) -> list[ResultSe
     return [many(100 + number, cases, drift=drift) for number in range(count)]
 
 
+def floor_of(entry: dict[str, object]) -> list[float]:
+    """Return the noise floors in the order of the cases."""
+    return [row["floor"] for row in entry["floors"]]  # type: ignore[attr-defined] # a list of rows
+
+
 def test_calibration_keeps_all_samples_and_gives_floors() -> None:
-    """The result holds the rounds of all runs, in order, and a floor for each case that compare reads back."""
+    """The result holds the rounds of all runs, in order, a floor a case, and what runs differ by."""
     given = runs()
-    calibrated, comparisons = calibrate(given, Rule(), summary)
-    first = calibrated.records[0]
+    merged, comparisons = calibrate(given, Rule(), summary)
+    first = merged.records[0]
     assert first.timing is not None
     assert len(first.timing.rounds) == 15
     assert first.timing.rounds[3:6] == given[1].records[0].timing.rounds  # type: ignore[union-attr] # made with times
     assert first.summary == {"n": 300}
     assert len(comparisons) == 10
-    stored = floors.stored(calibrated)
-    assert len(stored) == 30
-    assert all(0.002 < floor < 0.1 for floor in stored.values())
-    entry = calibrated.extra["noise_floor"]
-    assert entry["gates"] == 20
-    assert entry["false_positive_rate"] == 0.0
-
-
-def test_noisier_cases_get_larger_floors() -> None:
-    """A case that drifts ten times as much has a far larger floor."""
-    given = []
-    for number in range(6):
-        calm, wild = times(number, 20, drift=0.002), times(50 + number, 1, drift=0.02)
-        data = [*calm, wild[0]]
-        given.append(result(*(record(f"sum/{i}/float32", x) for i, x in enumerate(data))))
-    stored = list(floors.stored(calibrate(given, Rule(), summary)[0]).values())
-    assert stored[-1] > 3 * float(np.median(stored[:-1]))
+    entry = merged.extra["noise_floor"]
+    assert all(0.01 < floor < 0.1 for floor in floor_of(entry))
+    assert (entry["gates"], entry["false_positive_rate"]) == (20, 0.0)
+    known = calibrated(merged)
+    assert known is not None
+    assert known.runs == 5
+    spread = [np.sqrt(variance) for variance, _ in known.spread.values()]
+    assert 0.001 < float(np.median(spread)) < 0.003  # 0.3 % between rounds, over three of them
 
 
 def mixed_runs() -> list[ResultSet]:
@@ -68,15 +63,25 @@ def mixed_runs() -> list[ResultSet]:
     return found
 
 
-def test_long_calm_cases_do_not_get_the_floors_of_short_ones() -> None:
-    """A suite full of launches of a few microseconds leaves a gate on its large kernels that is awake."""
+def test_a_calibration_sharpens_what_is_known_and_never_widens_the_threshold() -> None:
+    """Long calm cases are judged sharply beside noisy launches; no case that is 20 % slower is SAME."""
     given = mixed_runs()
-    calibrated, _ = calibrate(given, Rule(), summary)
-    floor = list(floors.stored(calibrated).values())
-    assert max(floor[50:]) < 0.05 < float(np.median(floor[:50]))
-    slow = record("sum/52/float32", times(200, 6, drift=0.0005, noise=0.0005)[2] * 2 * 1.15)
-    slowed = replace(given[0], records=(*given[0].records[:52], slow, *given[0].records[53:]))
-    assert compare(calibrated, slowed).rows[52].verdict == "SLOWER"
+    merged, _ = calibrate(given, Rule(), summary)
+    floor = floor_of(merged.extra["noise_floor"])
+    assert max(floor[50:]) < 0.03 < float(np.median(floor[:50]))
+    slow = [
+        replace(one, timing=replace(one.timing, rounds=tuple(_slower(part, 1.2) for part in one.timing.rounds)))
+        for one in given[0].records
+        if one.timing is not None
+    ]
+    verdicts = [row.verdict for row in compare(merged, replace(given[0], records=tuple(slow))).rows]
+    assert verdicts[50:] == ["SLOWER"] * 6
+    assert "SAME" not in verdicts
+    assert verdicts[:50].count("SLOWER") > 40
+
+
+def _slower(samples: tuple[Sample, ...], factor: float) -> tuple[Sample, ...]:
+    return tuple(replace(one, us=one.us * factor) for one in samples)
 
 
 def test_a_failure_in_any_run_is_kept() -> None:
@@ -94,12 +99,6 @@ def test_nothing_to_calibrate_is_said() -> None:
     failed = result(record(status="crashed"))
     with pytest.raises(ComparisonError):
         calibrate([failed, failed], Rule(), summary)
-
-
-def test_power_grows_with_freedom_and_falls_with_pairs() -> None:
-    """Fewer degrees of freedom and more pairs ask for larger changes; z values bound it from below."""
-    assert visible(4, 4, 0.01, 1) > visible(20, 4, 0.01, 1) > 2.576 + 1.645
-    assert visible(20, 4, 0.01, 100) > visible(20, 4, 0.01, 1)
 
 
 def alternating(seed: int, cases: int, factor: float, rounds: int = 24, drift: float = 0.004) -> ResultSet:

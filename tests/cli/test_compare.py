@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -153,11 +154,19 @@ def test_two_documents_never_share_standard_output(capsys: pytest.CaptureFixture
 
 
 def test_several_results_are_each_compared(capsys: pytest.CaptureFixture[str]) -> None:
-    """With more results each one stands against the baseline, and the worst decides."""
+    """Several results stand beside each other in one matrix, with ratios to the first, and the worst decides."""
     old, new = two({3: 1.1})
     same = put("same.json", many(5, 12, **CALM))
-    assert main(["compare", old, same, new, same]) == 1
-    assert capsys.readouterr().out.count("old.json ->") == 3
+    assert main(["compare", old, same, new, same, "--csv", "m.csv", "--markdown", "m.md"]) == 1
+    shown = capsys.readouterr().out
+    (line,) = [line for line in shown.splitlines() if line.startswith("cumsum/3/")]
+    assert [cell[-1] for cell in line.split()[-3:]] == ["=", "+", "="]
+    assert "C: 12 compared: 1 SLOWER" in shown
+    with Path("m.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["new.json verdict"] for row in rows] == ["SAME"] * 3 + ["SLOWER"] + ["SAME"] * 8
+    assert float(rows[3]["new.json ratio"]) == pytest.approx(1.1, abs=0.01)
+    assert Path("m.md").read_text().count("| `cumsum/") == 12
 
 
 def test_the_three_files_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,16 +12,14 @@ from gpubench.views.charts import dots
 from gpubench.views.charts.page import Entry, sheet, unnumbered
 from gpubench.views.charts.sheets import Chart, numbered
 from gpubench.views.comparison import totals
+from gpubench.views.machine import machine_lines
 from gpubench.views.style import BAND, PAPER, VERDICT_MARKS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_ORDER: tuple[Verdict, ...] = ("SLOWER", "FASTER", "UNDECIDED", "SAME")
-
-SAME_CODE = "identical machine code and launches"
-"""How the reason begins that makes a pair SAME whatever its times."""
+_ORDER: tuple[Verdict, ...] = ("SLOWER", "FASTER", "DRIFTED", "UNDECIDED", "SAME")
 
 
 def charts(comparison: Comparison) -> list[Chart]:
@@ -53,14 +51,11 @@ def _lines(drawn: Sequence[Row]) -> list[dots.Line]:
         if one is None:
             continue
         name = row.case if len(contenders) == 1 else f"{row.case}  {row.contender}"
-        dot = dots.Dot(row.verdict, one.ratio, one.low, one.high, hollow=row.verdict == "UNDECIDED" or _same_code(row))
+        hollow = row.verdict == "UNDECIDED" or (row.verdict == "SAME" and row.unchanged)
+        dot = dots.Dot(row.verdict, one.ratio, one.low, one.high, hollow=hollow)
         band = (1 / (1 + one.threshold), 1 + one.threshold)
         found.append(dots.Line(row.verdict, name, (dot,), band))
     return found
-
-
-def _same_code(row: Row) -> bool:
-    return row.verdict == "SAME" and any(reason.startswith(SAME_CODE) for reason in row.reasons)
 
 
 def _by_size(row: Row) -> float:
@@ -73,38 +68,33 @@ def _legend(page: Sequence[dots.Line]) -> list[Entry]:
         "SLOWER": "slower",
         "FASTER": "faster",
         "SAME": "same",
+        "DRIFTED": "unchanged work that drifted",
         "UNDECIDED": "undecided",
     }
     entries = []
     for verdict in _ORDER:
+        if verdict == "DRIFTED" and not any(dot.series == verdict for line in page for dot in line.dots):
+            continue
         mark = VERDICT_MARKS[verdict]
         face = PAPER if verdict == "UNDECIDED" else mark.color
         entries.append(Entry(words[verdict], {**mark.point, "markerfacecolor": face}))
     if any(dot.hollow and dot.series == "SAME" for line in page for dot in line.dots):
-        entries.append(Entry("same: identical code", {**VERDICT_MARKS["SAME"].point, "markerfacecolor": PAPER}))
+        entries.append(Entry("same: unchanged work", {**VERDICT_MARKS["SAME"].point, "markerfacecolor": PAPER}))
     return [*entries, Entry("within the threshold", patch={"facecolor": BAND, "edgecolor": "none"})]
 
 
 def _draw(comparison: Comparison, page: list[dots.Line], missing: list[str], place: tuple[int, int]) -> Figure:
     number, last = place
-    means = [
-        f"{mean.group} {mean.name}: {text.significant(mean.ratio)}" if mean.group != "overall" else ""
-        for mean in comparison.means
-    ]
-    overall = next((mean for mean in comparison.means if mean.group == "overall"), None)
-    notes = [
-        f"{totals(comparison)}. A change counts from {100 * comparison.threshold:g} %, or from the case's own noise."
-    ]
-    if overall is not None:
-        interval = f"{text.significant(overall.low)} to {text.significant(overall.high)}"
-        told = [mean for mean in means if mean.startswith("operator")]
+    notes = [*machine_lines(comparison)[:1]]
+    notes += [f"{totals(comparison)}. A change counts from {100 * comparison.threshold:g} %."]
+    for mean in comparison.means[:1]:
+        interval = f"{text.significant(mean.low)} to {text.significant(mean.high)}"
         notes.append(
-            f"Geometric mean of {overall.pairs} ratios: {text.significant(overall.ratio)} (95 % interval {interval})"
-            + (f"; {'; '.join(told)}." if told else ".")
+            f"Geometric mean of {mean.pairs} changed pairs: {text.significant(mean.ratio)} (95 % interval {interval})."
         )
     made = sheet(
         f"What changed: {comparison.old} -> {comparison.new}" + (f" ({number} of {last})" if last > 1 else ""),
-        "median time of new over old, with its 95 % interval; a mark a case and contender",
+        "median time of new over old beyond the machine's change, with its 95 % interval; a mark a case and contender",
         dots.body_height(page),
         legend=_legend(page),
         notes=[*notes, *unnumbered(missing)],
