@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -58,16 +59,19 @@ def _measure(device: str, nvbench: bool) -> dict[str, Any]:
     from gpubench.devices import open_device
     from gpubench.devices.cuda import CudaDevice
     from gpubench.engine import agreement
+    from gpubench.engine.environment import environment
+    from gpubench.engine.identity import device_key
+    from gpubench.engine.lock import WITHOUT, device_lock
     from gpubench.engine.nvbench import run
 
     opened = open_device(device)
     if not isinstance(opened, CudaDevice):
         raise UsageError(f"Clocks are compared on a GPU; {device} is none.")
     name = f"cuda:{opened.index}"
-    try:
+    with contextlib.closing(opened), device_lock(device_key(environment(opened.info))) as missing:
+        if missing is not None:
+            output.report(WITHOUT.format(reason=missing))
         return agreement.measure(opened, nvbench=(lambda powers: run(name, powers)) if nvbench else None)
-    finally:
-        opened.close()
 
 
 def _read(file: Path) -> dict[str, Any]:

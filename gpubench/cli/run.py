@@ -276,12 +276,17 @@ class _View:
             self._guarded(self._view.stop)
 
     def handle(self, event: Event) -> None:
-        """Show an event."""
+        """Show an event; a warning to everybody."""
+        from gpubench.engine.events import Note
+
+        if isinstance(event, Note) and event.is_warning:
+            output.report(event.message)
+        elif self._view is not None:
+            self._show(event, self._view)
+
+    def _show(self, event: Event, view: ProgressView) -> None:
         from gpubench.engine import events
 
-        view = self._view
-        if view is None:
-            return
         match event:
             case events.RunStarted(records, resumed, environment):
                 if self._device == "auto" and environment["device"]["kind"] == "host":

@@ -43,9 +43,10 @@ class WorkerRestarted:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that the user should know."""
+    """Something that the user should know; a warning even one who asked for quiet."""
 
     message: str
+    is_warning: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from gpubench.devices import nvml
 from gpubench.devices.health import Finding, Level
 from gpubench.devices.nvml import CUDA_13
 from gpubench.engine.lock import device_lock
+from gpubench.engine.lock import folder as lock_folder
 from gpubench.engine.memory import free_host_bytes
 from gpubench.engine.supervisor import RunOptions, Supervisor
 from gpubench.engine.workers import WorkerOptions
@@ -143,8 +144,8 @@ def gpus() -> Iterator[tuple[Finding, dict[str, Json] | None]]:
 def shared(spec: str, uuid: str) -> Finding:
     """Tell whether another gpubench measures on the device at this moment."""
     try:
-        with device_lock(uuid) as held:
-            if held:
+        with device_lock(uuid) as missing:
+            if missing is None:
                 return Finding("processes", spec, "good", "no other gpubench measures on it.")
     except UsageError:
         return Finding("processes", spec, "spoils", "another gpubench measures on it now: wait for it.")
@@ -159,7 +160,7 @@ def places(folder: Path) -> Iterator[Finding]:
         yield Finding("cache", "machine", "note", "there is no cache folder: every run compiles anew. Set HOME.")
     else:
         yield _place("cache", kept, "note", "every run compiles anew")
-    yield _place("lock", Path(tempfile.gettempdir()), "note", "a second gpubench on the device would not be noticed")
+    yield _place("lock", lock_folder(), "note", "a second gpubench on the device would not be noticed")
 
 
 def _place(area: str, folder: Path, level: Level, consequence: str) -> Finding:

@@ -13,7 +13,7 @@ from gpubench.engine.events import Event, Note, RunStarted
 from gpubench.engine.identity import device_key, kernels_sha256, measuring_sha256, plan_sha256
 from gpubench.engine.idle import idle
 from gpubench.engine.journal import Journal, Loaded, load, refuse_changes
-from gpubench.engine.lock import device_lock
+from gpubench.engine.lock import WITHOUT, device_lock
 from gpubench.engine.noise import with_intervals
 from gpubench.engine.supervisor import Outcome, Supervisor
 from gpubench.errors import ExitCode, GpubenchError, ResultFileError, UsageError
@@ -76,7 +76,9 @@ def execute(request: Request, supervisor: Supervisor, on_event: Callable[[Event]
             """Take the device's lock: measuring so much as a ceiling would disturb another run."""
             identity["device"] = device_key(environment)
             if environment["device"]["kind"] == "cuda" and not request.share_device:
-                stack.enter_context(device_lock(identity["device"]))
+                missing = stack.enter_context(device_lock(identity["device"]))
+                if missing is not None:
+                    on_event(Note(WITHOUT.format(reason=missing), is_warning=True))
 
         environment, ceiling = supervisor.open(ceiling, claim)
         created = _now()

@@ -303,14 +303,14 @@ def test_a_closed_standard_error_stops_nothing(folder: Path) -> None:
 def test_two_runs_do_not_share_a_device() -> None:
     """A second run on a device that is in use is refused, until the first has ended."""
     with (
-        device_lock("GPU-test-of-two-runs") as held,
+        device_lock("GPU-test-of-two-runs") as missing,
         pytest.raises(UsageError, match="--share-device"),
         device_lock("GPU-test-of-two-runs"),
     ):
         pytest.fail("both have it")
-    assert held
-    with device_lock("GPU-test-of-two-runs") as held:
-        assert held
+    assert missing is None
+    with device_lock("GPU-test-of-two-runs") as missing:
+        assert missing is None
 
 
 def test_a_run_without_a_gpu_says_so_at_once(folder: Path) -> None:
