@@ -326,7 +326,9 @@ def _signals(supervisor: Supervisor) -> Iterator[None]:
             supervisor.kill()
             os._exit(ExitCode.INTERRUPTED)
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    heard = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]  # nohup means what it says
+    before = {number: signal.signal(number, stop) for number in heard}
     try:
         yield
     finally:
