@@ -8,10 +8,12 @@ from gpubench import dtypes
 from gpubench.operators.choosing import first_plan
 from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning
 from gpubench.operators.cumsum.columns import strip_cut
-from gpubench.operators.cumsum.geometry import Columns, Rows, columns_of, is_half, is_narrow, rows_of, vector_items
-from gpubench.operators.cumsum.rows import vectors_of
-from gpubench.operators.cumsum.transposed import Transposed, has_many_strips, transposed_of
+from gpubench.operators.cumsum.geometry import columns_of, rows_of, transposed_of
 from gpubench.operators.cumsum.variants import VARIANTS
+from gpubench.operators.geometry.columns import Columns
+from gpubench.operators.geometry.rows import Rows
+from gpubench.operators.geometry.transposed import Transposed
+from gpubench.operators.geometry.vectors import is_half, is_narrow, vector_items
 
 if TYPE_CHECKING:
     from gpubench.model import DeviceInfo, Plan, Problem, Refused
@@ -42,7 +44,7 @@ def _for_transposed(transposed: Transposed, dtype: str, device: DeviceInfo) -> t
     if transposed.across < transposed_tuning.ACROSS:
         return ()
     most = transposed_tuning.HALF_LENGTH[along] if is_half(dtype) else transposed_tuning.LENGTH
-    many = has_many_strips(transposed, transposed_tuning.SHAPES[0].lines, transposed_tuning.LINE_STRIPS, device)
+    many = transposed.strips(transposed_tuning.SHAPES[0].lines) >= transposed_tuning.LINE_STRIPS * device.sm_count
     tiles = ("transposed_ring", "transposed_tiles") if _has_ring(dtype, device) else ("transposed_tiles",)
     if transposed.length >= most or not many:
         return tiles
@@ -59,7 +61,7 @@ def _has_ring(dtype: str, device: DeviceInfo) -> bool:
 def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:
     if rows.length == 1:
         return ("single_elements", "lanes_rows")
-    vectors = vectors_of(rows, items)
+    vectors = rows.vectors(items)
     if vectors <= tuning.LANES_VECTORS:
         idle = rows.length % items != 0 or vectors & (vectors - 1) != 0  # lanes, or parts of vectors
         worth = rows.rows * rows.length >= tuning.FLAT_LEAST
@@ -79,7 +81,7 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
 def _for_wider_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[str, ...]:
     if columns.length <= tuning.SHORT_COLUMN:
         return ("columns",) if columns.inner >= tuning.SHORT_COLUMN_WIDTH else ("naive",)
-    strips = strip_cut(problem, columns, device).strips * columns.outer
+    strips = strip_cut(problem, columns, device)[1].strips * columns.outer
     if strips >= tuning.FULL_SHARE * device.sm_count:
         return ("columns",)
     resident = ("resident_columns",) if _is_worth_residence(problem, columns, device) else ()

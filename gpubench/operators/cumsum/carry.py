@@ -9,16 +9,12 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value, Workspace
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import (
-    Rows,
-    exchange_bytes,
-    gives_up_x,
-    items_of,
-    published_bytes,
-    rows_of,
-    vector_items,
-)
-from gpubench.operators.cumsum.rows import NOT_ROWS, template, vectors_of
+from gpubench.operators.cumsum.geometry import gives_up_x, rows_of
+from gpubench.operators.cumsum.rows import NOT_ROWS
+from gpubench.operators.geometry.cuts import even_tile
+from gpubench.operators.geometry.rows import Rows
+from gpubench.operators.geometry.vectors import exchange_bytes, items_of, published_bytes, vector_items
+from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import Struct
 
@@ -121,12 +117,10 @@ def tiles_per_row(rows: Rows, shape: tuning.RingShape, problem: Problem[Any], de
     As few turns of all blocks as tiles of full length need, then tiles as short as fills the last turn, too.
     """
     items = vector_items(problem)
-    slots = vectors_of(rows, items) * items
+    slots = rows.vectors(items) * items
     most = tile_items(shape, items)
-    turns = -(-rows.rows * -(-slots // most) // device.sm_count)
-    wanted = max(turns * device.sm_count // rows.rows, 1)
     step = tuning.TILE_STEP_BYTES // dtypes.dtype(problem.operand("x").dtype).itemsize
-    even = -(-slots // wanted // step) * step
+    even = -(-even_tile(slots, most, device.sm_count, rows.rows) // step) * step
     tile = min(max(even, most // 2), most)
     return tile, -(-slots // tile)
 

@@ -11,17 +11,12 @@ from gpubench.dtypes import dtype as row_of
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value, Workspace
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.columns import NOT_COLUMNS, aligned_items
-from gpubench.operators.cumsum.geometry import (
-    Columns,
-    accumulator_bytes,
-    columns_of,
-    gives_up_x,
-    items_of,
-    published_bytes,
-    vector_items,
-)
-from gpubench.operators.cumsum.rows import template
+from gpubench.operators.cumsum.columns import NOT_COLUMNS
+from gpubench.operators.cumsum.geometry import aligned_items, columns_of, gives_up_x
+from gpubench.operators.geometry.columns import Columns
+from gpubench.operators.geometry.cuts import even_tile
+from gpubench.operators.geometry.vectors import accumulator_bytes, items_of, published_bytes, vector_items
+from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import Struct
 
@@ -134,9 +129,8 @@ def cut_lanes(problem: Problem[Any], columns: Columns, items: int, lanes: int, d
         return None
     size, stages, most_rows = ring
     share = max(device.sm_count // (strips * columns.outer), 1)
-    turns = -(-columns.length // (most_rows * share))
     least = min(-(-tuning.FORWARD_LEAST_BYTES // row_bytes), most_rows)
-    tile_rows = max(-(-columns.length // (turns * share)), least)
+    tile_rows = max(even_tile(columns.length, most_rows, share), least)
     tiles = -(-columns.length // tile_rows)
     share = min(share, tiles)
     group_rows = -(-tile_rows // (parts * groups))

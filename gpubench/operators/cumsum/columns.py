@@ -3,50 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value, Workspace
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import (
-    Columns,
-    accumulator_bytes,
-    columns_of,
-    items_of,
-    published_bytes,
-    vector_items,
-)
-from gpubench.operators.cumsum.rows import template
+from gpubench.operators.cumsum.geometry import aligned_items, columns_of
 from gpubench.operators.cumsum.tuning import StripShape
+from gpubench.operators.geometry.columns import Columns
+from gpubench.operators.geometry.cuts import Cut, cut_columns
+from gpubench.operators.geometry.vectors import accumulator_bytes, items_of, published_bytes
+from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
-from gpubench.operators.structs import Struct
-
-COLUMN_SHAPE = Struct(
-    "gpubench::ColumnShape",
-    "gpubench/movement/strips.cuh",
-    **dict.fromkeys(("length", "inner", "x_outer", "x_row", "strips", "elements"), "i8"),
-    **dict.fromkeys(("tiles", "share"), "i4"),
-)
 
 NOT_COLUMNS = "takes only dims with neighbouring columns behind them, in one piece"
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A problem cut into strips: strips of one outer block, tiles of a strip, blocks that share one."""
-
-    shape: StripShape
-    strips: int
-    tiles: int
-    share: int
-
-
-def aligned_items(problem: Problem[Any], columns: Columns) -> int:
-    """Return the columns of one thread: a whole vector where every row of x and y starts on one, else 1."""
-    items = vector_items(problem)
-    steps = (columns.inner, columns.row_pitch, columns.outer_pitch, problem.operand("x").view.offset)
-    return items if all(step % items == 0 for step in steps) else 1
 
 
 def strip_items(problem: Problem[Any], columns: Columns) -> int:
@@ -64,10 +34,9 @@ def tile_rows(shape: StripShape) -> int:
     return shape.warps * 32 // shape.lanes * shape.rows
 
 
-def cut(problem: Problem[Any], columns: Columns, shape: StripShape, items: int) -> Cut:
-    """Cut a problem; `share` is 1."""
-    del problem
-    return Cut(shape, -(-columns.inner // (shape.lanes * items)), -(-columns.length // tile_rows(shape)), 1)
+def cut(columns: Columns, shape: StripShape, items: int) -> Cut:
+    """Cut columns into strips of this shape, for one block each."""
+    return cut_columns(columns, strip_columns(shape, items), tile_rows(shape))
 
 
 def strip_kernel(dtype: str, items: int, shape: StripShape, linked: bool) -> str:
@@ -76,18 +45,17 @@ def strip_kernel(dtype: str, items: int, shape: StripShape, linked: bool) -> str
     return "gpubench::cumsum::columns" + template(dtype, sum_dtype(dtype), *numbers)
 
 
-def strip_plan(name: str, problem: Problem[Any], columns: Columns, one: Cut, items: int) -> Plan:
+def strip_plan(name: str, problem: Problem[Any], columns: Columns, shape: StripShape, one: Cut) -> Plan:
     """Return the plan of a cut problem."""
-    shape, linked = one.shape, name == "linked_columns"
+    linked, items = name == "linked_columns", strip_items(problem, columns)
     x, y = problem.operand("x").dtype, problem.operand("y").dtype
     strips = one.strips * columns.outer
-    shape_words = shape_argument(columns, one)
     launch = Launch(
         Strips.source,
         strip_kernel(x, items, shape, linked),
         (strips * one.share, 1, 1),
         (32 * shape.warps, 1, 1),
-        (Pointer("x"), Pointer("y"), shape_words, Workspace(0), Workspace(16)),
+        (Pointer("x"), Pointer("y"), one.argument(columns), Workspace(0), Workspace(16)),
         waits_for_blocks=linked,
     )
     additions = shape.rows + 5 + shape.warps + 3 + 2 * -(-one.tiles // one.share) + (one.share if linked else 0)
@@ -99,17 +67,6 @@ def strip_plan(name: str, problem: Problem[Any], columns: Columns, one: Cut, ite
         workspace_bytes=16 + sums * published_bytes(y) if linked else 0,
         workspace_zeroed=linked,
         notes={"items": items, "lanes": shape.lanes, "rows": shape.rows, "tiles": one.tiles, "share": one.share},
-    )
-
-
-def shape_argument(columns: Columns, one: Cut) -> Value:
-    """Return the kernel's `ColumnShape`."""
-    return COLUMN_SHAPE.value(
-        columns,
-        one,
-        x_outer=columns.outer_pitch,
-        x_row=columns.row_pitch,
-        elements=columns.span,
     )
 
 
@@ -132,20 +89,19 @@ def short_shape(columns: Columns, items: int) -> StripShape | None:
     return next(fitting, None)
 
 
-def strip_cut(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> Cut:
+def strip_cut(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[StripShape, Cut]:
     """Return the cut of `columns`: the widest strips that are enough for the device and not half empty."""
     items = strip_items(problem, columns)
     short = short_shape(columns, items)
     if short is not None:
-        return cut(problem, columns, short, items)
-    *wide, narrowest = (
-        cut(problem, columns, shape, items) for shape in shapes_of(problem.operand("y").dtype, items, False)
-    )
-    for one in wide:
-        enough = tuning.FULL_SHARE * device.sm_count * one.shape.blocks
-        if strip_columns(one.shape, items) < 2 * columns.inner and one.strips * columns.outer >= enough:
-            return one
-    return narrowest
+        return short, cut(columns, short, items)
+    *wide, narrowest = shapes_of(problem.operand("y").dtype, items, False)
+    for shape in wide:
+        one = cut(columns, shape, items)
+        enough = tuning.FULL_SHARE * device.sm_count * shape.blocks
+        if strip_columns(shape, items) < 2 * columns.inner and one.strips * columns.outer >= enough:
+            return shape, one
+    return narrowest, cut(columns, narrowest, items)
 
 
 class Strips:
@@ -161,8 +117,7 @@ class Strips:
         columns = columns_of(problem)
         if columns is None:
             return Refused(NOT_COLUMNS)
-        one = strip_cut(problem, columns, device)
-        return strip_plan(self.name, problem, columns, one, strip_items(problem, columns))
+        return strip_plan(self.name, problem, columns, *strip_cut(problem, columns, device))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a shape, for whole vectors and for single columns."""
@@ -197,19 +152,19 @@ class LinkedStrips:
         best = linked_cut(problem, columns, device)
         if best is None:
             return Refused("has too many strips for blocks to share one, or a single tile in each")
-        return strip_plan(self.name, problem, columns, best, strip_items(problem, columns))
+        return strip_plan(self.name, problem, columns, *best)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a shape, for whole vectors and for single columns."""
         return strip_instances(dtype, True)
 
 
-def linked_cut(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> Cut | None:
+def linked_cut(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[StripShape, Cut] | None:
     """Return the first cut with which at least two resident blocks share a strip of several tiles."""
     items = strip_items(problem, columns)
     for shape in shapes_of(problem.operand("y").dtype, items, True):
-        one = cut(problem, columns, shape, items)
+        one = cut(columns, shape, items)
         share = min(shape.blocks * device.sm_count // (one.strips * columns.outer), one.tiles)
         if share >= 2:
-            return Cut(shape, one.strips, one.tiles, share)
+            return shape, Cut(one.strips, one.tiles, share)
     return None

@@ -8,8 +8,10 @@ from typing import Any
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import rows_of, vector_items
-from gpubench.operators.cumsum.rows import NOT_ROWS, THREADS, template
+from gpubench.operators.cumsum.geometry import rows_of
+from gpubench.operators.cumsum.rows import NOT_ROWS, THREADS
+from gpubench.operators.geometry.vectors import vector_items
+from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import INTEGER_DIVIDER, divider, int64
 

@@ -12,16 +12,11 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import Rows, is_aligned, items_of, published_bytes, rows_of, vector_items
-from gpubench.operators.cumsum.rows import (
-    NOT_ROWS,
-    BlockRows,
-    block_kernel,
-    block_launch,
-    template,
-    vectors_of,
-    words_per_vector,
-)
+from gpubench.operators.cumsum.geometry import is_aligned, rows_of
+from gpubench.operators.cumsum.rows import NOT_ROWS, BlockRows, block_kernel, block_launch, words_per_vector
+from gpubench.operators.geometry.rows import Rows
+from gpubench.operators.geometry.vectors import items_of, published_bytes, vector_items
+from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import int32, int64
 
@@ -51,7 +46,7 @@ class LinkedBlocks:
         if staged is None:
             return Refused(NOT_RESIDENT)
         warps, vectors = (shape or tuning.STAGED).warps, (shape or tuning.STAGED).vectors
-        tiles = -(-vectors_of(rows, vector_items(problem)) // (32 * warps * (vectors + staged)))
+        tiles = -(-rows.vectors(vector_items(problem)) // (32 * warps * (vectors + staged)))
         launch = (
             block_launch(problem, rows, shape, tiles, True) if shape else staged_launch(problem, rows, tiles, staged)
         )
@@ -83,7 +78,7 @@ def resident_blocks(shape: tuning.BlockShape, words: int, device: DeviceInfo) ->
 
 def linked_shape(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuning.BlockShape | None:
     """Return the smallest shape with at most a tile an SM, else the largest if its tiles are resident, else None."""
-    vectors = vectors_of(rows, vector_items(problem))
+    vectors = rows.vectors(vector_items(problem))
     words = words_per_vector(problem.operand("x").dtype, problem.operand("y").dtype)
     shapes = tuning.LINKED_SHAPES[words]
     for shape in shapes:
@@ -144,7 +139,7 @@ def staged_vectors(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> int
     if not is_aligned(problem, rows) or not stands_on_words(problem, rows):
         return None
     shape = tuning.STAGED
-    vectors = vectors_of(rows, vector_items(problem))
+    vectors = rows.vectors(vector_items(problem))
     blocks_per_sm = max(min(1024, device.max_threads_per_sm) // (32 * shape.warps), 1)
     tiles = blocks_per_sm * device.sm_count // rows.rows  # of a row
     if tiles == 0:

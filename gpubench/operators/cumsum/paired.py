@@ -8,8 +8,9 @@ from typing import Any
 
 from gpubench.layout import View
 from gpubench.model import Accuracy, DeviceInfo, Operand, Plan, Problem, Refused
-from gpubench.operators.cumsum.geometry import Columns, columns_of
+from gpubench.operators.cumsum.geometry import columns_of
 from gpubench.operators.cumsum.params import CumsumParams
+from gpubench.operators.geometry.columns import Columns
 
 PAIRS = {"float32": "complex64", "float64": "complex128"}
 

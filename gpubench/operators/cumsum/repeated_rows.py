@@ -8,8 +8,11 @@ from typing import Any
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import Rows, rows_of, vector_items
-from gpubench.operators.cumsum.rows import block_shapes, fitting_shape, template, vectors_of, words_per_vector
+from gpubench.operators.cumsum.geometry import rows_of
+from gpubench.operators.cumsum.rows import block_shapes, fitting_shape, words_per_vector
+from gpubench.operators.geometry.rows import Rows
+from gpubench.operators.geometry.vectors import vector_items
+from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import int64
 
@@ -28,7 +31,7 @@ class RepeatedRows:
         if rows is None or rows.pitch != 0 or rows.rows < 2:
             return Refused("takes only one row of x broadcast to several")
         items = vector_items(problem)
-        shape = fitting_shape(block_shapes(problem), vectors_of(rows, items))
+        shape = fitting_shape(block_shapes(problem), rows.vectors(items))
         if isinstance(shape, Refused):
             return shape
         blocks = grid_of(rows, items, max(tuning.REPEATED_THREADS // (32 * shape.warps), 1) * device.sm_count)

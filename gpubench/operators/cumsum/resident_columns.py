@@ -10,17 +10,12 @@ from gpubench.dtypes import dtype as row_of
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value, Workspace
 from gpubench.operators.cumsum import resident_tuning as tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.columns import NOT_COLUMNS, aligned_items
-from gpubench.operators.cumsum.geometry import (
-    Columns,
-    accumulator_bytes,
-    columns_of,
-    is_half,
-    items_of,
-    published_bytes,
-)
+from gpubench.operators.cumsum.columns import NOT_COLUMNS
+from gpubench.operators.cumsum.geometry import aligned_items, columns_of
 from gpubench.operators.cumsum.linked import NOT_RESIDENT
-from gpubench.operators.cumsum.rows import template
+from gpubench.operators.geometry.columns import Columns
+from gpubench.operators.geometry.vectors import accumulator_bytes, is_half, items_of, published_bytes
+from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import Struct
 

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import (
-    Rows,
-    accumulator_bytes,
-    is_aligned,
-    items_of,
-    rows_of,
-    vector_items,
-)
+from gpubench.operators.cumsum.geometry import is_aligned, rows_of
+from gpubench.operators.geometry.rows import Rows
+from gpubench.operators.geometry.vectors import accumulator_bytes, items_of, vector_items
+from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import int32, int64
 
@@ -24,18 +19,6 @@ THREADS = 256
 """`lanes_rows_threads`."""
 
 NOT_ROWS = "takes only sums along the last dim, over rows with one pitch"
-
-
-def template(x: str, y: str, *numbers: object) -> str:
-    """Return the template arguments of a kernel: the two types, then numbers."""
-    values = [dtypes.dtype(x).cpp, dtypes.dtype(y).cpp, *(str(number).lower() for number in numbers)]
-    return "<" + ", ".join(values) + ">"
-
-
-def vectors_of(rows: Rows, items: int) -> int:
-    """Return the vectors that a row may touch on the grid of y's vectors, wherever it starts."""
-    extra = 0 if rows.length % items == 0 or rows.rows == 1 else items - 1
-    return -(-(rows.length + extra) // items)
 
 
 class LanesRows:
@@ -53,7 +36,7 @@ class LanesRows:
         if rows is None:
             return Refused(NOT_ROWS)
         items = vector_items(problem)
-        touched = vectors_of(rows, items)
+        touched = rows.vectors(items)
         if touched > tuning.LANES_VECTORS:
             return Refused(f"a row touches {touched} vectors of 16 bytes; a warp holds {tuning.LANES_VECTORS}")
         lanes, vectors = lanes_shape(touched)
@@ -102,7 +85,7 @@ class BlockRows:
         if rows.rows >= 2**31:
             return Refused("takes at most 2^31 - 1 rows")
         shapes = (*(tuning.LONE_SHAPES if rows.rows < device.sm_count else ()), *block_shapes(problem))
-        shape = fitting_shape(shapes, vectors_of(rows, vector_items(problem)))
+        shape = fitting_shape(shapes, rows.vectors(vector_items(problem)))
         if isinstance(shape, Refused):
             return shape
         launch = block_launch(problem, rows, shape, tiles=1, linked=False)

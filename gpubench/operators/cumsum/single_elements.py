@@ -8,8 +8,10 @@ from typing import Any
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import items_of, rows_of, vector_items
-from gpubench.operators.cumsum.rows import THREADS, template
+from gpubench.operators.cumsum.geometry import rows_of
+from gpubench.operators.cumsum.rows import THREADS
+from gpubench.operators.geometry.vectors import items_of, vector_items
+from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import int64
 

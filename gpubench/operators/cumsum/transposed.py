@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
-from gpubench.operators.coalesce import coalesce
 from gpubench.operators.cumsum import transposed_tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import accumulator_bytes, exchange_bytes, is_half, is_narrow, items_of
-from gpubench.operators.cumsum.rows import template
+from gpubench.operators.cumsum.geometry import transposed_of
 from gpubench.operators.cumsum.transposed_tuning import TransposedShape
+from gpubench.operators.geometry.transposed import Transposed
+from gpubench.operators.geometry.vectors import accumulator_bytes, exchange_bytes, is_half, is_narrow, items_of
+from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import MAX_DIMS, Struct, strided
 
@@ -25,77 +24,14 @@ TRANSPOSED_SHAPE = Struct(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Transposed:
-    """Lines of `length` elements, `across` of them side by side, and further dims in batches. Distances in elements.
-
-    x_along_lines: x's fastest dim is the summed one and y's the one across; otherwise the other way round.
-    """
-
-    x_along_lines: bool
-    length: int
-    across: int
-    x_along: int
-    x_across: int
-    y_along: int
-    y_across: int
-    sizes: tuple[int, ...]
-    x_batch: tuple[int, ...]
-    y_batch: tuple[int, ...]
-
-    @property
-    def batches(self) -> int:
-        """How many pairs of the two dims there are."""
-        return math.prod(self.sizes)
-
-
-def transposed_of(problem: Problem[Any]) -> Transposed | None:
-    """Return the problem as transposed lines; None where their fastest dims agree, or none is summed."""
-    x, y = problem.operand("x").view, problem.operand("y").view
-    dim = problem.params.dim
-    if not y.is_contiguous or x.size == 0 or not x.shape or x.shape[dim] == 1:
-        return None
-    long = [one for one, size in enumerate(x.shape) if size > 1]
-    last = long[-1]
-    if x.strides[dim] == 1 and last != dim:
-        across = last
-    elif last == dim:
-        beside = [one for one in long if one != dim and x.strides[one] == 1]
-        if not beside:
-            return None
-        across = beside[0]
-    else:
-        return None
-    rest = [one for one in long if one not in (dim, across)]
-    steps = ([view.strides[one] for one in rest] for view in (x, y))
-    sizes, (x_batch, y_batch) = coalesce([x.shape[one] for one in rest], *steps)
-    return Transposed(
-        last != dim,
-        x.shape[dim],
-        x.shape[across],
-        x.strides[dim],
-        x.strides[across],
-        y.strides[dim],
-        y.strides[across],
-        sizes,
-        x_batch,
-        y_batch,
-    )
-
-
 NOT_TRANSPOSED = "takes only x and y with different fastest dims, one of which is summed"
-
-
-def strips_of(transposed: Transposed, lines: int) -> int:
-    """Return the strips of so many lines."""
-    return -(-transposed.across // lines) * transposed.batches
 
 
 def not_strips(transposed: Transposed, lines: int) -> Refused | None:
     """Refuse what strips of so many lines do not cover."""
     if len(transposed.sizes) > MAX_DIMS:
         return Refused(f"takes at most {MAX_DIMS} further dims")
-    if strips_of(transposed, lines) >= 2**31:
+    if transposed.strips(lines) >= 2**31:
         return Refused("takes at most 2^31 - 1 strips")
     return None
 
@@ -111,7 +47,7 @@ def strip_launch(transposed: Transposed, source: str, name: str, lines: int, thr
     return Launch(
         source,
         name,
-        (strips_of(transposed, lines), 1, 1),
+        (transposed.strips(lines), 1, 1),
         (threads, 1, 1),
         (
             Pointer("x"),
@@ -214,11 +150,5 @@ def transposed_shape(problem: Problem[Any], transposed: Transposed, device: Devi
     ]
     if not fitting:
         return None
-    return (
-        fitting[-1] if has_many_strips(transposed, fitting[0].lines, transposed_tuning.STRIPS, device) else fitting[0]
-    )
-
-
-def has_many_strips(transposed: Transposed, lines: int, an_sm: int, device: DeviceInfo) -> bool:
-    """Tell whether there are strips of so many lines enough for `an_sm` on each SM."""
-    return -(-transposed.across // lines) * transposed.batches >= an_sm * device.sm_count
+    many = transposed.strips(fitting[0].lines) >= transposed_tuning.STRIPS * device.sm_count
+    return fitting[-1] if many else fitting[0]

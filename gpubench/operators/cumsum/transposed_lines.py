@@ -11,9 +11,11 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.coalesce import coalesce
 from gpubench.operators.cumsum import transposed_tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import is_half
-from gpubench.operators.cumsum.rows import template
-from gpubench.operators.cumsum.transposed import NOT_TRANSPOSED, Transposed, needs_more_shared, transposed_of
+from gpubench.operators.cumsum.geometry import transposed_of
+from gpubench.operators.cumsum.transposed import NOT_TRANSPOSED, needs_more_shared
+from gpubench.operators.geometry.transposed import Transposed
+from gpubench.operators.geometry.vectors import is_half
+from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divided_strided, divider
 

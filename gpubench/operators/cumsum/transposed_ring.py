@@ -10,17 +10,11 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.cumsum import transposed_tuning, tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import is_narrow, items_of
-from gpubench.operators.cumsum.rows import template
-from gpubench.operators.cumsum.transposed import (
-    NOT_TRANSPOSED,
-    Transposed,
-    needs_more_shared,
-    not_strips,
-    strip_launch,
-    strips_of,
-    transposed_of,
-)
+from gpubench.operators.cumsum.geometry import transposed_of
+from gpubench.operators.cumsum.transposed import NOT_TRANSPOSED, needs_more_shared, not_strips, strip_launch
+from gpubench.operators.geometry.transposed import Transposed
+from gpubench.operators.geometry.vectors import is_narrow, items_of
+from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 
 LEAST_BYTES = 32
@@ -131,7 +125,7 @@ def ring_of(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -
     """Return the largest ring that fits, of strips as wide as leaves one for nearly every SM."""
     x, y = problem.operand("x").dtype, problem.operand("y").dtype
     choice = widths(x, y, transposed.x_along_lines)
-    enough = (one for one in choice if strips_of(transposed, one) >= tuning.FULL_SHARE * device.sm_count)
+    enough = (one for one in choice if transposed.strips(one) >= tuning.FULL_SHARE * device.sm_count)
     lines = next(enough, choice[-1])
     rings = (ring_shape(x, y, transposed.x_along_lines, lines, size) for size in transposed_tuning.RING_BYTES)
     return next((one for one in rings if one.stages * one.slot_bytes <= device.max_shared_bytes), None)

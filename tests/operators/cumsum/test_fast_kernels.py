@@ -16,7 +16,7 @@ from gpubench.engine.buffers import Operands, Pristine
 from gpubench.measure.check import check
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum.flat_rows import longest
-from gpubench.operators.cumsum.geometry import items_of
+from gpubench.operators.geometry.vectors import items_of
 from gpubench.operators.results import sum_dtype
 from tests.operators.cases import auto, make_case, planned
 from tests.operators.cumsum.edges import edges

@@ -10,8 +10,8 @@ import pytest
 from gpubench.model import DeviceInfo, Plan
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import resident_tuning, tuning
-from gpubench.operators.cumsum.geometry import Rows
 from gpubench.operators.cumsum.repeated_rows import grid_of
+from gpubench.operators.geometry.rows import Rows
 from tests.operators.cases import DEVICE, auto, make_case, planned
 from tests.operators.cumsum.edges import chosen, edges
 

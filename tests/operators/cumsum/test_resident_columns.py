@@ -11,8 +11,9 @@ import pytest
 from gpubench import dtypes
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import resident_tuning as tuning
-from gpubench.operators.cumsum.geometry import accumulator_bytes, columns_of, published_bytes
+from gpubench.operators.cumsum.geometry import columns_of
 from gpubench.operators.cumsum.resident_columns import ResidentCut, copy_slack, resident_cut
+from gpubench.operators.geometry.vectors import accumulator_bytes, published_bytes
 from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.cumsum.column_problems import columns_and_devices
 from tests.operators.cumsum.test_fast_kernels import device, outputs

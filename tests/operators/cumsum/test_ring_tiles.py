@@ -16,7 +16,8 @@ from gpubench.model import Value
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.carry import ring_shape, tile_items, tiles_per_row
-from gpubench.operators.cumsum.geometry import exchange_bytes, items_of, rows_of
+from gpubench.operators.cumsum.geometry import rows_of
+from gpubench.operators.geometry.vectors import exchange_bytes, items_of
 from gpubench.operators.results import sum_dtype
 from tests.operators.cases import DEVICE, make_case, planned
 from tests.operators.cumsum.test_fast_kernels import outputs
