@@ -12,17 +12,16 @@ from itertools import groupby
 from gpubench.model import ResultSet
 from gpubench.names import AUTO, TRUSTED, is_peer
 from gpubench.views import text
-from gpubench.views.means import geometric, means
-from gpubench.views.rows import Row, rows
+from gpubench.views.means import counted, geometric, means
+from gpubench.views.rows import OF_CEILING, Row, rows
 
 CONTENDER = AUTO
 """Whose times the others are held against."""
 
 NOTE = (
-    "Medians of cold launches of one run. *Of the ceiling*: of the rate that a plain copy, read or write of as many "
-    "bytes reached in the same run; its mean leaves launch-bound cases out. *Over the best*: the best other library's "
-    "time over ours; above 1 ours is faster. "
-    "Times marked ° are launch-bound: most of them is the launch, not the kernel."
+    f"Medians of cold launches of one run. *Of the ceiling*: {OF_CEILING}; a mean is over the cases that have one, "
+    "counted in brackets. *Over the best*: the best other library's time over ours; above 1 ours is faster. Times "
+    "marked ° are launch-bound: most of them is the launch, not the kernel, and they have no share of the ceiling."
 )
 
 
@@ -46,6 +45,7 @@ class Summary:
     operator: str
     cases: int
     of_ceiling: float | None
+    shares: int
     over_best: float | None
     over: dict[str, float]
     slower: int
@@ -83,7 +83,7 @@ def _summary(operator: str, group: Sequence[Line]) -> Summary:
     ratios = {name: [ratio for line in group if (ratio := line.over(name))] for name in names}
     over = {name: value for name, found in ratios.items() if (value := geometric(found)) is not None}
     slower = sum(1 for line in group if line.ours.versus_peer is not None and line.ours.versus_peer < 1)
-    return Summary(operator, len(group), own.of_ceiling, own.versus_peer, over, slower)
+    return Summary(operator, len(group), own.of_ceiling, own.shares, own.versus_peer, over, slower)
 
 
 def summary_table(result: ResultSet, source: str) -> str:
@@ -100,7 +100,7 @@ def summary_table(result: ResultSet, source: str) -> str:
         (
             text.markdown(summary.operator),
             str(summary.cases),
-            text.MISSING if summary.of_ceiling is None else text.percent(summary.of_ceiling),
+            counted(summary.of_ceiling, "fraction", summary.shares),
             text.quantity(summary.over_best, "ratio"),
             *(text.quantity(summary.over.get(name), "ratio") for name in names),
         )

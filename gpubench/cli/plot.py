@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,10 +27,27 @@ MOST_SAMPLES = 24
 """Charts of samples drawn without asking for each case by name."""
 
 
+PAPER_WIDTH = 7.0
+
+
+def page_size(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[float, float | None] | None:
+    """Read `7` or `7x5`: inches."""
+    del context, parameter
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:x(\d+(?:\.\d+)?))?", value)
+    sizes = [float(part) for part in found.groups() if part] if found else []
+    if not sizes or not 5 <= sizes[0] <= 40 or not all(2 <= size <= 60 for size in sizes):
+        raise click.BadParameter(f"{value!r} is no size in inches such as 7 or 7x5; the least width is 5")
+    return sizes[0], sizes[1] if len(sizes) > 1 else None
+
+
 HELP = """Draw charts of each RESULT into DIR, and print the names of the files.
 
 \b
-bandwidth  GB/s over bytes moved, a panel a dtype, with the ceilings of the run
+bandwidth  GB/s: a curve over bytes for each sweep over sizes, a row for every other case, with ceilings
 ceiling    the share of the measured ceiling, a row a case
 speedup    over --over, a row a case, with the geometric mean
 ladder     the variants of an operator on one case, from naive to best
@@ -59,6 +77,25 @@ The same input gives the same files, byte for byte. Of several results each file
     help="bandwidth, ceiling, speedup, ladder (these four without the option), samples, compare. "
     "ladder=OPERATOR and samples=CASE choose one; repeat for several.",
 )
+@click.option(
+    "--title", metavar="TEXT", help="Write this over the charts in place of their own titles; empty for none."
+)
+@click.option(
+    "--size",
+    callback=page_size,
+    metavar="WIDTH[xHEIGHT]",
+    help="Inches, such as 7 or 7x5; without it 8.64 wide, and as high as the chart needs.",
+)
+@click.option("--dpi", type=click.IntRange(50, 1200), metavar="N", help="Dots an inch of PNG files; 144 without it.")
+@click.option(
+    "--style",
+    "look",
+    type=click.Choice(("page", "paper")),
+    default="page",
+    show_default=True,
+    help="page: complete in itself. paper: 7 inches wide, finer lines, 300 dpi, and neither title nor notes, which go "
+    "into the file's metadata for you to write the caption from.",
+)
 @click.option("--over", metavar="CONTENDER", help="What speedup is over: numpy where it was run, else torch, cupy ...")
 @filter_options
 def command(
@@ -67,12 +104,18 @@ def command(
     formats: tuple[str, ...],
     kinds: tuple[str, ...],
     over: str | None,
+    title: str | None,
+    size: tuple[float, float | None] | None,
+    dpi: int | None,
+    look: str,
     filters: Filters,
 ) -> None:
     """Draw the charts that were asked for; `HELP` is what a user reads."""
     from gpubench.views.charts.files import files, prefixed
-    from gpubench.views.style import Format
+    from gpubench.views.style import Format, Page
 
+    width, height = size or (PAPER_WIDTH if look == "paper" else Page().width, None)
+    page = Page(width, height, title, look == "paper", dpi)
     _require(formats, FORMATS, "format")
     wishes = _wishes(kinds)
     contents = _read(results)
@@ -88,7 +131,7 @@ def command(
     if not charts:
         raise UsageError("There is nothing to draw: no case has the figures that these charts show.")
     wanted = cast("tuple[Format, ...]", formats or ("svg",))
-    _write(folder, files(_unique(charts), wanted))
+    _write(folder, files(_unique(charts), wanted, page))
 
 
 def _wishes(kinds: Sequence[str]) -> list[tuple[str, str | None]]:

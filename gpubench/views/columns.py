@@ -93,6 +93,7 @@ COLUMNS: dict[str, Column] = {
     "median": Column("median", _field("median_us", "us"), 9),
     "interval": Column("95 % CI", _noise, 3),
     "gbps": Column("GB/s", _field("GBps", "GBps"), 6),
+    "limit": Column("ceiling", _field("ceiling_GBps", "GBps"), 3),
     "ceiling": Column("of ceiling", _ceiling, 5),
     "speedup": Column("x numpy", _field("speedup", "ratio"), 4),
     "peer": Column("best peer", _peer, 4, right=False),
@@ -109,7 +110,7 @@ COLUMNS: dict[str, Column] = {
     "variant": Column("variant", _field("variant"), 1, right=False),
     "registers": Column("registers", _field("registers"), 1),
 }
-DEFAULT_COLUMNS = ("case", "contender", "median", "interval", "gbps", "ceiling", "speedup", "check", "status")
+DEFAULT_COLUMNS = ("case", "contender", "median", "interval", "gbps", "limit", "ceiling", "speedup", "check", "status")
 
 
 def default_columns(all_rows: Sequence[Row]) -> tuple[str, ...]:

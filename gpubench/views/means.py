@@ -1,5 +1,7 @@
-"""One figure an operator and contender: geometric means over its cases, of the share of the ceiling and of the ratio to
-the best peer. Cases that a launch dominates say nothing of the ceiling and are left out of the shares.
+"""One figure an operator and contender: geometric means over its cases, of the share of the ceiling, of the speed-up
+over numpy and of the ratio to the best peer. The table, the summary, the report and the pages all show these.
+
+Each mean is over the cases that have the figure, and says how many they are.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from gpubench.views.rows import Row
 @dataclass(frozen=True, slots=True)
 class Mean:
     """Geometric means over `cases` cases. None: no case has the figure. `shares`: how many have a share of the ceiling;
-    `peers`: how many have a best peer.
+    `speedups`: a time of numpy beside them; `peers`: a best peer.
     """
 
     operator: str
@@ -24,6 +26,8 @@ class Mean:
     cases: int
     of_ceiling: float | None
     shares: int
+    speedup: float | None
+    speedups: int
     versus_peer: float | None
     peers: int
 
@@ -39,9 +43,20 @@ def means(all_rows: Sequence[Row]) -> list[Mean]:
 
 
 def _mean(operator: str, contender: str, group: Sequence[Row]) -> Mean:
-    shares = [row.fraction for row in group if row.fraction and not row.launch_bound]
+    shares = [row.fraction for row in group if row.fraction]
+    gains = [row.speedup for row in group if row.speedup]
     ratios = [row.versus_peer for row in group if row.versus_peer]
-    return Mean(operator, contender, len(group), geometric(shares), len(shares), geometric(ratios), len(ratios))
+    return Mean(
+        operator=operator,
+        contender=contender,
+        cases=len(group),
+        of_ceiling=geometric(shares),
+        shares=len(shares),
+        speedup=geometric(gains),
+        speedups=len(gains),
+        versus_peer=geometric(ratios),
+        peers=len(ratios),
+    )
 
 
 def geometric(values: Sequence[float]) -> float | None:
@@ -56,15 +71,17 @@ def lines(all_rows: Sequence[Row]) -> list[str]:
         return []
     width = max(text.cell_width(text.printable(mean.operator)) for mean in found)
     names = max(text.cell_width(text.printable(mean.contender)) for mean in found)
-    bound = any(row.launch_bound for row in all_rows)
-    heading = "geometric means over cases" + ("; shares without launch-bound ones" if bound else "")
+    heading = "geometric means (over how many cases)"
     return [heading, *(f"  {_line(mean, width, names)}" for mean in found)]
 
 
-def _line(one: Mean, width: int, names: int) -> str:
-    share = text.MISSING if one.of_ceiling is None else text.percent(one.of_ceiling)
-    ratio = text.quantity(one.versus_peer, "ratio")
-    return (
-        f"{text.printable(one.operator):{width}}  {text.printable(one.contender):{names}}  {share:>7} of ceiling"
-        f"  {ratio:>7} the best peer  ({one.cases} case{'s' * (one.cases != 1)})"
-    )
+def counted(value: float | None, unit: str, cases: int) -> str:
+    """Return a mean with the number of cases behind it: `91.5 % (12)`; `-` without any."""
+    return text.MISSING if value is None else f"{text.quantity(value, unit)} ({cases})"
+
+
+def _line(mean: Mean, width: int, names: int) -> str:
+    share = counted(mean.of_ceiling, "fraction", mean.shares)
+    ratio = counted(mean.versus_peer, "ratio", mean.peers)
+    name, contender = text.printable(mean.operator), text.printable(mean.contender)
+    return f"{name:{width}}  {contender:{names}}  {share:>12} of ceiling  {ratio:>12} the best peer"

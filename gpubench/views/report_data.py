@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpubench.model import Json, ResultSet
-from gpubench.names import AUTO, FINE, HOST_CONTENDERS, TRUSTED
+from gpubench.names import AUTO, FINE
 from gpubench.views import text
 from gpubench.views.charts.data import Point, contenders
+from gpubench.views.means import means as geometric_means
 
 Facts = list[tuple[str, str]]
 
@@ -64,30 +64,25 @@ def overview(result: ResultSet, found: Sequence[Point]) -> Facts:
 
 
 def means(found: Sequence[Point]) -> list[dict[str, str]]:
-    """Return the geometric means of each operator and contender, numpy left out."""
-    rows = []
-    for operator in dict.fromkeys(point.row.operator for point in found):
-        mine = [point for point in found if point.row.operator == operator]
-        for name in contenders(mine):
-            theirs = [point for point in mine if point.row.contender == name]
-            shares = [point.fraction for point in theirs if point.fraction and not point.row.launch_bound]
-            right = [point.row for point in theirs if point.row.status in TRUSTED]
-            gains = [row.speedup for row in right if row.speedup]
-            peers = [row.versus_peer for row in right if row.versus_peer]
-            if name not in HOST_CONTENDERS and (shares or gains or peers):
-                rows.append(
-                    {
-                        "operator": shown(operator),
-                        "contender": shown(name),
-                        "share": text.percent(statistics.geometric_mean(shares)) if shares else text.MISSING,
-                        "share_cases": str(len(shares)),
-                        "speedup": text.ratio(statistics.geometric_mean(gains)) if gains else text.MISSING,
-                        "speedup_cases": str(len(gains)),
-                        "peer": text.ratio(statistics.geometric_mean(peers)) if peers else text.MISSING,
-                        "peer_cases": str(len(peers)),
-                    }
-                )
-    return rows
+    """Return the geometric means of each operator and contender that has some, numpy left out."""
+    order = contenders(found)
+    operators = list(dict.fromkeys(point.row.operator for point in found))
+    every = geometric_means([point.row for point in found])
+    told = [mean for mean in every if mean.shares or mean.speedups or mean.peers]
+    told.sort(key=lambda mean: (operators.index(mean.operator), order.index(mean.contender)))
+    return [
+        {
+            "operator": shown(mean.operator),
+            "contender": shown(mean.contender),
+            "share": text.quantity(mean.of_ceiling, "fraction"),
+            "share_cases": str(mean.shares),
+            "speedup": text.quantity(mean.speedup, "ratio"),
+            "speedup_cases": str(mean.speedups),
+            "peer": text.quantity(mean.versus_peer, "ratio"),
+            "peer_cases": str(mean.peers),
+        }
+        for mean in told
+    ]
 
 
 def has_speedups(rows: Sequence[Mapping[str, str]]) -> bool:
@@ -98,7 +93,7 @@ def has_speedups(rows: Sequence[Mapping[str, str]]) -> bool:
 def worst(found: Sequence[Point], anchors: Mapping[str, str]) -> list[dict[str, str]]:
     """Return the cases farthest from the ceiling, by our automatic choice where it was timed, launches aside."""
     auto = [point for point in found if point.row.contender == AUTO]
-    picked = [point for point in auto or found if point.fraction is not None and not point.row.launch_bound]
+    picked = [point for point in auto or found if point.fraction is not None]
     picked.sort(key=lambda point: point.fraction or 0.0)
     return [
         {
@@ -133,6 +128,7 @@ _NUMBERS: tuple[tuple[str, str, str], ...] = (
     ("median", "median_us", "us"),
     ("95 % CI", "noise", "fraction"),
     ("GB/s", "GBps", "GBps"),
+    ("ceiling", "ceiling_GBps", "GBps"),
     ("of ceiling", "fraction", "fraction"),
     ("x numpy", "speedup", "ratio"),
     ("x best peer", "versus_peer", "ratio"),
@@ -163,7 +159,7 @@ def table_row(point: Point, anchor: str, shown_numbers: Sequence[tuple[str, str,
     numbers = []
     for _, attribute, unit in shown_numbers:
         value = getattr(row, attribute)
-        if value is None or (attribute == "fraction" and row.launch_bound):
+        if value is None:
             words = "launch-bound" if attribute == "fraction" and row.launch_bound else text.MISSING
             numbers.append(("", words))
             continue

@@ -12,6 +12,12 @@ from gpubench.names import HOST_CONTENDERS, NUMPY, TRUSTED, Status, is_peer
 LAUNCH_BOUND_FACTOR = 3.0
 """A median under this many times the duration of an empty launch is launch-bound: most of it is not the kernel's."""
 
+OF_CEILING = "of the rate at which the device copied, read and wrote as many bytes in the same run"
+"""What a share of the ceiling is a share of, wherever one is shown."""
+
+NO_SHARE = "cases that a launch would dominate even at the ceiling have no share"
+"""Else a slow contender of a small case would have one, and a fast one none."""
+
 YARDSTICK = NUMPY
 """The contender that the speed-up is over."""
 
@@ -20,7 +26,8 @@ YARDSTICK = NUMPY
 class Row:
     """One record's figures. None: the record does not have it, or (simulated) it would say nothing.
 
-    fraction is of the ceiling at the case's own size, of_copy of the large copy's rate. best_peer is the fastest other
+    fraction is the share of the ceiling (`OF_CEILING`; of the large copy's rate where a run measured no others), and
+    ceiling_GBps that rate. of_copy is always of the large copy's rate. best_peer is the fastest other
     library of the case, and versus_peer its time over this one's: above 1 is faster than it. kernels_us: CUPTI's time.
     """
 
@@ -40,6 +47,7 @@ class Row:
     samples: int | None
     GBps: float | None
     fraction: float | None
+    ceiling_GBps: float | None
     speedup: float | None
     of_copy: float | None
     corrected_us: float | None
@@ -99,6 +107,9 @@ def _row(record: Record, case: _Case, overhead_us: float) -> Row:
     timed_on_device = record.contender not in HOST_CONTENDERS and not record.simulated
     compares = timed_on_device and bool(median)
     cupti = summary.get("cupti") if summary else None
+    launch_bound = bool(timed_on_device and median and median < LAUNCH_BOUND_FACTOR * overhead_us)
+    rate = None if record.simulated else _number(summary, "GBps")
+    share = _number(summary, "fraction_of_ceiling") if timed_on_device else None
     return Row(
         case=record.case.id,
         operator=record.case.operator,
@@ -114,20 +125,26 @@ def _row(record: Record, case: _Case, overhead_us: float) -> Row:
         min_us=_number(summary, "min_us"),
         p95_us=_number(summary, "p95_us"),
         samples=_integer(summary, "n"),
-        GBps=None if record.simulated else _number(summary, "GBps"),
-        fraction=_number(summary, "fraction_of_ceiling") if timed_on_device else None,
+        GBps=rate,
+        fraction=None if launch_bound or _is_small(share, median, overhead_us) else share,
+        ceiling_GBps=rate / share if rate and share else None,
         speedup=_ratio(case.yardstick_us, median) if not record.simulated else None,
         of_copy=_number(summary, "fraction_of_copy") if timed_on_device else None,
         corrected_us=_number(summary, "corrected_us"),
         kernels_us=_number(cupti, "span_us") if isinstance(cupti, Mapping) else None,
         best_peer=case.best_peer if compares else None,
         versus_peer=_ratio(case.peer_us, median) if compares else None,
-        launch_bound=bool(timed_on_device and median and median < LAUNCH_BOUND_FACTOR * overhead_us),
+        launch_bound=launch_bound,
         check_ok=record.check.ok if record.check else None,
         over_tolerance=record.check.max_error_over_tolerance if record.check else None,
         variant=_text(record.kernel, "variant"),
         registers=_integer(record.kernel, "registers"),
     )
+
+
+def _is_small(share: float | None, median: float | None, overhead_us: float) -> bool:
+    """Tell whether the launch would dominate the case at the ceiling."""
+    return bool(share and median and share * median < LAUNCH_BOUND_FACTOR * overhead_us)
 
 
 def _ratio(other_us: float | None, median_us: float | None) -> float | None:

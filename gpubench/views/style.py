@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -27,6 +28,42 @@ FORMATS: tuple[Format, ...] = ("svg", "png", "pdf")
 
 WIDTH = 8.64
 """Inches: 830 pixels in a browser, the width of a README."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a reader may ask of the sheets. Inches; `height` None: what the chart needs. `title` None: the chart's own.
+
+    bare: no title, subtitle and notes, for a paper whose caption says these; they stand in the file's metadata.
+    """
+
+    width: float = WIDTH
+    height: float | None = None
+    title: str | None = None
+    bare: bool = False
+    dpi: int | None = None
+
+
+PAPER_STYLE: dict[str, Any] = {"lines.linewidth": 1.2, "lines.markersize": 4.8, "savefig.dpi": 300}
+"""What a chart for a paper changes of the style."""
+
+_PAGE: ContextVar[Page | None] = ContextVar("page", default=None)
+
+
+def page() -> Page:
+    """Return the page that is drawn on."""
+    return _PAGE.get() or Page()
+
+
+@contextmanager
+def on_page(asked: Page) -> Iterator[None]:
+    """Draw on this page inside."""
+    token = _PAGE.set(asked)
+    try:
+        yield
+    finally:
+        _PAGE.reset(token)
+
 
 INK, MUTED, FAINT, PAPER = "#1f2328", "#57606a", "#d8dee4", "#ffffff"
 SHADE, BAND = "#eef1f4", "#c9d1d9"
@@ -104,6 +141,8 @@ _METADATA: dict[Format, dict[str, Any]] = {
     "png": {"Software": "gpubench"},
     "pdf": {"CreationDate": None, "ModDate": None, "Creator": "gpubench", "Producer": None},
 }
+_CAPTION: dict[Format, str] = {"svg": "Description", "png": "Description", "pdf": "Subject"}
+"""Where a file keeps the notes of a bare chart."""
 
 
 def encoded(figure: Figure, form: Format, title: str = "") -> bytes:
@@ -114,7 +153,9 @@ def encoded(figure: Figure, form: Format, title: str = "") -> bytes:
 
     FigureCanvasAgg(figure)
     out = io.BytesIO()
-    figure.savefig(out, format=form, metadata={**_METADATA[form], "Title": label(title, 200)})
+    told = {_CAPTION[form]: label(str(figure.get_label()), 4000)} if figure.get_label() else {}
+    dpi: dict[str, Any] = {"dpi": page().dpi} if page().dpi else {}
+    figure.savefig(out, format=form, metadata={**_METADATA[form], "Title": label(title, 200), **told}, **dpi)
     return out.getvalue()
 
 

@@ -20,7 +20,7 @@ from gpubench.views.columns import DEFAULT_COLUMNS as DEFAULT_COLUMNS
 from gpubench.views.columns import Column as Column
 from gpubench.views.columns import Look as Look
 from gpubench.views.columns import default_columns
-from gpubench.views.rows import LAUNCH_BOUND_FACTOR, Row, rows
+from gpubench.views.rows import LAUNCH_BOUND_FACTOR, NO_SHARE, OF_CEILING, Row, rows
 
 MARKDOWN_LIMIT = 60_000
 """Bytes: pull request comments end at 65,536 characters, and the reader may add some."""
@@ -98,7 +98,7 @@ def heading(result: ResultSet) -> list[str]:
         if value is not None
     ]
     if figures:
-        whose = "host memory, by numpy" if device.get("kind") == "host" else "ceiling"
+        whose = "host memory, by numpy" if device.get("kind") == "host" else "ceiling at large sizes"
         lines.append(f"{whose}: " + ", ".join(figures))
     if any(record.simulated for record in result.records):
         lines.append("SIMULATED on the host: times of rows so marked say nothing about a GPU.")
@@ -117,6 +117,8 @@ def _notes(result: ResultSet, all_rows: Sequence[Row]) -> list[str]:
     if any(row.launch_bound for row in all_rows):
         overhead = max(result.ceiling.launch_us or 0.0, result.ceiling.event_overhead_us or 0.0)
         notes.append(f"launch-bound: under {LAUNCH_BOUND_FACTOR:.0f} x an empty launch ({text.duration(overhead)})")
+    if any(row.fraction is not None for row in all_rows):
+        notes.insert(0, f"of ceiling: {OF_CEILING}; {NO_SHARE}")
     above = sum(1 for row in all_rows if row.fraction is not None and row.fraction > ABOVE)
     if above:
         notes.append(f"{above} over 100 % of ceiling: {WHY_ABOVE}")
@@ -262,5 +264,5 @@ def cut(head: Sequence[str], body: Sequence[str], limit: int) -> str:
 def _markdown_cell(name: str, row: Row) -> str:
     value = COLUMNS[name].cell(row, Look()).strip()
     if name == "ceiling":
-        return value if row.fraction is None or row.launch_bound else text.percent(row.fraction)
+        return value if row.fraction is None else text.percent(row.fraction)
     return text.markdown_code(value) if name in ("case", "contender") else text.markdown(value)

@@ -6,12 +6,14 @@ import math
 import re
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from gpubench.results.read import read
 from gpubench.views.charts import bandwidth, ceiling, dots, ladder, samples, speedup
 from gpubench.views.charts.data import points
+from gpubench.views.rows import rows
 from tests.recorded import recorded
 from tests.views.figures import SMALL, marks, named, outside, words
 from tests.views.generated import case_of, h200, timed_record, us_of
@@ -20,15 +22,18 @@ pytestmark = pytest.mark.usefixtures("drawing")
 
 
 def test_bandwidth_has_a_mark_for_every_measurement() -> None:
-    """Each record with a rate is one mark at (bytes, GB/s), in the panel of its dtype."""
-    figure = named(bandwidth.charts(SMALL), "bandwidth-cumsum")
-    panels = {axes.get_title(loc="left"): axes for axes in figure.axes}
-    assert set(panels) == {"float32", "bfloat16"}
-    for dtype, axes in panels.items():
+    """Each record with a rate is one mark: at (bytes, GB/s) in the panel of its sweep, or at GB/s in its case's row."""
+    swept, rows_ = (named(bandwidth.charts(SMALL), name) for name in ("bandwidth-cumsum", "bandwidth-cumsum-2"))
+    panels = {axes.get_title(loc="left"): axes for axes in swept.axes}
+    assert set(panels) == {"n/dim=0/float32", "n/dim=0/bfloat16"}
+    mine = [point for point in points(SMALL) if point.row.operator == "cumsum" and point.rate is not None]
+    for title, axes in panels.items():
         wanted = [
             (float(point.row.bytes or 0), rate)
-            for point in points(SMALL)
-            if point.row.operator == "cumsum" and point.row.dtype == dtype and (rate := point.rate) is not None
+            for point in mine
+            if len(point.record.case.params["shape"]) == 1
+            and point.row.dtype == title.rpartition("/")[2]
+            and (rate := point.rate) is not None
         ]
         assert len(wanted) >= 30
         assert sorted(marks(axes)) == [pytest.approx(pair) for pair in sorted(wanted)]
@@ -36,17 +41,52 @@ def test_bandwidth_has_a_mark_for_every_measurement() -> None:
         assert all(left < x < right for x, _ in marks(axes))
         assert axes.get_xscale() == "log"
         assert axes.get_ylim()[1] > 4800
+    others = [point.rate for point in mine if len(point.record.case.params["shape"]) > 1]
+    assert len(others) >= 20
+    assert sorted(x for x, _ in marks(rows_.axes[0])) == pytest.approx(sorted(rate for rate in others if rate))
+    assert "16384x16384/dim=1  2 GiB" in words(rows_)
 
 
 def test_bandwidth_names_what_limits_a_kernel() -> None:
-    """Ceiling, peak, launch-bound region, L2 size and what has no number stand on the chart, with units."""
+    """Ceiling, peak, the edge of the launch and the L2 size stand on the chart, with units; the rest is counted."""
     text = words(named(bandwidth.charts(SMALL), "bandwidth-cumsum"))
     for part in ("measured copy ceiling 4253", "theoretical peak 4800", "fits in L2 (60 MiB)", "launch-bound"):
         assert part in text
     assert "GB/s" in text
     assert "bytes moved" in text
     assert "copy of the same size" in text
-    assert "Without a number here (1): cumsum/64x64/dim=0/complex64 gpubench:tiled (unsupported)" in text
+    last = words(named(bandwidth.charts(SMALL), "bandwidth-cumsum-2"))
+    assert "Without a number here (1): gpubench:tiled 1 of 1 unsupported." in last
+    assert "ceiling of the case" in last
+    assert "lines: measured copy ceiling 4253, peak 4800" in last
+
+
+def hatched(artist: Any) -> bool:
+    """Tell whether something on a chart is filled with a pattern."""
+    return bool(hasattr(artist, "get_hatch") and artist.get_hatch())
+
+
+def test_no_panel_is_hatched() -> None:
+    """Small cases leave the panel free: where launches dominate is a line, not an area over the marks."""
+    for chart in bandwidth.charts(SMALL):
+        for axes in chart.draw().axes:
+            assert not list(axes.findobj(hatched))
+
+
+def test_small_cases_are_told_apart() -> None:
+    """Rates of a hundredth of the copy's have a scale of their own, not one spot at the axis."""
+    cases = [case_of("sum", [n, k], "float32") for n, k in ((64, 3), (2**10, 5), (2**13, 7))]
+    records = [
+        timed_record(case, name, moved, us_of(name, moved), case.id)
+        for case, moved in cases
+        for name in ("torch", "cupy")
+    ]
+    (chart,) = bandwidth.charts(h200(tuple(records)))
+    (axes,) = chart.draw().axes
+    (left, right), places = axes.get_xlim(), sorted(x for x, _ in marks(axes))
+    shown = [(math.log(x) - math.log(left)) / (math.log(right) - math.log(left)) for x in places]
+    assert axes.get_xscale() == "log"
+    assert shown[-1] - shown[0] > 0.3
 
 
 def test_launch_bound_marks_are_hollow_and_in_the_shade() -> None:
@@ -83,10 +123,11 @@ def test_ceiling_rows_are_sorted_within_their_operator() -> None:
     labels = [one.get_text() for one in axes.get_yticklabels()]
     assert labels[0] == "268435456/dim=0/float32"
     assert len(labels) == len({p.row.case for p in points(SMALL) if p.fraction is not None})
+    of_cumsum = len({p.row.case for p in points(SMALL) if p.fraction is not None and p.row.operator == "cumsum"})
     best: dict[int, float] = {}
     for x, y in marks(axes):
         best[round(y)] = max(x, best.get(round(y), 0.0))
-    cumsum = [best[y] for y in sorted(best) if y <= 28]
+    cumsum = [best[y] for y in sorted(best) if y <= of_cumsum]
     assert cumsum == sorted(cumsum, reverse=True)
     assert any(line.get_xdata()[0] == 100 for line in axes.lines if len(line.get_xdata()) == 2)
     assert "cumsum" in words(figure)
@@ -107,17 +148,60 @@ def test_no_mark_hides_another() -> None:
 
 
 def test_the_share_says_what_it_is_a_share_of() -> None:
-    """With a sweep 100 % is the ceiling at the case's own size and mix, else the copy rate; more is explained."""
+    """With a sweep 100 % is the rate of as many bytes in the same run, else the copy rate; more is explained."""
     committed = read(recorded("nvidia-h200/peers-2*.json")[-1])
     said = words(ceiling.charts(committed)[0].draw())
-    assert "at the case's own size and mix" in said
+    assert "copied, read and wrote as many bytes in the same run" in said
     assert "Over 100 %" in said
-    records = tuple(
-        replace(one, summary={**one.summary, "fraction_of_ceiling": None}) if one.summary else one
-        for one in SMALL.records
-    )
-    plain = ceiling.charts(replace(SMALL, records=records))
-    assert all("own size" not in words(chart.draw()) for chart in plain)
+    plain = ceiling.charts(replace(SMALL, ceiling=replace(SMALL.ceiling, sweep=())))
+    assert all("the copy rate measured in this run, 4253 GB/s" in words(chart.draw()) for chart in plain)
+
+
+def test_a_share_is_the_same_figure_in_every_view() -> None:
+    """Table, chart, ladder and report give one percentage for one record, and none where the launch would dominate."""
+    whole = read(recorded("nvidia-h200/seeds-*.json")[-1])
+    table = {(row.case, row.contender): row for row in rows(whole)}
+    assert any(row.fraction is None and row.GBps and not row.launch_bound for row in table.values())
+    for point in points(whole):
+        row = table[point.row.case, point.row.contender]
+        assert point.fraction in (row.fraction, None)
+        if row.fraction is not None and row.GBps is not None:
+            assert row.fraction == pytest.approx(row.GBps / (row.ceiling_GBps or 0.0))
+        if row.launch_bound:
+            assert row.fraction is None
+    shares = {f"{100 * row.fraction:.1f} %" for row in table.values() if row.fraction}
+    for chart in ladder.charts(whole):
+        told = set(re.findall(r"[\d.]+ %", " ".join(words(chart.draw()).split("Gain or loss")[0].splitlines())))
+        assert told
+        assert told <= shares
+
+
+def test_an_outlier_does_not_stretch_the_axis() -> None:
+    """One ratio of a thousand stands at the edge with its value; the others keep their room."""
+    cases = [case_of("sum", [2**20, n], "float32") for n in range(4, 24)]
+    records = []
+    for number, (case, moved) in enumerate(cases):
+        us = us_of("torch", moved)
+        records.append(timed_record(case, "torch", moved, us, case.id))
+        ours = us / (1000 if number == 3 else 1 + number / 20)
+        records.append(timed_record(case, "gpubench:auto", moved, ours, f"{case.id} ours"))
+    (chart,) = speedup.charts(h200(tuple(records)), "torch")
+    figure = chart.draw()
+    assert figure.axes[0].get_xlim()[1] < 4
+    assert re.search(r"\b(99\d|100\d)x", words(figure))
+    assert len([x for x, y in marks(figure.axes[0]) if y >= 0]) == 20
+
+
+def test_a_wide_spread_is_no_outlier() -> None:
+    """Where many are far faster the axis holds them all."""
+    cases = [case_of("sum", [2**20, n], "float32") for n in range(4, 24)]
+    records = []
+    for number, (case, moved) in enumerate(cases):
+        us = us_of("torch", moved)
+        records.append(timed_record(case, "torch", moved, us, case.id))
+        records.append(timed_record(case, "gpubench:auto", moved, us / 1.4**number, f"{case.id} ours"))
+    (chart,) = speedup.charts(h200(tuple(records)), "torch")
+    assert chart.draw().axes[0].get_xlim()[1] > 1.4**19
 
 
 def test_no_words_are_cut_at_the_edge_of_the_page() -> None:
@@ -147,7 +231,7 @@ def test_many_cases_go_on_further_sheets() -> None:
     """At most 60 rows stand on a sheet, at the same height each, and together the sheets have every case."""
     records = [
         timed_record(case, "gpubench:auto", moved, us_of("gpubench:auto", moved), case.id)
-        for case, moved in (case_of("sum", [2**20 + i], "float32") for i in range(130))
+        for case, moved in (case_of("sum", [2**24 + i], "float32") for i in range(130))
     ]
     charts = ceiling.charts(h200(tuple(records)))
     assert [chart.name for chart in charts] == ["ceiling", "ceiling-2", "ceiling-3"]

@@ -90,6 +90,7 @@ def test_names_of_files_are_stable() -> None:
     """The names say the kind and what is shown, and nothing of the run."""
     assert [chart.name for chart in every(small())] == [
         "bandwidth-cumsum",
+        "bandwidth-cumsum-2",
         "bandwidth-sum",
         "ceiling",
         "speedup-over-torch",

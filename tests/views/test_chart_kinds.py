@@ -47,7 +47,7 @@ def test_the_forest_has_every_ratio_with_its_interval() -> None:
     assert sorted(x for x, _ in found) == pytest.approx(sorted(row.estimate.ratio for row in wanted if row.estimate))
     text = "\n".join(words(figure) for figure in figures)
     assert comparison.count("SLOWER") >= 10
-    for verdict in ("SLOWER", "SAME", "(REMOVED)"):
+    for verdict in ("SLOWER", "SAME", "1 REMOVED"):
         assert verdict in text
     for figure in figures:
         low, high = figure.axes[0].get_xlim()
@@ -97,7 +97,7 @@ def test_the_ladder_climbs_from_naive_to_best() -> None:
     text = words(figure)
     assert f"{widths[1] / widths[0]:.3g}"[:4] in text
     assert "gain" in text
-    assert "measured copy ceiling 4253" in text
+    assert "ceiling 4253" in text
 
 
 @pytest.mark.parametrize("path", recorded("*/smoke-*.json"), ids=lambda path: str(path.name))
@@ -107,19 +107,20 @@ def test_recorded_results_are_drawn_whole(path: Path) -> None:
     """
     result = read(path)
     found = points(result)
-    for chart in bandwidth.charts(result):
-        operator = chart.title.partition(":")[0]
+    charts = bandwidth.charts(result)
+    for operator in dict.fromkeys(point.row.operator for point in found):
         mine = [point for point in found if point.row.operator == operator]
         drawn = [point for point in mine if point.rate is not None and point.row.bytes]
-        figure = chart.draw()
-        assert sum(len(marks(axes)) for axes in figure.axes) == len(drawn) > 0
-        for axes in figure.axes:
-            (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+        figures = [chart.draw() for chart in charts if chart.title.startswith(f"{operator}:")]
+        panels = [axes for figure in figures for axes in figure.axes]
+        assert sum(len(marks(axes)) for axes in panels) == len(drawn) > 0
+        for axes in panels:
+            (left, right), (low, high) = axes.get_xlim(), sorted(axes.get_ylim())
             assert all(left < x < right and low < y < high for x, y in marks(axes))
         if len(mine) > len(drawn):
-            assert f"Without a number here ({len(mine) - len(drawn)})" in words(figure)
+            assert f"Without a number here ({len(mine) - len(drawn)})" in words(figures[-1])
     shares = [place for chart in ceiling.charts(result) for place in marks(chart.draw().axes[0])]
-    assert len(shares) == sum(point.fraction is not None for point in found) > 0
+    assert len(shares) == sum(point.fraction is not None for point in found)
 
 
 def simulated() -> ResultSet:
@@ -170,9 +171,8 @@ def test_a_wrong_answer_has_no_speed() -> None:
     wrong = tuple(replace(r, status="wrong") if r.contender == "torch" else r for r in SMALL.records)
     content = replace(SMALL, records=wrong)
     figure = named(ceiling.charts(content), "ceiling")
-    assert len(marks(figure.axes[0])) == 36
-    assert "torch (wrong)" in words(figure)
-    assert "and 17 more" in words(figure)
+    assert len(marks(figure.axes[0])) == sum(p.fraction is not None for p in points(content)) > 20
+    assert "torch 36 of 36 wrong" in words(figure)
     assert all("torch" not in chart.alt for chart in speedup.charts(content, "numpy"))
 
 
@@ -185,6 +185,6 @@ def test_samples_before_a_failure_are_no_speed() -> None:
     for kind in (bandwidth.charts, ceiling.charts, lambda one: speedup.charts(one, "torch", {case.id: 100.0})):
         for chart in kind(result):
             figure = chart.draw()
-            assert "(crashed)" in words(figure)
+            assert "1 of 1 crashed" in words(figure)
             assert len(marks(figure.axes[0])) == 1
     assert speedup.charts(result, "torch") == []

@@ -130,7 +130,7 @@ def test_tables_speak_to_screen_readers(html: str) -> None:
     page = Page(html)
     assert page.all("html")[0]["lang"] == "en"
     assert all(one.get("scope") in ("col", "row") for one in page.all("th"))
-    assert len([one for one in page.all("th") if one.get("aria-sort") == "none"]) == 10
+    assert len([one for one in page.all("th") if one.get("aria-sort") == "none"]) == 11
     for one in page.all("svg"):
         assert one.get("role") == "img"
         assert one.get("aria-label") or one.get("aria-labelledby")

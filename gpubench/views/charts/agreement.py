@@ -10,7 +10,7 @@ from gpubench.views import style
 from gpubench.views.agreement import LEAST_US, PART, allowed
 from gpubench.views.charts.page import MARGIN, Entry, series_entry, sheet
 from gpubench.views.charts.sheets import Chart
-from gpubench.views.style import BAND, INK, WIDTH, Mark
+from gpubench.views.style import BAND, INK, Mark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,7 @@ def _draw(document: Mapping[str, Any], rows: Sequence[Row]) -> Figure:
     device = document["environment"]["device"]
     operations = _operations(rows)
     left, gap, height = 0.62, 0.2, 2.6
-    width = (WIDTH - left - MARGIN - 0.1 - (len(operations) - 1) * gap) / len(operations)
+    width = (style.page().width - left - MARGIN - 0.1 - (len(operations) - 1) * gap) / len(operations)
     made = sheet(
         TITLE,
         f"{device.get('name')}, driver {device.get('driver')}, {str(document['created'])[:10]}",

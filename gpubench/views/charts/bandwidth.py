@@ -1,9 +1,11 @@
-"""`bandwidth`: GB/s over bytes moved, a panel a dtype, under the ceilings of the same run."""
+"""`bandwidth`: GB/s over bytes moved for every sweep over sizes, and a row for every other case, under its ceiling."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+import re
+import statistics
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,8 @@ from gpubench.dtypes import NAMES
 from gpubench.model import ResultSet
 from gpubench.names import HOST_CONTENDERS
 from gpubench.views import style, text
+from gpubench.views.charts import dots
+from gpubench.views.charts.ceiling import short
 from gpubench.views.charts.data import (
     Point,
     contenders,
@@ -20,8 +24,10 @@ from gpubench.views.charts.data import (
 )
 from gpubench.views.charts.frame import Frame, ceiling_of, frame, launch_edge
 from gpubench.views.charts.page import MARGIN, Entry, series_entry, sheet, subtitle, unnumbered
-from gpubench.views.charts.sheets import Chart, file_name
-from gpubench.views.style import INK, MUTED, PAPER, WIDTH
+from gpubench.views.charts.sheets import Chart, file_name, numbered
+from gpubench.views.charts.speedup import log_axis
+from gpubench.views.rows import OF_CEILING
+from gpubench.views.style import INK, MUTED, PAPER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,8 +39,15 @@ SWEEP = 3
 GAP = 64
 """A size may be at most this many times the one before it: a longer line would claim what nobody measured."""
 
-_GREY = "#eaeef2"
-_SHADE: dict[str, Any] = {"facecolor": _GREY, "edgecolor": "#d0d7de", "hatch": "////", "linewidth": 0.0}
+FAR = 0.4
+"""Rates that stay under this part of the copy's would be pressed together beside it: then it is left out."""
+SMALL = 0.02
+"""Where half of the rates lie under this part of the highest, a linear scale would put them on one spot."""
+
+NARROW = 6.0
+"""Inches: a page under this has two panels side by side, not three."""
+
+_EDGE: dict[str, Any] = {"color": MUTED, "linewidth": 1.0, "linestyle": (0, (4, 1.2, 1, 1.2))}
 
 _REAL = (
     "numpy's times are real: it runs on the host, over the ceiling where the data stay in the processor's caches. "
@@ -46,24 +59,78 @@ _BACK: dict[str, Any] = {"facecolor": PAPER, "edgecolor": "none", "alpha": 0.85,
 
 
 def charts(result: ResultSet) -> list[Chart]:
-    """Return a chart for each operator that has a rate."""
+    """Return the charts of each operator that has a rate: its sweeps over sizes first, then its other cases in rows."""
     made = []
     found = points(result)
     for operator in dict.fromkeys(point.row.operator for point in found):
         mine = [point for point in found if point.row.operator == operator]
         drawn = [point for point in mine if point.rate is not None and point.row.bytes]
         if drawn:
-            missing = [point.why for point in mine if point.rate is None or not point.row.bytes]
-            title = f"{operator}: achieved bandwidth over bytes moved"
-            made.append(
-                Chart(
-                    name=file_name("bandwidth", operator),
-                    title=title,
-                    alt=_alt(operator, drawn, result),
-                    draw=partial(_draw, result, title, drawn, missing),
-                )
-            )
+            missing = unnumbered([point for point in mine if point.rate is None or not point.row.bytes], mine)
+            made += _operator(result, operator, drawn, missing)
     return made
+
+
+def _operator(result: ResultSet, operator: str, drawn: Sequence[Point], missing: Sequence[str]) -> list[Chart]:
+    panels = _panels(drawn)
+    swept = {id(point) for panel in panels.values() for point in panel}
+    sheets = dots.pages(_lines([point for point in drawn if id(point) not in swept]))
+    last = len(sheets) + bool(panels)
+    draws: list[Callable[[str, Sequence[str]], Figure]] = []
+    if panels:
+        draws.append(partial(_draw_sweeps, result, panels))
+    draws += [partial(_draw_rows, result, drawn, page) for page in sheets]
+    made = []
+    for number, draw in enumerate(draws, 1):
+        about = "over bytes moved" if panels and number == 1 else "a row a case"
+        title = f"{operator}: achieved bandwidth, {about}" + (f" ({number} of {last})" if last > 1 else "")
+        name = numbered(file_name("bandwidth", operator), number)
+        notes = missing if number == last else []
+        made.append(Chart(name, title, _alt(operator, drawn, result), partial(draw, title, notes)))
+    return made
+
+
+def _panels(drawn: Sequence[Point]) -> dict[str, list[Point]]:
+    """Return the cases of each sweep over sizes that some contender has, under the words that name the sweep."""
+    found: dict[tuple[str, ...], list[Point]] = {}
+    for point in drawn:
+        found.setdefault(family(point.record), []).append(point)
+    order = sorted(found.values(), key=lambda mine: (_order(mine[0].row.dtype), mine[0].row.dtype))
+    panels: dict[str, list[Point]] = {}
+    for mine in order:
+        if any(sweeps([point for point in mine if point.row.contender == name]) for name in contenders(mine)):
+            panels.setdefault(_named(mine), []).extend(mine)
+    return panels
+
+
+def _named(mine: Sequence[Point]) -> str:
+    """Return a sweep in words: the case ids with what differs in their sizes written as n."""
+    ids = [short(point.row.case, point.row.operator) for point in mine]
+    first, *others = (re.split(r"(\d+)", one) for one in dict.fromkeys(ids))
+    if any(len(other) != len(first) for other in others):
+        return f"{mine[0].row.dtype}, {len(ids)} sizes"
+    return "".join(part if all(other[i] == part for other in others) else "n" for i, part in enumerate(first))
+
+
+def _lines(rest: Sequence[Point]) -> list[dots.Line]:
+    """Return a row a case: by dtype, then by the bytes that it moves, most first."""
+    cases: dict[str, list[Point]] = {}
+    for point in rest:
+        cases.setdefault(point.row.case, []).append(point)
+    ordered = sorted(cases.values(), key=lambda mine: (_order(mine[0].row.dtype), -(mine[0].row.bytes or 0)))
+    return [_line(mine) for mine in ordered]
+
+
+def _line(mine: Sequence[Point]) -> dots.Line:
+    row = mine[0].row
+    words = short(row.case, row.operator).removesuffix(f"/{row.dtype}")
+    limit = next((point.row.ceiling_GBps for point in mine if point.row.ceiling_GBps), None)
+    marks = tuple(
+        dots.Dot(point.row.contender, point.rate or 0.0, low, high, hollow=point.row.launch_bound)
+        for point in mine
+        for low, high in [point.rate_interval or (None, None)]
+    )
+    return dots.Line(row.dtype, f"{words}  {text.size(row.bytes or 0)}", marks, limit=limit)
 
 
 def _alt(operator: str, drawn: Sequence[Point], result: ResultSet) -> str:
@@ -81,13 +148,16 @@ def _alt(operator: str, drawn: Sequence[Point], result: ResultSet) -> str:
 # --- Drawing ---------------------------------------------------------------------------------------------------------
 
 
-def _draw(result: ResultSet, title: str, drawn: Sequence[Point], missing: Sequence[str]) -> Figure:
-    dtypes = sorted({point.row.dtype for point in drawn}, key=lambda name: (_order(name), name))
-    columns = len(dtypes) if len(dtypes) <= 2 else 2 if len(dtypes) == 4 else 3
-    rows = -(-len(dtypes) // columns)
+def _draw_sweeps(
+    result: ResultSet, panels: Mapping[str, Sequence[Point]], title: str, missing: Sequence[str]
+) -> Figure:
+    drawn = [point for mine in panels.values() for point in mine]
+    across = style.page().width
+    columns = min(len(panels), 2 if len(panels) == 4 or across < NARROW else 3)
+    rows = -(-len(panels) // columns)
     height = {1: 3.6, 2: 2.9, 3: 2.35}[columns]
     left, gap, down = 0.78, 0.3, 0.58
-    width = (WIDTH - left - MARGIN - 0.16 - (columns - 1) * gap) / columns
+    width = (across - left - MARGIN - 0.16 - (columns - 1) * gap) / columns
     scale = frame(result, drawn)
     names = contenders(drawn)
     marks = style.marks(names)
@@ -96,25 +166,74 @@ def _draw(result: ResultSet, title: str, drawn: Sequence[Point], missing: Sequen
         subtitle(result),
         rows * (height + down) + 0.12,
         legend=_legend(drawn, names, marks, scale),
-        notes=[*_notes(result, drawn, scale), *unnumbered(missing)],
+        notes=[*_notes(result, drawn, scale), *missing],
         simulated=is_simulated(drawn),
     )
-    for number, dtype in enumerate(dtypes):
+    for number, (words, mine) in enumerate(panels.items()):
         row, column = divmod(number, columns)
         axes = made.axes(left + column * (width + gap), 0.22 + row * (height + down), width, height)
-        axes.set_title(style.label(dtype, 24))
+        axes.set_title(style.fitted(words, width, 9, bold=True))
         _scales(axes, scale, width)
         _limits(axes, scale, words=column == 0)
-        mine = [point for point in drawn if point.row.dtype == dtype]
         for name in reversed(names):
             _series(axes, [point for point in mine if point.row.contender == name], marks[name])
         if column:
             axes.tick_params(labelleft=False)
         else:
             axes.set_ylabel("GB/s")
-        if number + columns >= len(dtypes):
+        if number + columns >= len(panels):
             axes.set_xlabel("bytes moved (log scale)")
     return made.figure
+
+
+def _draw_rows(
+    result: ResultSet, drawn: Sequence[Point], page: list[dots.Line], title: str, missing: Sequence[str]
+) -> Figure:
+    scale = frame(result, drawn)
+    names = [name for name in contenders(drawn) if any(dot.series == name for line in page for dot in line.dots)]
+    marks = style.marks(contenders(drawn))
+    simulated = {point.row.contender for point in drawn if point.row.simulated}
+    legend = [series_entry(name, marks[name], words=_words(name, simulated)) for name in names]
+    if any(dot.hollow for line in page for dot in line.dots):
+        legend.append(_hollow())
+    notes = ["Bars through the marks: 95 % interval of the median."]
+    if any(line.limit for line in page):
+        legend.append(Entry("ceiling of the case", {"color": INK, "marker": "|", "markersize": 9, "linestyle": "none"}))
+        notes.append(f"The ceiling is the rate {OF_CEILING.removeprefix('of the rate ')}.")
+    if any(point.row.contender in HOST_CONTENDERS for point in drawn):
+        notes.append(_REAL if is_simulated(drawn) else "numpy runs on the host.")
+    made = sheet(
+        title,
+        subtitle(result),
+        dots.body_height(page),
+        legend=legend,
+        notes=[" ".join(notes), *missing],
+        simulated=is_simulated(drawn),
+    )
+    rates = [value for line in page for value in (*(dot.x for dot in line.dots), line.limit or 0.0)]
+    top = max(rates)
+    small = top < FAR * (scale.copy or 0.0)
+    kind: dots.Scale = (
+        "log" if statistics.median(dot.x for line in page for dot in line.dots) < SMALL * top else "linear"
+    )
+    axes = dots.draw(made, page, {name: marks[name] for name in names}, scale=kind)
+    if kind == "log":
+        log_axis(axes, min(rate for rate in rates if rate), top if small else scale.top, " GB/s")
+    else:
+        axes.set_xlim(-0.01 * top, 1.04 * top if small else scale.top)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+    for rate, dashes in ((scale.peak, (0, (5, 2))), (scale.copy, "-")):
+        if rate and not small:
+            axes.axvline(rate, color=INK, linewidth=0.9, linestyle=dashes, zorder=0.7)
+    limits = [f"{name} {text.rate(rate)}" for name, rate in ((scale.memory, scale.copy), ("peak", scale.peak)) if rate]
+    words = "GB/s (log scale)" if kind == "log" else "GB/s"
+    dots.name_axis(axes, f"{words}; lines: {', '.join(limits)}" if limits and not small else words)
+    return made.figure
+
+
+def _hollow() -> Entry:
+    hollow = {"color": INK, "marker": "o", "linestyle": "none", "markerfacecolor": PAPER}
+    return Entry("hollow: launch-bound", hollow)
 
 
 def _order(dtype: str) -> int:
@@ -125,10 +244,9 @@ def _legend(drawn: Sequence[Point], names: Sequence[str], marks: Mapping[str, st
     simulated = {point.row.contender for point in drawn if point.row.simulated}
     entries = [series_entry(name, marks[name], line=True, words=_words(name, simulated)) for name in names]
     if any(point.row.launch_bound for point in drawn):
-        hollow = {"color": INK, "marker": "o", "linestyle": "none", "markerfacecolor": PAPER}
-        entries.append(Entry("hollow: launch-bound", hollow))
+        entries.append(_hollow())
     if scale.launch_us is not None and launch_edge(scale) > scale.left:
-        entries.append(Entry("launch-bound region", patch=dict(_SHADE)))
+        entries.append(Entry("launch-bound to the left", dict(_EDGE)))
     if len(scale.sweep) > 1:
         entries.append(Entry("copy of the same size", {"color": INK, "linewidth": 1.1}))
     return entries
@@ -209,11 +327,8 @@ def _limits(axes: Axes, scale: Frame, words: bool) -> None:
                 )
     if scale.launch_us is not None and launch_edge(scale) > scale.left:
         across = np.geomspace(scale.left, scale.right, 200)
-        edge = np.minimum(across / scale.launch_us / 1e3, scale.top)
-        axes.fill_between(across, edge, scale.top, zorder=0.3, **_SHADE)
-        if words and launch_edge(scale) > scale.left * 64:
-            left = axes.get_yaxis_transform()
-            axes.text(0.02, 0.45 * scale.top, "launch-bound", transform=left, size=8.5, bbox=_BACK, zorder=4)
+        edge = across / scale.launch_us / 1e3
+        axes.plot(across[edge <= scale.top], edge[edge <= scale.top], **_EDGE, zorder=1.4)
     if len(scale.sweep) > 1:
         sizes, rates = zip(*scale.sweep, strict=True)
         axes.plot(sizes, rates, color=INK, linewidth=1.1, zorder=1.7)

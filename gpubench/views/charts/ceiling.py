@@ -11,15 +11,14 @@ from gpubench.names import HOST_CONTENDERS
 from gpubench.views import style, text
 from gpubench.views.charts import dots
 from gpubench.views.charts.data import Point, contenders, is_simulated, launch_bound_us, points
-from gpubench.views.charts.page import Entry, series_entry, sheet, subtitle, unnumbered
+from gpubench.views.charts.page import series_entry, sheet, subtitle, unnumbered
 from gpubench.views.charts.sheets import Chart, numbered
-from gpubench.views.style import INK, PAPER
+from gpubench.views.rows import NO_SHARE, OF_CEILING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TITLE = "Share of the measured memory ceiling"
-OWN_RATE = "copy, read and write rates of this run, at the case's own size and mix"
 
 
 def charts(result: ResultSet) -> list[Chart]:
@@ -27,20 +26,23 @@ def charts(result: ResultSet) -> list[Chart]:
     found = points(result)
     drawn = [point for point in found if point.fraction is not None]
     lines = _lines(drawn)
+    missing = unnumbered(*_missing(found))
     return [
         Chart(
             name=numbered("ceiling", number),
             title=TITLE,
             alt=_alt(drawn, page),
-            draw=partial(_draw, result, drawn, page, _missing(found) if number == last else [], number, last),
+            draw=partial(_draw, result, drawn, page, missing if number == last else [], number, last),
         )
         for last in [len(dots.pages(lines))]
         for number, page in enumerate(dots.pages(lines), 1)
     ]
 
 
-def _missing(found: Sequence[Point]) -> list[str]:
-    return [p.why for p in found if p.fraction is None and p.row.contender not in HOST_CONTENDERS]
+def _missing(found: Sequence[Point]) -> tuple[list[Point], list[Point]]:
+    """Return the points without a share, and all that could have one."""
+    on_device = [point for point in found if point.row.contender not in HOST_CONTENDERS]
+    return [point for point in on_device if point.fraction is None], on_device
 
 
 def _lines(drawn: Sequence[Point]) -> list[dots.Line]:
@@ -48,7 +50,7 @@ def _lines(drawn: Sequence[Point]) -> list[dots.Line]:
     operators = {name: place for place, name in enumerate(dict.fromkeys(point.row.operator for point in drawn))}
     cases: dict[tuple[str, str], list[dots.Dot]] = {}
     for point in drawn:
-        dot = dots.Dot(point.row.contender, 100 * (point.fraction or 0.0), hollow=point.row.launch_bound)
+        dot = dots.Dot(point.row.contender, 100 * (point.fraction or 0.0))
         cases.setdefault((point.row.operator, point.row.case), []).append(dot)
     lines = [dots.Line(operator, short(case, operator), tuple(marks)) for (operator, case), marks in cases.items()]
     return sorted(lines, key=lambda line: (operators[line.group], -max(dot.x for dot in line.dots), line.words))
@@ -70,13 +72,11 @@ def _alt(drawn: Sequence[Point], page: Sequence[dots.Line]) -> str:
 
 
 def _whole(result: ResultSet, drawn: Sequence[Point]) -> str:
-    """Return what 100 % is: what the device did with as many bytes, as many of them read, where the run measured that,
-    or its copy rate.
-    """
+    """Return what 100 % is: `OF_CEILING`, or the copy rate in a run that measured nothing else."""
     copy = result.ceiling.copy_GBps
-    if any(point.row.of_copy is not None and point.row.of_copy != point.row.fraction for point in drawn):
-        return f"100 %: {OWN_RATE}"
-    return f"100 %: the copy rate measured in this run, {text.rate(copy)} GB/s" if copy else "100 %: the measured rate"
+    if copy and not result.ceiling.sweep and all(point.row.ceiling_GBps for point in drawn):
+        return f"100 %: the copy rate measured in this run, {text.rate(copy)} GB/s"
+    return f"100 %: {OF_CEILING.removeprefix('of ')}"
 
 
 def _draw(
@@ -85,15 +85,10 @@ def _draw(
     names = contenders(drawn)
     marks = style.marks(names)
     limit = launch_bound_us(result)
-    hollow = any(dot.hollow for line in page for dot in line.dots)
     legend = [series_entry(name, marks[name]) for name in names]
     notes = []
-    if hollow and limit:
-        grey = {"color": INK, "marker": "o", "linestyle": "none", "markerfacecolor": PAPER}
-        legend.append(Entry("hollow: launch-bound", grey))
-        notes.append(
-            f"Launch-bound: under 3 times an empty launch ({style.duration(limit)}), so the launch sets the time."
-        )
+    if limit and any(point.row.ceiling_GBps and point.fraction is None for point in points(result)):
+        notes.append(f"Small: {NO_SHARE} (under 3 times an empty launch, {style.duration(limit)}).")
     if any(dot.x > 101 for line in page for dot in line.dots):
         notes.append("Over 100 %: faster than the plain kernels that measure the ceiling.")
     if any(point in HOST_CONTENDERS for point in dict.fromkeys(r.contender for r in result.records)):
@@ -103,12 +98,12 @@ def _draw(
         f"{subtitle(result)}; {_whole(result, drawn)}",
         dots.body_height(page),
         legend=legend,
-        notes=[*notes, *unnumbered(missing)],
+        notes=[*notes, *missing],
         simulated=is_simulated(drawn),
     )
-    axes = dots.draw(made, page, marks, connect=True)
-    right = max([103.0, *(dot.x * 1.03 for line in page for dot in line.dots)])
-    axes.set_xlim(-1, right)
+    _, high = dots.reach([0.0, 100.0, *(dot.x for line in page for dot in line.dots)], 50.0)
+    axes = dots.draw(made, dots.within(page, 0.0, high, "{:.0f} %".format), marks, connect=True)
+    axes.set_xlim(-1, max(103.0, high * 1.03))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f} %")
     dots.draw_reference(axes, 100)
     dots.name_axis(axes, "achieved bandwidth, % of the measured ceiling")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpubench.comparison import Comparison, Row, Verdict
 from gpubench.views import text
 from gpubench.views.charts import dots
-from gpubench.views.charts.page import Entry, sheet, unnumbered
+from gpubench.views.charts.page import Entry, sheet
 from gpubench.views.charts.sheets import Chart, numbered
 from gpubench.views.comparison import totals
 from gpubench.views.machine import machine_lines
@@ -21,15 +22,16 @@ if TYPE_CHECKING:
 
 _ORDER: tuple[Verdict, ...] = ("SLOWER", "FASTER", "DRIFTED", "UNDECIDED", "SAME")
 
+OUTLIER = 1.5
+"""A factor: an outlier stands off the others by more than this."""
+
 
 def charts(comparison: Comparison) -> list[Chart]:
     """Return the sheets of the chart; none when no pair has a ratio."""
     drawn = [row for row in comparison.rows if row.estimate is not None and row.verdict in VERDICT_MARKS]
-    missing = [
-        f"{row.case} {row.contender} ({row.verdict})"
-        for row in comparison.rows
-        if row.estimate is None or row.verdict not in VERDICT_MARKS
-    ]
+    left = Counter(row.verdict for row in comparison.rows if row.estimate is None or row.verdict not in VERDICT_MARKS)
+    told = ", ".join(f"{count} {verdict}" for verdict, count in left.most_common())
+    missing = [f"Without a ratio here ({left.total()}): {told}."] if left else []
     sheets = dots.pages(_lines(drawn))
     return [
         Chart(
@@ -97,11 +99,16 @@ def _draw(comparison: Comparison, page: list[dots.Line], missing: list[str], pla
         "median time of new over old beyond the machine's change, with its 95 % interval; a mark a case and contender",
         dots.body_height(page),
         legend=_legend(page),
-        notes=[*notes, *unnumbered(missing)],
+        notes=[*notes, *missing],
         simulated=comparison.simulated,
     )
-    axes = dots.draw(made, page, {str(verdict): mark for verdict, mark in VERDICT_MARKS.items()}, scale="log")
-    _scale(axes, page)
+    low, high = dots.reach(
+        [end for line in page for dot in line.dots for end in (dot.x, dot.low, dot.high) if end], OUTLIER, "log"
+    )
+    farthest = max(1 / low, high, *(end for line in page for end in line.band or ()))
+    shown = dots.within(page, 1 / farthest, farthest, lambda ratio: f"{text.significant(ratio, 3)}x")
+    axes = dots.draw(made, shown, {str(verdict): mark for verdict, mark in VERDICT_MARKS.items()}, scale="log")
+    _scale(axes, shown)
     dots.draw_reference(axes, 1.0)
     dots.name_axis(axes, "new time / old time (log scale):  \u25c2 faster | slower \u25b8")
     return made.figure

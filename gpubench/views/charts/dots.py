@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from gpubench.views import style
 from gpubench.views.charts.page import MARGIN, Sheet
-from gpubench.views.style import BAND, FAINT, INK, PAPER, SHADE, WIDTH, Mark
+from gpubench.views.style import BAND, FAINT, INK, MUTED, PAPER, SHADE, Mark
 
 Scale = Literal["linear", "log"]
 
@@ -24,6 +24,8 @@ ROW_HEIGHT = 0.185
 AXIS_HEIGHT = 0.45
 LABEL_SIZE, GROUP_SIZE = 8.0, 8.5
 _WIDEST_LABEL = 3.6
+_LABEL_SHARE = 0.42
+OUTLIERS = 0.03
 _NEAR = 0.014
 """Marks closer together than this share of all that is drawn would hide each other: they step out of line."""
 _STEP, _REACH = 0.32, 0.27
@@ -34,23 +36,30 @@ _LINES = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One mark: where it stands, its interval if it has one, and `hollow` where it should be taken with care."""
+    """One mark: where it stands, its interval if it has one, and `hollow` where it should be taken with care.
+
+    beyond: the value in words of a mark that stands at the edge because its own place is off the scale.
+    """
 
     series: str
     x: float
     low: float | None = None
     high: float | None = None
     hollow: bool = False
+    beyond: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row: the group it belongs to, its words, its marks, and a band of its own around 1 (forest plots)."""
+    """One row: the group it belongs to, its words, its marks, a band of its own around 1 (forest plots), and a `limit`
+    that its marks are read against.
+    """
 
     group: str
     words: str
     dots: tuple[Dot, ...]
     band: tuple[float, float] | None = None
+    limit: float | None = None
 
 
 def pages(lines: Sequence[Line]) -> list[list[Line]]:
@@ -78,9 +87,9 @@ def draw(
     axis to come, which says what lies close together.
     """
     width = max((style.text_width(style.label(line.words, 90), LABEL_SIZE) for line in lines), default=1.0)
-    left = MARGIN + min(width, _WIDEST_LABEL) + 0.14
+    left = MARGIN + min(width, _WIDEST_LABEL, _LABEL_SHARE * sheet.width) + 0.14
     count = len(lines) + len(_groups(lines))
-    axes = sheet.axes(left, _TOP, WIDTH - left - MARGIN - 0.18, count * ROW_HEIGHT)
+    axes = sheet.axes(left, _TOP, sheet.width - left - MARGIN - 0.18, count * ROW_HEIGHT)
     axes.set_ylim(count - 0.5, -0.5)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0, pad=4)
@@ -97,6 +106,8 @@ def draw(
     aside = _aside([line for _, line in places], list(marks), scale)
     for series, mark in marks.items():
         _draw_series(axes, places, series, mark, aside)
+    for y, line in places:
+        _tell_beyond(axes, y, line)
     return axes
 
 
@@ -119,7 +130,7 @@ def _aside(lines: Sequence[Line], order: Sequence[str], scale: Scale) -> dict[in
                 crowd.append(dot)
                 continue
             step = min(_STEP, 2 * _REACH / max(len(crowd) - 1, 1))
-            crowd.sort(key=lambda one: order.index(one.series))
+            crowd.sort(key=lambda member: order.index(member.series))
             for number, point in enumerate(crowd):
                 aside[id(point)] = step * (number - (len(crowd) - 1) / 2)
             crowd = [dot] if dot is not None else []
@@ -161,6 +172,8 @@ def _lay_guides(axes: Axes, places: Sequence[tuple[float, Line]], connect: bool)
         if line.band is not None:
             low, high = line.band
             axes.add_patch(Rectangle((low, y - 0.36), high - low, 0.72, facecolor=BAND, edgecolor="none", zorder=0.6))
+        if line.limit is not None:
+            axes.vlines(line.limit, y - 0.4, y + 0.4, color=INK, linewidth=1.6, zorder=1.8)
     if connect:
         spans = [(y, min(dot.x for dot in line.dots), max(dot.x for dot in line.dots)) for y, line in places]
         across, lows, highs = zip(*spans, strict=True)
@@ -189,6 +202,56 @@ def _draw_series(
                 "markersize": size,
             }
             axes.plot(across, down, **mark.point, **rim, zorder=3)
+
+
+def reach(values: Sequence[float], gap: float, scale: Scale = "linear") -> tuple[float, float]:
+    """Return the ends of what an axis should show: all values but outliers, which would press the others together.
+
+    Outliers are at each end the last OUTLIERS of all values, one at least, that stand off the next one by more than
+    `gap`: a distance, or a factor on a logarithmic scale.
+    """
+    places = sorted(math.log(value) if scale == "log" else value for value in values)
+    most = max(round(OUTLIERS * len(places)), 1)
+    far = math.log(gap) if scale == "log" else gap
+    gaps = [after - before > far for before, after in pairwise(places)]
+    first = max((i + 1 for i, is_far in enumerate(gaps[:most]) if is_far), default=0)
+    last = min((i for i, is_far in enumerate(gaps) if is_far and i >= len(gaps) - most), default=len(places) - 1)
+    low, high = (places[first], places[last]) if first <= last else (places[0], places[-1])
+    return (math.exp(low), math.exp(high)) if scale == "log" else (low, high)
+
+
+def within(lines: Sequence[Line], low: float, high: float, words: Callable[[float], str]) -> list[Line]:
+    """Return the rows with the marks that lie off the scale moved to its edge, where their value is written."""
+    slack = 1e-9 * max(abs(low), abs(high))
+
+    def kept(dot: Dot) -> Dot:
+        if low - slack <= dot.x <= high + slack:
+            cut = (None if end is None else min(max(end, low), high) for end in (dot.low, dot.high))
+            return replace(dot, low=next(cut), high=next(cut))
+        return replace(dot, x=min(max(dot.x, low), high), low=None, high=None, beyond=words(dot.x))
+
+    return [replace(line, dots=tuple(kept(dot) for dot in line.dots)) for line in lines]
+
+
+def _tell_beyond(axes: Axes, y: float, line: Line) -> None:
+    """Write the values of the marks at the edges beside them, towards the middle."""
+    least = min(dot.x for dot in line.dots)
+    for is_left in (True, False):
+        told = [dot for dot in line.dots if dot.beyond and (dot.x == least and dot.x <= 1) is is_left]
+        if told:
+            words = ", ".join(str(dot.beyond) for dot in told)
+            axes.annotate(
+                f"\u25c2 {words}" if is_left else f"{words} \u25b8",
+                (told[0].x, y),
+                xytext=(7 if is_left else -7, 0),
+                textcoords="offset points",
+                ha="left" if is_left else "right",
+                va="center",
+                size=7.5,
+                color=MUTED,
+                bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.6},
+                zorder=3.5,
+            )
 
 
 def name_axis(axes: Axes, words: str) -> None:

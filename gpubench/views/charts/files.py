@@ -7,15 +7,20 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gpubench.comparison import Comparison
+from gpubench.errors import UsageError
 from gpubench.model import ResultSet
 from gpubench.names import CUB, CUPY, INDUCTOR, JAX, NUMPY, TORCH
 from gpubench.views.charts.sheets import Chart
-from gpubench.views.style import Format, encoded, styled
+from gpubench.views.style import PAPER_STYLE, Format, Page, encoded, on_page, styled
 
 Kind = Literal["bandwidth", "ceiling", "speedup", "ladder", "samples"]
 
 KINDS: tuple[Kind, ...] = ("bandwidth", "ceiling", "speedup", "ladder", "samples")
 """What one result gives; `compare` takes two."""
+
+
+LEAST_HEIGHT = 0.8
+"""How much of the height that a chart takes by itself it must have, for its words to stay apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +101,22 @@ def prefixed(charts_: Sequence[Chart], prefix: str) -> list[Chart]:
     return [replace(chart, name=f"{prefix}-{chart.name}") for chart in charts_]
 
 
-def files(charts_: Sequence[Chart], formats: Sequence[Format]) -> Iterator[tuple[str, bytes]]:
-    """Draw the charts one by one and yield the name and the bytes of each file."""
-    with styled():
+def files(
+    charts_: Sequence[Chart], formats: Sequence[Format], asked: Page | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """Draw the charts one by one on the page asked for, and yield the name and the bytes of each file.
+
+    UsageError for a height that is too small for what is on a chart.
+    """
+    page = asked or Page()
+    with styled(**(PAPER_STYLE if page.bare else {})), on_page(page):
         for chart in charts_:
             figure = chart.draw()
+            width, height = figure.get_size_inches()
+            if page.height is not None:
+                if page.height < LEAST_HEIGHT * height:
+                    least = f"{width:g}x{LEAST_HEIGHT * height:.1f}"
+                    raise UsageError(f"--size: {chart.name} needs at least {least} inches, or a width alone.")
+                figure.set_size_inches(width, page.height)
             for form in formats:
-                yield f"{chart.name}.{form}", encoded(figure, form, chart.title)
+                yield f"{chart.name}.{form}", encoded(figure, form, page.title or chart.title)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gpubench.model import ResultSet
@@ -12,7 +13,8 @@ from gpubench.views import style, text
 from gpubench.views.charts.data import Point, device_number, is_simulated, points
 from gpubench.views.charts.page import MARGIN, sheet, subtitle, unnumbered
 from gpubench.views.charts.sheets import Chart, file_name
-from gpubench.views.style import INK, MUTED, PAPER, WIDTH
+from gpubench.views.rows import OF_CEILING
+from gpubench.views.style import INK, MUTED, PAPER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,12 +22,14 @@ if TYPE_CHECKING:
 
 _BAR = 0.36
 _TOP = 0.36
+LEAST_GAIN = 0.01
+"""A step under this is not told: medians of one launch repeat no better."""
+SHOWN = 0.25
+"""The theoretical peak is drawn where a bar or the ceiling reaches this part of it: else it would flatten them."""
 
 
 def charts(result: ResultSet) -> list[Chart]:
-    """Return a chart for each operator that has a case with two variants or more: the case with the most, the largest
-    of those.
-    """
+    """Return a chart for each operator that has a case with two variants or more: the case that shows the most."""
     found = points(result)
     made = []
     for operator in dict.fromkeys(point.row.operator for point in found):
@@ -33,10 +37,10 @@ def charts(result: ResultSet) -> list[Chart]:
         for point in found:
             if point.row.operator == operator and is_ours(point.row.contender):
                 cases.setdefault(point.row.case, []).append(point)
-        best = max(cases.values(), key=lambda mine: (len(rungs(mine)), mine[0].row.bytes or 0), default=[])
+        best = max(cases.values(), key=_tells, default=[])
         steps = rungs(best)
         if len(steps) >= 2:
-            missing = [point.why for point in best if point.rate is None]
+            missing = unnumbered([point for point in best if point.rate is None], best)
             auto = next((point.row.variant for point in best if point.row.contender == AUTO), None)
             made.append(
                 Chart(
@@ -49,16 +53,35 @@ def charts(result: ResultSet) -> list[Chart]:
     return made
 
 
+def _tells(mine: Sequence[Point]) -> tuple[bool, int, float, int]:
+    """Return how much a case shows: steps that the launch does not hide, how many steps that gain, the gain in all."""
+    steps = rungs(mine)
+    if len(steps) < 2:
+        return False, 0, 0.0, 0
+    gains = [_gain(before, after) for before, after in pairwise(steps)]
+    clear = sum(gain is not None for gain in gains)
+    whole = (steps[-1].rate or 0.0) / (steps[0].rate or 1.0)
+    return not any(point.row.launch_bound for point in steps), clear, whole, steps[0].row.bytes or 0
+
+
+def _gain(before: Point, after: Point) -> float | None:
+    """Return how many times as fast a step is as the one before; None where that is no more than noise."""
+    earlier, later = before.rate_interval, after.rate_interval
+    ratio = (after.rate or 0.0) / (before.rate or 1.0)
+    apart = earlier is None or later is None or later[0] > earlier[1] or later[1] < earlier[0]
+    return ratio if apart and abs(ratio - 1) >= LEAST_GAIN else None
+
+
 def rungs(mine: Sequence[Point]) -> list[Point]:
     """Return the variants that have a rate: the naive one, then the slower before the faster.
 
-    `auto` is one only where the variant that it chose was not timed under its own name.
+    A rule that chooses (`auto` and its like) is one only where the variant chosen was not timed under its own name.
     """
     named = {_variant(point) for point in mine}
     steps = [
         point
         for point in mine
-        if point.rate is not None and (point.row.contender != AUTO or point.row.variant not in named)
+        if point.rate is not None and (_variant(point) == point.row.variant or point.row.variant not in named)
     ]
     return sorted(steps, key=lambda point: (point.row.contender != NAIVE, point.rate or 0.0, point.row.contender))
 
@@ -81,31 +104,33 @@ def _name(point: Point, auto: str | None) -> str:
 def _draw(result: ResultSet, operator: str, steps: Sequence[Point], missing: Sequence[str], auto: str | None) -> Figure:
     case = steps[0].row.case
     moved = steps[0].row.bytes or 0
-    copy = None if is_simulated(steps) else result.ceiling.copy_GBps
     peak = None if is_simulated(steps) else device_number(result, "theoretical_GBps")
+    limit = next((point.row.ceiling_GBps for point in steps if point.row.ceiling_GBps), None)
     made = sheet(
         f"{operator}: from naive to best",
         f"{case}, {text.size(moved)} moved; {subtitle(result)}",
         _TOP + len(steps) * _BAR + 0.5,
         notes=[
-            "Gain or loss: over the bar above. Percentages: of the measured copy ceiling. Whiskers: 95 % interval.",
-            *unnumbered(missing),
+            f"Gain or loss: over the bar above; none is told that is noise or under {text.percent(LEAST_GAIN)}. "
+            f"Percentages and ceiling: {OF_CEILING}. Whiskers: 95 % interval.",
+            *missing,
         ],
         simulated=is_simulated(steps),
     )
     names = [_name(point, auto) for point in steps]
     left = MARGIN + min(max(style.text_width(style.label(name, 60), 9) for name in names), 2.6) + 0.14
-    axes = made.axes(left, _TOP, WIDTH - left - MARGIN - 0.15, len(steps) * _BAR)
+    axes = made.axes(left, _TOP, made.width - left - MARGIN - 0.15, len(steps) * _BAR)
     axes.set_ylim(len(steps) - 0.5, -0.5)
     axes.set_yticks(range(len(steps)), [style.fitted(name, left - MARGIN - 0.14, 9) for name in names], size=9)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
     rates = [point.rate or 0.0 for point in steps]
-    axes.set_xlim(0, max([*rates, copy or 0.0, peak or 0.0]) * (1.04 if copy else 1.3))
+    shown_peak = peak if peak and max([*rates, limit or 0.0]) > SHOWN * peak else None
+    axes.set_xlim(0, max([*rates, limit or 0.0, shown_peak or 0.0]) * (1.04 if limit else 1.3))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
     axes.set_xlabel("GB/s")
-    _bars(axes, steps, rates, copy)
-    for rate, dashes, words in ((copy, "-", "measured copy ceiling"), (peak, (0, (5, 2)), "theoretical peak")):
+    _bars(axes, steps, rates, limit)
+    for rate, dashes, words in ((limit, "-", "ceiling"), (shown_peak, (0, (5, 2)), "theoretical peak")):
         if rate:
             axes.axvline(rate, color=INK, linewidth=1.1, linestyle=dashes, zorder=2.5)
             axes.annotate(
@@ -122,7 +147,7 @@ def _draw(result: ResultSet, operator: str, steps: Sequence[Point], missing: Seq
     return made.figure
 
 
-def _bars(axes: Axes, steps: Sequence[Point], rates: Sequence[float], copy: float | None) -> None:
+def _bars(axes: Axes, steps: Sequence[Point], rates: Sequence[float], limit: float | None) -> None:
     from matplotlib.colors import to_rgb
 
     blue = to_rgb("#0072b2")
@@ -132,21 +157,22 @@ def _bars(axes: Axes, steps: Sequence[Point], rates: Sequence[float], copy: floa
         axes.barh(y, rate, height=0.66, color=color, zorder=2)
         if point.rate_interval:
             axes.hlines(y, *point.rate_interval, color=INK, linewidth=1.4, zorder=3)
-        share = f", {text.percent(rate / copy)}" if copy else ""
-        step = rate / rates[y - 1] if y else 1.0
-        gain = f"; {'gain' if step >= 1 else 'loss'} {text.ratio(step)}" if y else ""
+        share = f", {text.percent(point.row.fraction)}" if point.row.fraction else ""
+        step = _gain(steps[y - 1], point) if y else None
+        gain = f"; {'gain' if step > 1 else 'loss'} {text.ratio(step)}" if step else ""
+        bound = ", launch-bound" if point.row.launch_bound else ""
         inside = rate > 0.55 * axes.get_xlim()[1]
         # words on a bar end before the line of the ceiling, which would strike them through
-        end = copy if inside and copy and rate > 0.985 * copy else rate
+        end = limit if inside and limit and rate > 0.985 * limit else rate
         axes.annotate(
-            f"{text.rate(rate)} GB/s{share}{gain}",
+            f"{text.rate(rate)} GB/s{share}{bound}{gain}",
             (end, y),
             xytext=(-6 if inside else 6, 0),
             textcoords="offset points",
             ha="right" if inside else "left",
             va="center",
             size=8,
-            weight="bold" if step > 1 else "normal",
+            weight="bold" if step and step > 1 else "normal",
             color="#fefefe" if inside and light < 0.2 else INK,
             bbox=None if inside else {"facecolor": PAPER, "edgecolor": "none", "pad": 1.0},
             zorder=4,

@@ -1,17 +1,21 @@
 """The sheet that a chart is drawn on: title, legend, room for axes, and notes, placed in inches from the top.
 
-The width is fixed and the height follows from what is on it, so that letters have one size on every chart.
+The width is that of the page asked for and the height follows from what is on it, so that letters have one size on
+every chart.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gpubench.model import ResultSet
+from gpubench.names import MEASURED
 from gpubench.views import style
-from gpubench.views.style import INK, MUTED, WIDTH
+from gpubench.views.charts.data import Point
+from gpubench.views.style import INK, MUTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,6 +44,7 @@ class Sheet:
     """A figure and the part of it that is left for axes: inches from the left and from the top."""
 
     figure: Figure
+    width: float
     height: float
     top: float
     bottom: float
@@ -48,7 +53,7 @@ class Sheet:
         """Add axes; `left` and `top` are inches from the sheet's upper left corner of what is left for axes."""
         bottom = self.height - self.top - top - height
         return self.figure.add_axes(
-            (left / WIDTH, bottom / self.height, width / WIDTH, height / self.height), **options
+            (left / self.width, bottom / self.height, width / self.width, height / self.height), **options
         )
 
 
@@ -73,24 +78,32 @@ def sheet(
     """Return a sheet with `body` inches of room for axes between its legend and its notes."""
     from matplotlib.figure import Figure
 
-    room = WIDTH - 2 * MARGIN
-    lines = [line for note in notes for line in style.wrapped(note, room, NOTE_SIZE)]
+    asked = style.page()
+    room = asked.width - 2 * MARGIN
     if simulated:
         below += " - simulated on the host: says nothing about a GPU"
+    told = [] if asked.bare else notes
+    lines = [line for note in told for line in style.wrapped(note, room, NOTE_SIZE)]
+    title = title if asked.title is None else asked.title
+    top = 0.0 if asked.bare else 0.44 if title else 0.2
     rows = _legend_rows(legend, room)
-    head = MARGIN + 0.24 + 0.2 + len(rows) * _LEGEND_LINE + (0.1 if rows else 0.04)
+    head = MARGIN + top + len(rows) * _LEGEND_LINE + (0.1 if rows else 0.04)
     foot = MARGIN + len(lines) * _NOTE_LINE + (0.06 if lines else 0.0)
     height = head + body + foot
-    figure = Figure(figsize=(WIDTH, height))
-    made = Sheet(figure, height, head, foot)
+    figure = Figure(figsize=(asked.width, height))
+    if asked.bare:
+        figure.set_label(" ".join([f"{title}: {below}.", *notes]))
+    made = Sheet(figure, asked.width, height, head, foot)
 
     def write(y: float, words: str, **options: Any) -> None:
-        figure.text(MARGIN / WIDTH, 1 - y / height, words, va="top", ha="left", **options)
+        figure.text(MARGIN / asked.width, 1 - y / height, words, va="top", ha="left", **options)
 
-    write(MARGIN, style.fitted(title, room, TITLE_SIZE, bold=True), size=TITLE_SIZE, weight="bold", color=INK)
-    write(MARGIN + 0.24, style.fitted(below, room, SUBTITLE_SIZE), size=SUBTITLE_SIZE, color=MUTED)
+    if title and not asked.bare:
+        write(MARGIN, style.fitted(title, room, TITLE_SIZE, bold=True), size=TITLE_SIZE, weight="bold", color=INK)
+    if not asked.bare:
+        write(MARGIN + top - 0.2, style.fitted(below, room, SUBTITLE_SIZE), size=SUBTITLE_SIZE, color=MUTED)
     for number, row in enumerate(rows):
-        _legend(made, row, MARGIN + 0.47 + number * _LEGEND_LINE)
+        _legend(made, row, MARGIN + top + 0.03 + number * _LEGEND_LINE)
     for number, line in enumerate(lines):
         write(head + body + 0.06 + number * _NOTE_LINE, line, size=NOTE_SIZE, color=MUTED)
     if simulated:
@@ -123,7 +136,7 @@ def _legend(made: Sheet, entries: Sequence[Entry], top: float) -> None:
         handles,
         [entry.words for entry in entries],
         loc="upper left",
-        bbox_to_anchor=(MARGIN / WIDTH, 1 - top / made.height),
+        bbox_to_anchor=(MARGIN / made.width, 1 - top / made.height),
         ncols=len(entries),
     )
 
@@ -146,12 +159,33 @@ def _watermark(made: Sheet, top: float, body: float) -> None:
         )
 
 
-def unnumbered(items: Sequence[str], what: str = "Without a number here", limit: int = 20) -> list[str]:
-    """Return the notes that list what has no number on this chart: `limit` of them, and how many more there are."""
-    if not items:
+KINDS_TOLD = 12
+
+
+def unnumbered(
+    missing: Sequence[Point], found: Sequence[Point], what: str = "Without a number here", why: str | None = None
+) -> list[str]:
+    """Return the note that counts what has no number on this chart: `cub 9 of 12 unsupported`, the most first.
+
+    found: all that could have one. why: the reason, where it is not the record's own.
+    """
+    if not missing:
         return []
-    more = f"; and {len(items) - limit} more" if len(items) > limit else ""
-    return [f"{what} ({len(items)}): " + "; ".join(style.label(item, 110) for item in items[:limit]) + more]
+    all_of = Counter(point.row.contender for point in found)
+    counts = Counter((point.row.contender, _reason(point) if why is None else why) for point in missing)
+    told = [
+        f"{style.label(name, 48)} {count} of {all_of[name]} {reason}".rstrip()
+        for (name, reason), count in counts.most_common(KINDS_TOLD)
+    ]
+    rest = sum(count for _, count in counts.most_common()[KINDS_TOLD:])
+    more = f"; {rest} of other contenders" if rest else ""
+    return [f"{what} ({len(missing)}): {'; '.join(told)}{more}."]
+
+
+def _reason(point: Point) -> str:
+    if point.row.status not in MEASURED:
+        return point.row.status
+    return "small" if point.row.bytes else "moving no bytes"
 
 
 def series_entry(name: str, mark: style.Mark, line: bool = False, words: str | None = None) -> Entry:

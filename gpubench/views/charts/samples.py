@@ -12,8 +12,8 @@ from gpubench.model import ResultSet, Sample, Timing
 from gpubench.views import style, text
 from gpubench.views.charts.data import Point, contenders, is_simulated, points
 from gpubench.views.charts.page import MARGIN, Entry, Sheet, sheet, subtitle, unnumbered
-from gpubench.views.charts.sheets import Chart, file_name
-from gpubench.views.style import INK, MUTED, PAPER, WIDTH
+from gpubench.views.charts.sheets import Chart, file_name, numbered
+from gpubench.views.style import INK, MUTED, PAPER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +30,8 @@ ROUND_MARKS = (
 
 _TIMES, _CLOCK, _GAP, _BETWEEN = 1.7, 0.58, 0.1, 0.55
 _LEFT, _RIGHT = 0.78, 1.75
+_HIGHEST = 9.6
+"""Inches of blocks on one sheet: with title and notes a sheet then fits A4 and Letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Taken:
 
 
 def charts(result: ResultSet) -> list[Chart]:
-    """Return a chart for each case that has samples."""
+    """Return the sheets for each case that has samples: as many contenders on one as fit a printed page."""
     found = points(result)
     cases: dict[str, list[Point]] = {}
     for point in found:
@@ -56,11 +58,33 @@ def charts(result: ResultSet) -> list[Chart]:
             key=lambda point: order.index(point.row.contender),
         )
         if drawn:
-            missing = [point.why for point in mine if point not in drawn]
-            alt = f"Every sample of {case}. " + " ".join(_told(point) for point in drawn)
-            name = file_name("samples", case)
-            made.append(Chart(name, f"Samples of {case}", alt, partial(_draw, result, case, drawn, missing)))
+            missing = unnumbered([point for point in mine if point not in drawn], mine)
+            sheets = _pages(drawn)
+            for number, page in enumerate(sheets, 1):
+                alt = f"Every sample of {case}. " + " ".join(_told(point) for point in page)
+                title = f"Samples of {case}" + (f" ({number} of {len(sheets)})" if len(sheets) > 1 else "")
+                notes = missing if number == len(sheets) else []
+                name = numbered(file_name("samples", case), number)
+                made.append(Chart(name, title, alt, partial(_draw, result, title, page, notes)))
     return made
+
+
+def _pages(drawn: Sequence[Point]) -> list[list[Point]]:
+    """Cut the contenders into sheets of nearly equal length, none higher than a printed page."""
+    most = max(int(_HIGHEST / max(map(_height, drawn))), 1)
+    count = -(-len(drawn) // most)
+    length = -(-len(drawn) // count)
+    return [list(drawn[start : start + length]) for start in range(0, len(drawn), length)]
+
+
+def _height(point: Point) -> float:
+    """Return the inches that a contender's block takes."""
+    return 0.26 + _TIMES + (_GAP + _CLOCK if _has_clock(point) else 0.0) + _BETWEEN
+
+
+def _has_clock(point: Point) -> bool:
+    timing = point.record.timing
+    return timing is not None and any(taken.sample.sm_mhz is not None for taken in in_order(timing))
 
 
 def _told(point: Point) -> str:
@@ -80,20 +104,20 @@ def in_order(timing: Timing) -> list[Taken]:
     return found
 
 
-def _draw(result: ResultSet, case: str, drawn: Sequence[Point], missing: Sequence[str]) -> Figure:
+def _draw(result: ResultSet, title: str, drawn: Sequence[Point], missing: Sequence[str]) -> Figure:
     taken = [in_order(point.record.timing) for point in drawn if point.record.timing]
-    clocks = [any(dot.sample.sm_mhz is not None for dot in mine) for mine in taken]
-    heights = [0.26 + _TIMES + (_GAP + _CLOCK if clock else 0.0) + _BETWEEN for clock in clocks]
+    clocks = [_has_clock(point) for point in drawn]
+    heights = [_height(point) for point in drawn]
     rounds = max(dot.round for mine in taken for dot in mine) + 1
     made = sheet(
-        f"Samples of {case}",
+        title,
         subtitle(result) + _method(drawn),
         sum(heights),
         legend=_legend(rounds, any(dot.discarded for mine in taken for dot in mine)),
         notes=[
             "Line and band: the median and its 95 % interval, over the kept samples. A discarded sample (its clock had "
             "fallen) stands at the end of its round.",
-            *unnumbered(missing),
+            *missing,
         ],
         simulated=is_simulated(drawn),
     )
@@ -125,7 +149,7 @@ def _block(made: Sheet, point: Point, taken: Sequence[Taken], top: float, clock:
     from matplotlib.ticker import MaxNLocator
 
     row = point.row
-    width = WIDTH - _LEFT - _RIGHT - MARGIN
+    width = made.width - _LEFT - _RIGHT - MARGIN
     times = made.axes(_LEFT, top, width, _TIMES)
     median = style.duration(row.median_us)
     words = f"{style.label(row.contender, 48)}: median {median}, {row.status}"
@@ -175,7 +199,7 @@ def _zoom(axes: Axes, taken: Sequence[Taken], scale: float) -> None:
         words += f" to {style.duration(times[-1])}" if len(times) > 1 else ""
         start = style.text_width(axes.get_title(loc="left"), 9, bold=True) + 0.15
         axes.annotate(
-            style.fitted(words, WIDTH - _LEFT - MARGIN - start, 7.5),
+            style.fitted(words, style.page().width - _LEFT - MARGIN - start, 7.5),
             (0.0, 1.0),
             xycoords="axes fraction",
             xytext=(72 * start, 4.5),
@@ -219,7 +243,7 @@ def _distribution(made: Sheet, times: Axes, point: Point, taken: Sequence[Taken]
     from matplotlib.ticker import MaxNLocator
 
     kept = [dot for dot in taken if not dot.discarded]
-    axes = made.axes(WIDTH - MARGIN - _RIGHT + 0.12, top, _RIGHT - 0.2, _TIMES, sharey=times)
+    axes = made.axes(made.width - MARGIN - _RIGHT + 0.12, top, _RIGHT - 0.2, _TIMES, sharey=times)
     axes.tick_params(labelleft=False)
     axes.set_xlabel("samples")
     if kept:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+OUTLIER = 2.5
+"""A factor: an outlier stands off the others by more than this."""
+
+
 def charts(result: ResultSet, over: str, medians: Mapping[str, float] | None = None) -> list[Chart]:
     """Return the sheets of the chart; none when nothing can be set beside `over`.
 
@@ -31,7 +35,7 @@ def charts(result: ResultSet, over: str, medians: Mapping[str, float] | None = N
     base = medians if medians is not None else base_medians(result, over)
     ratios = {id(point): ratio for point in found if (ratio := _ratio(point, base)) is not None}
     drawn = [point for point in found if id(point) in ratios]
-    missing = _missing([point for point in found if id(point) not in ratios], over)
+    missing = _missing([point for point in found if id(point) not in ratios], found, over)
     means = {
         name: (statistics.geometric_mean(values), len(values))
         for name in contenders(drawn)
@@ -79,13 +83,13 @@ def _ratio(point: Point, base: Mapping[str, float]) -> float | None:
     return other / own if own and other and point.has_speed else None
 
 
-def _missing(left: Sequence[Point], over: str) -> list[str]:
+def _missing(left: Sequence[Point], found: Sequence[Point], over: str) -> list[str]:
     """Return the notes on what is not drawn: what has no time, and what has none of `over` to be set beside."""
     alone = [point for point in left if point.row.median_us is not None and point.has_speed]
     named = {point.name for point in alone}
-    others = [point.why for point in left if point.name not in named]
+    others = [point for point in left if point.name not in named]
     what = f"Without a time of {style.label(over, 30)} to set beside"
-    return [*unnumbered([point.name for point in alone], what), *unnumbered(others)]
+    return [*unnumbered(alone, found, what, why=""), *unnumbered(others, found)]
 
 
 def _lines(drawn: Sequence[Point], ratios: Mapping[int, float]) -> list[dots.Line]:
@@ -133,9 +137,11 @@ def _draw(
         notes=notes,
         simulated=simulated,
     )
-    axes = dots.draw(made, page, marks, connect=True, scale="log")
-    values = [dot.x for line in page for dot in line.dots] + [mean for mean, _ in means.values()]
-    log_axis(axes, min(1.0, *values), max(1.0, *values))
+    low, high = dots.reach([dot.x for line in page for dot in line.dots], OUTLIER, "log")
+    ends = [1.0, low, high, *(mean for mean, _ in means.values())]
+    low, high = min(ends), max(ends)
+    axes = dots.draw(made, dots.within(page, low, high, text.ratio), marks, connect=True, scale="log")
+    log_axis(axes, low, high)
     for name, (mean, _) in means.items():
         axes.axvline(mean, color=marks[name].color, linewidth=1.2, linestyle=(0, (4, 2)), zorder=1.4)
         axes.plot([mean], [axes.get_ylim()[1]], **marks[name].point, clip_on=False, zorder=4)
@@ -144,7 +150,7 @@ def _draw(
     return made.figure
 
 
-def log_axis(axes: Axes, low: float, high: float) -> None:
+def log_axis(axes: Axes, low: float, high: float, unit: str = "x") -> None:
     """Give the x axis a logarithmic scale over these values, with ticks that read as factors."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
@@ -153,7 +159,7 @@ def log_axis(axes: Axes, low: float, high: float) -> None:
     ticks = _factors(low / 1.15, high * 1.15)
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}x")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}{unit}")
 
 
 def _factors(low: float, high: float) -> list[float]:
