@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-import statistics
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gpubench.dtypes import NAMES
 from gpubench.model import ResultSet
 from gpubench.names import HOST_CONTENDERS
 from gpubench.views import style, text
-from gpubench.views.charts import dots
+from gpubench.views.charts import dots, rate_rows
 from gpubench.views.charts.ceiling import short
 from gpubench.views.charts.data import (
     Point,
@@ -24,9 +22,8 @@ from gpubench.views.charts.data import (
 )
 from gpubench.views.charts.frame import Frame, ceiling_of, frame, launch_edge
 from gpubench.views.charts.page import MARGIN, Entry, series_entry, sheet, subtitle, unnumbered
+from gpubench.views.charts.rate_rows import REAL, dtype_order, hollow_entry, series_words
 from gpubench.views.charts.sheets import Chart, file_name, numbered
-from gpubench.views.charts.speedup import log_axis
-from gpubench.views.rows import OF_CEILING
 from gpubench.views.style import INK, MUTED, PAPER
 
 if TYPE_CHECKING:
@@ -39,20 +36,10 @@ SWEEP = 3
 GAP = 64
 """A size may be at most this many times the one before it: a longer line would claim what nobody measured."""
 
-FAR = 0.4
-"""Rates that stay under this part of the copy's would be pressed together beside it: then it is left out."""
-SMALL = 0.02
-"""Where half of the rates lie under this part of the highest, a linear scale would put them on one spot."""
-
 NARROW = 6.0
 """Inches: a page under this has two panels side by side, not three."""
 
 _EDGE: dict[str, Any] = {"color": MUTED, "linewidth": 1.0, "linestyle": (0, (4, 1.2, 1, 1.2))}
-
-_REAL = (
-    "numpy's times are real: it runs on the host, over the ceiling where the data stay in the processor's caches. "
-    "The others are simulated, and no ceiling is theirs."
-)
 
 _BACK: dict[str, Any] = {"facecolor": PAPER, "edgecolor": "none", "alpha": 0.85, "pad": 1.2}
 """Paper behind words that stand on something."""
@@ -74,12 +61,12 @@ def charts(result: ResultSet) -> list[Chart]:
 def _operator(result: ResultSet, operator: str, drawn: Sequence[Point], missing: Sequence[str]) -> list[Chart]:
     panels = _panels(drawn)
     swept = {id(point) for panel in panels.values() for point in panel}
-    sheets = dots.pages(_lines([point for point in drawn if id(point) not in swept]))
+    sheets = dots.pages(rate_rows.lines([point for point in drawn if id(point) not in swept]))
     last = len(sheets) + bool(panels)
     draws: list[Callable[[str, Sequence[str]], Figure]] = []
     if panels:
         draws.append(partial(_draw_sweeps, result, panels))
-    draws += [partial(_draw_rows, result, drawn, page) for page in sheets]
+    draws += [partial(rate_rows.draw, result, drawn, page) for page in sheets]
     made = []
     for number, draw in enumerate(draws, 1):
         about = "over bytes moved" if panels and number == 1 else "a row a case"
@@ -95,7 +82,7 @@ def _panels(drawn: Sequence[Point]) -> dict[str, list[Point]]:
     found: dict[tuple[str, ...], list[Point]] = {}
     for point in drawn:
         found.setdefault(family(point.record), []).append(point)
-    order = sorted(found.values(), key=lambda mine: (_order(mine[0].row.dtype), mine[0].row.dtype))
+    order = sorted(found.values(), key=lambda mine: (dtype_order(mine[0].row.dtype), mine[0].row.dtype))
     panels: dict[str, list[Point]] = {}
     for mine in order:
         if any(sweeps([point for point in mine if point.row.contender == name]) for name in contenders(mine)):
@@ -110,27 +97,6 @@ def _named(mine: Sequence[Point]) -> str:
     if any(len(other) != len(first) for other in others):
         return f"{mine[0].row.dtype}, {len(ids)} sizes"
     return "".join(part if all(other[i] == part for other in others) else "n" for i, part in enumerate(first))
-
-
-def _lines(rest: Sequence[Point]) -> list[dots.Line]:
-    """Return a row a case: by dtype, then by the bytes that it moves, most first."""
-    cases: dict[str, list[Point]] = {}
-    for point in rest:
-        cases.setdefault(point.row.case, []).append(point)
-    ordered = sorted(cases.values(), key=lambda mine: (_order(mine[0].row.dtype), -(mine[0].row.bytes or 0)))
-    return [_line(mine) for mine in ordered]
-
-
-def _line(mine: Sequence[Point]) -> dots.Line:
-    row = mine[0].row
-    words = short(row.case, row.operator).removesuffix(f"/{row.dtype}")
-    limit = next((point.row.ceiling_GBps for point in mine if point.row.ceiling_GBps), None)
-    marks = tuple(
-        dots.Dot(point.row.contender, point.rate or 0.0, low, high, hollow=point.row.launch_bound)
-        for point in mine
-        for low, high in [point.rate_interval or (None, None)]
-    )
-    return dots.Line(row.dtype, f"{words}  {text.size(row.bytes or 0)}", marks, limit=limit)
 
 
 def _alt(operator: str, drawn: Sequence[Point], result: ResultSet) -> str:
@@ -186,77 +152,16 @@ def _draw_sweeps(
     return made.figure
 
 
-def _draw_rows(
-    result: ResultSet, drawn: Sequence[Point], page: list[dots.Line], title: str, missing: Sequence[str]
-) -> Figure:
-    scale = frame(result, drawn)
-    names = [name for name in contenders(drawn) if any(dot.series == name for line in page for dot in line.dots)]
-    marks = style.marks(contenders(drawn))
-    simulated = {point.row.contender for point in drawn if point.row.simulated}
-    legend = [series_entry(name, marks[name], words=_words(name, simulated)) for name in names]
-    if any(dot.hollow for line in page for dot in line.dots):
-        legend.append(_hollow())
-    notes = ["Bars through the marks: 95 % interval of the median."]
-    if any(line.limit for line in page):
-        legend.append(Entry("ceiling of the case", {"color": INK, "marker": "|", "markersize": 9, "linestyle": "none"}))
-        notes.append(f"The ceiling is the rate {OF_CEILING.removeprefix('of the rate ')}.")
-    if any(point.row.contender in HOST_CONTENDERS for point in drawn):
-        notes.append(_REAL if is_simulated(drawn) else "numpy runs on the host.")
-    made = sheet(
-        title,
-        subtitle(result),
-        dots.body_height(page),
-        legend=legend,
-        notes=[" ".join(notes), *missing],
-        simulated=is_simulated(drawn),
-    )
-    rates = [value for line in page for value in (*(dot.x for dot in line.dots), line.limit or 0.0)]
-    top = max(rates)
-    small = top < FAR * (scale.copy or 0.0)
-    kind: dots.Scale = (
-        "log" if statistics.median(dot.x for line in page for dot in line.dots) < SMALL * top else "linear"
-    )
-    axes = dots.draw(made, page, {name: marks[name] for name in names}, scale=kind)
-    if kind == "log":
-        log_axis(axes, min(rate for rate in rates if rate), top if small else scale.top, " GB/s")
-    else:
-        axes.set_xlim(-0.01 * top, 1.04 * top if small else scale.top)
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
-    for rate, dashes in ((scale.peak, (0, (5, 2))), (scale.copy, "-")):
-        if rate and not small:
-            axes.axvline(rate, color=INK, linewidth=0.9, linestyle=dashes, zorder=0.7)
-    limits = [f"{name} {text.rate(rate)}" for name, rate in ((scale.memory, scale.copy), ("peak", scale.peak)) if rate]
-    words = "GB/s (log scale)" if kind == "log" else "GB/s"
-    dots.name_axis(axes, f"{words}; lines: {', '.join(limits)}" if limits and not small else words)
-    return made.figure
-
-
-def _hollow() -> Entry:
-    hollow = {"color": INK, "marker": "o", "linestyle": "none", "markerfacecolor": PAPER}
-    return Entry("hollow: launch-bound", hollow)
-
-
-def _order(dtype: str) -> int:
-    return NAMES.index(dtype) if dtype in NAMES else len(NAMES)
-
-
 def _legend(drawn: Sequence[Point], names: Sequence[str], marks: Mapping[str, style.Mark], scale: Frame) -> list[Entry]:
     simulated = {point.row.contender for point in drawn if point.row.simulated}
-    entries = [series_entry(name, marks[name], line=True, words=_words(name, simulated)) for name in names]
+    entries = [series_entry(name, marks[name], line=True, words=series_words(name, simulated)) for name in names]
     if any(point.row.launch_bound for point in drawn):
-        entries.append(_hollow())
+        entries.append(hollow_entry())
     if scale.launch_us is not None and launch_edge(scale) > scale.left:
         entries.append(Entry("launch-bound to the left", dict(_EDGE)))
     if len(scale.sweep) > 1:
         entries.append(Entry("copy of the same size", {"color": INK, "linewidth": 1.1}))
     return entries
-
-
-def _words(name: str, simulated: Collection[str]) -> str:
-    """Return a contender as the legend names it: what is real and what is not, where both stand side by side."""
-    if name in simulated:
-        return f"{name} (simulated)"
-    return f"{name} (real)" if simulated else name
 
 
 def _notes(result: ResultSet, drawn: Sequence[Point], scale: Frame) -> list[str]:
@@ -277,7 +182,7 @@ def _notes(result: ResultSet, drawn: Sequence[Point], scale: Frame) -> list[str]
         f"A mark a case; bands and bars: 95 % interval of the median; lines join sweeps over one size. {method}".strip()
     )
     if any(point.row.contender in HOST_CONTENDERS for point in drawn):
-        notes.append(_REAL if is_simulated(drawn) else "numpy runs on the host.")
+        notes.append(REAL if is_simulated(drawn) else "numpy runs on the host.")
     return [" ".join(notes)]
 
 
