@@ -163,3 +163,18 @@ class Comparison:
         """Return how many rows each verdict has, in the order of VERDICTS, without those that have none."""
         found = Counter(row.verdict for row in self.rows)
         return {verdict: found[verdict] for verdict in VERDICTS if found[verdict]}
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What one contender of a case takes. `rounds`: None where no number of rounds shows the change; `least`: the least
+    change that rounds without end would show. `seconds`: of these rounds in one run, None where no cost is known.
+    """
+
+    case: str
+    contender: str
+    time_us: float
+    rounds_now: int
+    rounds: int | None
+    least: float
+    seconds: float | None

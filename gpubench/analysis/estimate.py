@@ -75,8 +75,8 @@ def between_results(
 ) -> Estimated:
     """Estimate pairs of two results, which may be one result in which two contenders are compared."""
     swept = {} if old is new else identity.ceilings(old, new)
-    before = _times(old, {name: one for name, (one, _) in swept.items()})
-    after = before if old is new else _times(new, {name: one for name, (_, one) in swept.items()})
+    before = result_times(old, {name: one for name, (one, _) in swept.items()})
+    after = before if old is new else result_times(new, {name: one for name, (_, one) in swept.items()})
     a = before.at([id(pair.old) for pair in timed])
     b = after.at([id(pair.new) for pair in timed])
     machine, unchanged, controls = None, np.zeros(len(timed), dtype=bool), 0
@@ -174,7 +174,7 @@ def _aligned(pair: Pair) -> tuple[list[list[float]], list[list[float]]]:
     return [[one.us for one in a] for a, _ in both], [[one.us for one in b] for _, b in both]
 
 
-def _times(result: ResultSet, swept: Mapping[Hashable, Rounds]) -> Times:
+def result_times(result: ResultSet, swept: Mapping[Hashable, Rounds]) -> Times:
     """Return the times of everything that the run timed; its records by their identity, the ceilings by their name."""
     records: dict[Hashable, Rounds] = {id(record): samples(record) for record in result.records}
     host = {id(record) for record in result.records if record.contender in HOST_CONTENDERS}

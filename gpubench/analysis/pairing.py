@@ -53,12 +53,17 @@ class Pair:
     @property
     def is_timed(self) -> bool:
         """True when both were measured and have usable samples."""
-        return bool(self.is_measured and self.old and self.new and samples(self.old) and samples(self.new))
+        return self.old is not None and self.new is not None and is_timed(self.old) and is_timed(self.new)
 
 
 def measured(record: Record) -> bool:
     """Return whether the record's status lets its times be compared."""
     return record.status in MEASURED
+
+
+def is_timed(record: Record) -> bool:
+    """Return whether the record was measured and has usable samples."""
+    return measured(record) and bool(samples(record))
 
 
 def samples(record: Record) -> list[list[float]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -69,18 +68,3 @@ def _fewest(enough: Any, rounds: Array) -> Array:
         fits = enough(rounds / middle)
         high, low = np.where(fits, middle, high), np.where(fits, low, middle)
     return np.where(possible, np.maximum(high, 2), 0).astype(np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """What one contender of a case takes. `rounds`: None where no number of rounds would show the change, which `sees`
-    (the least change that rounds without end would show) then exceeds. `seconds`: of one run with these rounds.
-    """
-
-    case: str
-    contender: str
-    time_us: float
-    rounds_now: int
-    rounds: int | None
-    sees: float
-    seconds: float

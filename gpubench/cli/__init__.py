@@ -53,6 +53,7 @@ COMMANDS: dict[str, Entry] = {
     "baseline": Entry("gpubench.cli.baseline:command", "Save and list named results to compare with."),
     "calibrate": Entry("gpubench.cli.calibrate:command", "Measure the noise floor of each case by repeated runs."),
     "ab": Entry("gpubench.cli.ab:command", "Run two contenders interleaved and tell which is faster."),
+    "plan": Entry("gpubench.cli.plan:command", "Say how many rounds would show a change, and what they take."),
     "plot": Entry("gpubench.cli.plot:command", "Draw charts of results."),
     "report": Entry("gpubench.cli.report:command", "Write one self-contained HTML report of a result."),
     "agreement": Entry("gpubench.cli.agreement:command", "Show how events, CUPTI and NVBench agree on this GPU."),

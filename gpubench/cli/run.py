@@ -28,6 +28,7 @@ from gpubench.cli.options import (
     split_commas,
     suites_argument,
 )
+from gpubench.cli.planned import planned_rounds, with_planned
 from gpubench.errors import ExitCode, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -89,6 +90,12 @@ def size(context: click.Context, parameter: click.Parameter, value: str | None) 
 @filter_options
 @click.option("--peer", "peers", multiple=True, callback=split_commas, metavar="NAMES", help="Add these libraries.")
 @click.option("--rounds", type=click.IntRange(1, 1000), metavar="N", help="Rounds, each with fresh buffers.")
+@click.option(
+    "--rounds-from",
+    type=click.Path(path_type=Path),
+    metavar="PLAN",
+    help="Each case with the rounds that `gpubench plan -o PLAN` found; the time limit grows with them.",
+)
 @click.option("--min-samples", type=click.IntRange(1, 100_000), metavar="N", help="The fewest samples a contender.")
 @click.option("--max-noise", callback=share, metavar="SHARE", help="Sample until the median is known to this, as 0.5%.")
 @click.option("--time-limit", type=SECONDS, metavar="S", help="Seconds of sampling a contender.")
@@ -208,8 +215,9 @@ def _cases(suite: Suite, filters: Filters, given: dict[str, Any]) -> tuple[Case,
     }
     wanted = {name: value for name, value in changes.items() if value is not None}
     cases = []
+    planned = planned_rounds(given["rounds_from"], given["rounds"])
     for case in suite.cases:
-        timing = replace(case.timing, **wanted)
+        timing = with_planned(replace(case.timing, **wanted), planned.get(case.id))
         timing = replace(timing, max_samples=max(timing.max_samples, timing.min_samples))
         contenders = tuple(dict.fromkeys((*case.contenders, *given["peers"])))
         cases.append(replace(case, timing=timing, contenders=contenders))
