@@ -1,12 +1,12 @@
-"""Choosing between variants: the first that takes a problem, and a plan under another variant's name."""
+"""Choosing between variants: the first that takes a problem, and variants that stand for others."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpubench.model import Json, Plan, Refused
+from gpubench.model import Plan, Refused
 
 if TYPE_CHECKING:
     from gpubench.model import DeviceInfo, Problem
@@ -23,8 +23,24 @@ def first_plan(variants: Iterable[Variant], problem: Problem[Any], device: Devic
     return answer
 
 
-def under_name(name: str, answer: Plan | Refused, **notes: Json) -> Plan | Refused:
-    """Return another variant's answer as that of the variant called `name`, with these notes before its own."""
-    if isinstance(answer, Refused):
-        return answer
-    return dataclasses.replace(answer, variant=name, notes={**notes, **answer.notes})
+@dataclasses.dataclass(eq=False, slots=True)
+class Dispatch:
+    """A variant that stands for others: `choose` picks one of `among` by the problem, and its plan is taken over."""
+
+    name: str
+    summary: str
+    origin: str
+    among: tuple[Variant, ...]
+    choose: Callable[[Problem[Any]], Variant]
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """Return the chosen variant's answer under this name; `notes` names that variant."""
+        variant = self.choose(problem)
+        answer = variant.plan(problem, device)
+        if isinstance(answer, Refused):
+            return answer
+        return dataclasses.replace(answer, variant=self.name, notes={"chosen": variant.name, **answer.notes})
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """Return those of the others."""
+        return [instance for variant in self.among for instance in variant.instances(dtype)]

@@ -55,9 +55,12 @@ def _gelu(np: Any, v: Values, s: Scalars) -> Any:
     return 0.5 * x * (1 + np.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))
 
 
-def _calls(**paths: str | Call) -> dict[str, Call]:
-    """Return the calls by the libraries' names; a string is a path."""
-    return {name: one if isinstance(one, Call) else Call(one) for name, one in paths.items()}
+def _calls(
+    torch: str | Call = "", cupy: str | Call = "", jax: str | Call = "", cub: str = "", **more: str
+) -> dict[str, Call]:
+    """Return the calls by the libraries' names. A string is a path; where it is empty there is no call."""
+    every = {"torch": torch, "cupy": cupy, "jax": jax, "cub": cub, **more}
+    return {name: Call(one) if isinstance(one, str) else one for name, one in every.items() if one}
 
 
 _POSITIVE = ("positive",)
@@ -67,13 +70,10 @@ FUNCTIONS: dict[str, Function] = {
         1,
         lambda _, v, __: v[0].copy(),
         ALL,
-        peers=_calls(torch=Call("clone", out=False), cupy=Call("copy", out=False), jax="numpy.copy", cub="IDENTITY"),
+        peers=_calls(Call("clone", out=False), Call("copy", out=False), "numpy.copy", "IDENTITY"),
     ),
     "neg": Function(
-        1,
-        lambda np, v, _: np.negative(v[0]),
-        ALL,
-        peers=_calls(torch="neg", cupy="negative", jax="numpy.negative", cub="NEGATE"),
+        1, lambda np, v, _: np.negative(v[0]), ALL, peers=_calls("neg", "negative", "numpy.negative", "NEGATE")
     ),
     "abs": Function(
         1,
@@ -82,52 +82,25 @@ FUNCTIONS: dict[str, Function] = {
         6,
         _result,
         real_result=True,
-        peers=_calls(torch="abs", cupy="absolute", jax="numpy.abs"),
+        peers=_calls("abs", "absolute", "numpy.abs"),
     ),
-    "exp": Function(
-        1, lambda np, v, _: np.exp(v[0]), FLOAT, 6, _result, peers=_calls(torch="exp", cupy="exp", jax="numpy.exp")
-    ),
+    "exp": Function(1, lambda np, v, _: np.exp(v[0]), FLOAT, 6, _result, peers=_calls("exp", "exp", "numpy.exp")),
     "log": Function(
-        1,
-        lambda np, v, _: np.log(v[0]),
-        FLOAT,
-        8,
-        _result,
-        _POSITIVE,
-        peers=_calls(torch="log", cupy="log", jax="numpy.log"),
+        1, lambda np, v, _: np.log(v[0]), FLOAT, 8, _result, _POSITIVE, peers=_calls("log", "log", "numpy.log")
     ),
     "sqrt": Function(
-        1,
-        lambda np, v, _: np.sqrt(v[0]),
-        FLOAT,
-        2,
-        _result,
-        _POSITIVE,
-        peers=_calls(torch="sqrt", cupy="sqrt", jax="numpy.sqrt"),
+        1, lambda np, v, _: np.sqrt(v[0]), FLOAT, 2, _result, _POSITIVE, peers=_calls("sqrt", "sqrt", "numpy.sqrt")
     ),
     "rsqrt": Function(
-        1,
-        lambda np, v, _: 1 / np.sqrt(v[0]),
-        FLOAT,
-        4,
-        _result,
-        _POSITIVE,
-        peers=_calls(torch="rsqrt", jax="lax.rsqrt"),
+        1, lambda np, v, _: 1 / np.sqrt(v[0]), FLOAT, 4, _result, _POSITIVE, peers=_calls("rsqrt", jax="lax.rsqrt")
     ),
-    "sin": Function(
-        1, lambda np, v, _: np.sin(v[0]), FLOAT, 6, _result, peers=_calls(torch="sin", cupy="sin", jax="numpy.sin")
-    ),
-    "tanh": Function(
-        1, lambda np, v, _: np.tanh(v[0]), FLOAT, 6, _result, peers=_calls(torch="tanh", cupy="tanh", jax="numpy.tanh")
-    ),
+    "sin": Function(1, lambda np, v, _: np.sin(v[0]), FLOAT, 6, _result, peers=_calls("sin", "sin", "numpy.sin")),
+    "tanh": Function(1, lambda np, v, _: np.tanh(v[0]), FLOAT, 6, _result, peers=_calls("tanh", "tanh", "numpy.tanh")),
     "sigmoid": Function(
-        1, lambda np, v, _: 1 / (1 + np.exp(-v[0])), FLOAT, 10, _result, peers=_calls(torch="sigmoid", jax="nn.sigmoid")
+        1, lambda np, v, _: 1 / (1 + np.exp(-v[0])), FLOAT, 10, _result, peers=_calls("sigmoid", jax="nn.sigmoid")
     ),
     "relu": Function(
-        1,
-        lambda np, v, _: np.maximum(v[0], 0),
-        REAL,
-        peers=_calls(torch="ops.aten.relu", cupy=Call("maximum", (0,)), jax="nn.relu"),
+        1, lambda np, v, _: np.maximum(v[0], 0), REAL, peers=_calls("ops.aten.relu", Call("maximum", (0,)), "nn.relu")
     ),
     "gelu": Function(
         1,
@@ -135,15 +108,10 @@ FUNCTIONS: dict[str, Function] = {
         FLOAT,
         12,
         _first,
-        peers=_calls(torch=Call("ops.aten.gelu", keywords={"approximate": "tanh"}), jax="nn.gelu"),
+        peers=_calls(Call("ops.aten.gelu", keywords={"approximate": "tanh"}), jax="nn.gelu"),
     ),
     "silu": Function(
-        1,
-        lambda np, v, _: v[0] / (1 + np.exp(-v[0])),
-        FLOAT,
-        12,
-        _first,
-        peers=_calls(torch="ops.aten.silu", jax="nn.silu"),
+        1, lambda np, v, _: v[0] / (1 + np.exp(-v[0])), FLOAT, 12, _first, peers=_calls("ops.aten.silu", jax="nn.silu")
     ),
     "clamp": Function(
         1,
@@ -151,18 +119,13 @@ FUNCTIONS: dict[str, Function] = {
         REAL,
         scalars={"low": 0.0, "high": 1.0},
         peers=_calls(
-            torch=Call("clamp", keywords={"min": "low", "max": "high"}),
-            cupy=Call("clip", ("low", "high")),
+            Call("clamp", keywords={"min": "low", "max": "high"}),
+            Call("clip", ("low", "high")),
             jax=Call("numpy.clip", ("low", "high")),
         ),
     ),
     "add": Function(
-        2,
-        lambda np, v, _: np.add(v[0], v[1]),
-        ALL,
-        1,
-        _terms,
-        peers=_calls(torch="add", cupy="add", jax="numpy.add", cub="PLUS"),
+        2, lambda np, v, _: np.add(v[0], v[1]), ALL, 1, _terms, peers=_calls("add", "add", "numpy.add", "PLUS")
     ),
     "sub": Function(
         2,
@@ -170,7 +133,7 @@ FUNCTIONS: dict[str, Function] = {
         ALL,
         1,
         _terms,
-        peers=_calls(torch="sub", cupy="subtract", jax="numpy.subtract", cub="MINUS"),
+        peers=_calls("sub", "subtract", "numpy.subtract", "MINUS"),
     ),
     "mul": Function(
         2,
@@ -179,7 +142,7 @@ FUNCTIONS: dict[str, Function] = {
         4,
         _result,
         mixes_parts=True,
-        peers=_calls(torch="mul", cupy="multiply", jax="numpy.multiply", cub="MULTIPLIES"),
+        peers=_calls("mul", "multiply", "numpy.multiply", "MULTIPLIES"),
     ),
     "div": Function(
         2,
@@ -189,19 +152,13 @@ FUNCTIONS: dict[str, Function] = {
         _result,
         ("any", "nonzero"),
         mixes_parts=True,
-        peers=_calls(torch="div", cupy="true_divide", jax="numpy.true_divide", cub="DIVIDES"),
+        peers=_calls("div", "true_divide", "numpy.true_divide", "DIVIDES"),
     ),
     "maximum": Function(
-        2,
-        lambda np, v, _: np.maximum(v[0], v[1]),
-        REAL,
-        peers=_calls(torch="maximum", cupy="maximum", jax="numpy.maximum", cub="MAXIMUM"),
+        2, lambda np, v, _: np.maximum(v[0], v[1]), REAL, peers=_calls("maximum", "maximum", "numpy.maximum", "MAXIMUM")
     ),
     "minimum": Function(
-        2,
-        lambda np, v, _: np.minimum(v[0], v[1]),
-        REAL,
-        peers=_calls(torch="minimum", cupy="minimum", jax="numpy.minimum", cub="MINIMUM"),
+        2, lambda np, v, _: np.minimum(v[0], v[1]), REAL, peers=_calls("minimum", "minimum", "numpy.minimum", "MINIMUM")
     ),
     "pow": Function(
         2,
@@ -210,7 +167,7 @@ FUNCTIONS: dict[str, Function] = {
         18,
         _result,
         ("positive", "exponent"),
-        peers=_calls(torch="pow", cupy="power", jax="numpy.power"),
+        peers=_calls("pow", "power", "numpy.power"),
     ),
     "lerp": Function(
         2,
@@ -220,7 +177,7 @@ FUNCTIONS: dict[str, Function] = {
         _lerp_terms,
         scalars={"weight": 0.5},
         mixes_parts=True,
-        peers=_calls(torch=Call("lerp", ("weight",))),
+        peers=_calls(Call("lerp", ("weight",))),
     ),
     "addcmul": Function(
         3,
@@ -230,7 +187,7 @@ FUNCTIONS: dict[str, Function] = {
         _product_terms,
         scalars={"value": 1.0},
         mixes_parts=True,
-        peers=_calls(torch=Call("addcmul", keywords={"value": "value"})),
+        peers=_calls(Call("addcmul", keywords={"value": "value"})),
     ),
     "where": Function(
         3,
@@ -238,6 +195,6 @@ FUNCTIONS: dict[str, Function] = {
         ALL,
         domains=("mask", "any", "any"),
         masks=1,
-        peers=_calls(torch="where", cupy=Call("where", out=False), jax="numpy.where"),
+        peers=_calls("where", Call("where", out=False), "numpy.where"),
     ),
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Json, Launch, Plan, Pointer, Problem, Refused, Value
-from gpubench.operators.choosing import under_name
+from gpubench.operators.choosing import Dispatch
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.slices import (
     MAX_TENSOR_DIMS,
@@ -80,27 +80,6 @@ class Uncollapsed:
             *_small_instances(dtype, UNCOLLAPSED, "uncollapsed_small"),
             *_large_instances(dtype, UNCOLLAPSED, "uncollapsed_large"),
         )
-
-
-class AutoPytorch:
-    """PyTorch's choice: by the number of indices, and by what 32-bit offsets reach."""
-
-    name: str = "auto_pytorch"
-    summary: str = f"PyTorch's dispatch: small_index up to {SMALL_INDICES} indices, else large_index"
-    origin: str = f"PyTorch index_add_cuda_ (not deterministic); at most {MAX_TENSOR_DIMS} dims after merging; {LIMITS}"
-
-    def __init__(self) -> None:
-        """Hold what there is to choose from."""
-        self._small, self._large = SmallIndex(), LargeIndex()
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
-        """Return the chosen variant's plan under this name."""
-        chosen = self._large if _not_small(problem) else self._small
-        return under_name(self.name, chosen.plan(problem, device), chosen=chosen.name)
-
-    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """Return both variants' instances."""
-        return (*self._small.instances(dtype), *self._large.instances(dtype))
 
 
 def _not_small(problem: Problem[Any]) -> Refused | None:
@@ -199,3 +178,14 @@ def _large_instances(dtype: str, source: str, name: str) -> tuple[tuple[str, str
     return tuple(
         (source, large_kernel(name, dtype, index, wide, dims)) for index in INDEX_DTYPES for wide, dims in forms
     )
+
+
+_SMALL, _LARGE = SmallIndex(), LargeIndex()
+AUTO_PYTORCH = Dispatch(
+    "auto_pytorch",
+    f"PyTorch's dispatch: small_index up to {SMALL_INDICES} indices, else large_index",
+    f"PyTorch index_add_cuda_ (not deterministic); at most {MAX_TENSOR_DIMS} dims after merging; {LIMITS}",
+    (_SMALL, _LARGE),
+    lambda problem: _LARGE if _not_small(problem) else _SMALL,
+)
+"""PyTorch's choice: by the number of indices, and by what 32-bit offsets reach."""

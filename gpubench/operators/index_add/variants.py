@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpubench.operators.base import Variant
 from gpubench.operators.index_add.naive import Naive
 from gpubench.operators.index_add.oneflow import OneFlow
-from gpubench.operators.index_add.pytorch import AutoPytorch, LargeIndex, SmallIndex, Uncollapsed
+from gpubench.operators.index_add.pytorch import AUTO_PYTORCH, LargeIndex, SmallIndex, Uncollapsed
 from gpubench.operators.index_add.sorted_deterministic import SortedDeterministic
 
 VARIANTS: tuple[Variant, ...] = (
@@ -15,5 +15,5 @@ VARIANTS: tuple[Variant, ...] = (
     OneFlow(),
     SmallIndex(),
     LargeIndex(),
-    AutoPytorch(),
+    AUTO_PYTORCH,
 )

@@ -20,6 +20,7 @@ from gpubench.model import (
     Refused,
     Workspace,
 )
+from gpubench.operators.choosing import Dispatch
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import MAX_ITERATOR_DIMS, int64, offset_calculator
 from gpubench.operators.sum.iterator import ReduceIterator, reduce_iterator
@@ -148,3 +149,13 @@ def _notes(parts: Sequence[ReduceIterator], configs: Sequence[ReduceConfig]) -> 
 
 def _aligned(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+_REDUCE_CONFIG = ReduceConfigured()
+AUTO_PYTORCH = Dispatch(
+    "auto_pytorch",
+    "PyTorch's dispatch: reduce_config for whatever has terms",
+    "PyTorch 2.6 sum_kernel_cuda; limits of reduce_config; integers are converted as they are loaded",
+    (_REDUCE_CONFIG,),
+    lambda _: _REDUCE_CONFIG,
+)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gpubench.operators.base import Variant
-from gpubench.operators.sum.auto_pytorch import AutoPytorch
 from gpubench.operators.sum.naive import Naive
-from gpubench.operators.sum.reduce_config import ReduceConfigured
+from gpubench.operators.sum.reduce_config import AUTO_PYTORCH, ReduceConfigured
 
-VARIANTS: tuple[Variant, ...] = (Naive(), ReduceConfigured(), AutoPytorch())
+VARIANTS: tuple[Variant, ...] = (Naive(), ReduceConfigured(), AUTO_PYTORCH)

@@ -234,7 +234,7 @@ def test_the_dispatch(shape: list[int], dim: int, taken: str) -> None:
     problem = problem_of(shape=shape, dim=dim)
     plan = plan_of("auto_pytorch", problem)
     assert plan.variant == "auto_pytorch"
-    assert plan.notes["taken"] == taken
+    assert plan.notes["chosen"] == taken
     assert plan.steps == plan_of(taken, problem).steps
 
 
