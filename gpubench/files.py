@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import stat
 from pathlib import Path
+
+_END_BYTES = 1 << 18
 
 
 def read_bounded(path: Path, most: int, *, pipes: bool = False) -> bytes:
@@ -53,14 +56,14 @@ def new_file(folder: Path, prefix: str, mode: int = 0o666) -> tuple[int, Path]:
     raise FileExistsError(errno.EEXIST, "no name is free", str(folder))
 
 
-def replace(path: Path, data: bytes, mode: int = 0o666) -> None:
+def replace(path: Path, data: bytes, mode: int = 0o666, prefix: str | None = None) -> None:
     """Put `data` at `path` as one step: a new file beside it, flushed to disk, then renamed over it. OSError.
 
     A loss of power or a kill leaves the old file or the new one, never a part. FileExistsError when something other
     than a regular file stands there.
     """
     require_regular(path)
-    descriptor, temporary = new_file(path.parent, f".{path.name[:80]}.", mode)
+    descriptor, temporary = new_file(path.parent, prefix or f".{path.name[:80]}.", mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
@@ -72,6 +75,16 @@ def replace(path: Path, data: bytes, mode: int = 0o666) -> None:
             temporary.unlink()
         raise
     sync_folder(path.parent)
+
+
+def fingerprint(path: Path) -> str:
+    """Return a file's name, size and a hash of its first and last 256 KiB: enough to tell builds of a program apart."""
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        digest = hashlib.sha256(file.read(_END_BYTES))
+        file.seek(max(size - _END_BYTES, 0))
+        digest.update(file.read(_END_BYTES))
+    return f"{path.name} {size} {digest.hexdigest()}"
 
 
 def require_regular(path: Path) -> None:

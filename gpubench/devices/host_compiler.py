@@ -10,15 +10,15 @@ import platform
 import re
 import shlex
 import shutil
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from gpubench.children import Done, Limits, most_compiler_bytes, run
+from gpubench.devices import host_cache
 from gpubench.errors import CompileError, NoDeviceError, UsageError
-from gpubench.kernels import cache
+from gpubench.files import fingerprint
 from gpubench.kernels.sources import default_tree
 
 Build = Literal["fast", "checked", "sanitize"]
@@ -53,16 +53,33 @@ _REPORTING = {  # few errors, each at the line that the author wrote, not at the
 _OLDEST = {"g++": 12, "clang": 14}
 _LONGEST_MESSAGE = 4000
 _COMPILE_S = 300.0
+_READ_BY_COMPILERS = (
+    "CPATH",
+    "CPLUS_INCLUDE_PATH",
+    "LIBRARY_PATH",
+    "COMPILER_PATH",
+    "GCC_EXEC_PREFIX",
+    "CCC_OVERRIDE_OPTIONS",
+)
 _SHORT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A C++20 compiler: the words that call it, what it is, and the first line that it says about itself."""
+    """A C++20 compiler: the words that call it, what it is, and the first line that it says about itself.
+
+    `programs`: fingerprints of what runs when it is called, to tell builds of one version apart.
+    """
 
     command: tuple[str, ...]
     family: Literal["g++", "clang"]
     version: str
+    programs: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """All that tells it from another."""
+        return (*self.command, self.version, *self.programs)
 
 
 @functools.cache
@@ -104,7 +121,16 @@ def _try(words: Sequence[str]) -> Compiler | str:
     number = re.search(r"(\d+)\.\d+", first.rpartition(")")[2] or first) or re.search(r"(\d+)\.\d+", first)
     if number is None or int(number[1]) < _OLDEST[family]:
         return f"{words[0]} is {first!r}, and {family} {_OLDEST[family]} is the oldest that will do"
-    return Compiler(tuple(words), family, first)
+    return Compiler(tuple(words), family, first, _programs(words))
+
+
+def _programs(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the fingerprints of a compiler: of the program that is called and of the one that does the work."""
+    found = []
+    for place in (shutil.which(words[0]), _run([*words, "-print-prog-name=cc1plus"], errors=False).output.strip()):
+        with contextlib.suppress(OSError):
+            found.append(fingerprint(Path(place or "").resolve(strict=True)))
+    return tuple(found)
 
 
 # --- Libraries -------------------------------------------------------------------------------------------------------
@@ -113,23 +139,6 @@ def _try(words: Sequence[str]) -> Compiler | str:
 def cuda_src() -> Path:
     """Return the folder of the kernel sources."""
     return default_tree().root
-
-
-@functools.cache
-def _private_folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="gpubench-host-")
-
-
-def cache_folder() -> Path:
-    """Return the folder of compiled libraries; one that goes with this process where the user's cannot be written."""
-    place = cache.folder()
-    if place is not None:
-        with contextlib.suppress(OSError):
-            folder = place / "host"
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if os.access(folder, os.W_OK | os.X_OK):
-                return folder
-    return Path(_private_folder().name)
 
 
 def runtime_library(ucontext: bool = False) -> Path:
@@ -191,26 +200,29 @@ def _closure(source: Path, include: Path) -> list[Path]:
 
 
 def _library(name: str, flags: list[str], files: Iterable[Path], link: list[str] | None, text: str = "") -> Path:
-    """Return the library for these inputs, compiled unless the cache has it. Safe beside other processes."""
+    """Return the library for these inputs, compiled unless the cache has it."""
     compiler = find_compiler()
+    known = [path.resolve() for path in files]
     key = hashlib.sha256()
-    for part in (compiler.version, platform.machine(), *compiler.command, *flags, *(link or []), text):
-        key.update(part.encode() + b"\0")
-    for path in files:
-        key.update(path.read_bytes() + b"\0")
-    target = cache_folder() / f"{name}-{key.hexdigest()[:24]}.so"
-    if target.exists():
-        return target
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix="compiling-") as folder:
-        made = Path(folder) / "library.so"
-        if link is None:
-            _call([*compiler.command, *flags, "-o", str(made)], text)
-        else:
-            half_way = Path(folder) / "library.o"
-            _call([*compiler.command, *flags, "-o", str(half_way)], text)
+    for part in (*compiler.identity, platform.machine(), *_environment(), *flags, *(link or []), text):
+        key.update(part.encode("utf-8", "surrogateescape") + b"\0")
+    for path in known:
+        key.update(f"{path}\0".encode("utf-8", "surrogateescape") + hashlib.sha256(path.read_bytes()).digest())
+
+    def make(made: Path) -> str:
+        needs, half_way = made.with_suffix(".d"), made.with_suffix(".o")
+        first = made if link is None else half_way
+        _call([*compiler.command, *flags, "-MD", "-MF", str(needs), "-o", str(first)], text)
+        if link is not None:
             _call([*compiler.command, *link, str(half_way), "-o", str(made)], "")
-        made.replace(target)
-    return target
+        return needs.read_text(encoding="utf-8", errors="surrogateescape")
+
+    return host_cache.library(f"{name}-{key.hexdigest()[:32]}.so", known, make)
+
+
+def _environment() -> list[str]:
+    """Return the variables that change what a compiler reads."""
+    return [f"{name}={os.environ[name]}" for name in _READ_BY_COMPILERS if name in os.environ]
 
 
 def _call(command: list[str], text: str) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import hashlib
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpubench.devices.host_cache import code_sha256
 from gpubench.devices.host_compiler import Build, kernel_library, runtime_library, shorten, source_lines
 from gpubench.errors import DeviceError, FatalDeviceError
 from gpubench.model import Launch
@@ -116,7 +116,7 @@ class KernelLibrary:
         self.path = kernel_library(source, kernels, build)
         self.kernels = tuple(kernels)
         self.build: Build = build
-        self.sha256 = hashlib.sha256(self.path.read_bytes()).hexdigest()
+        self.sha256 = code_sha256(self.path)
         self._library = ctypes.CDLL(str(self.path))
 
     def entry(self, kernel: str) -> int:

@@ -19,7 +19,7 @@ from gpubench.engine.supervisor import RunOptions, Supervisor
 from gpubench.engine.workers import WorkerOptions
 from gpubench.errors import GpubenchError, NoDeviceError, UsageError
 from gpubench.extras import install_command
-from gpubench.kernels import cache, nvrtc
+from gpubench.kernels import cache, nvrtc, sealed
 from gpubench.kernels.compiler import compile_instance
 from gpubench.kernels.sources import default_tree
 from gpubench.model import Ceiling, Json
@@ -158,6 +158,8 @@ def places(folder: Path) -> Iterator[Finding]:
     kept = cache.folder()
     if kept is None:
         yield Finding("cache", "machine", "note", "there is no cache folder: every run compiles anew. Set HOME.")
+    elif (reason := sealed.problem(kept)) is not None:
+        yield Finding("cache", "machine", "note", f"{kept} {reason}: every run compiles anew.")
     else:
         yield _place("cache", kept, "note", "every run compiles anew")
     yield _place("lock", lock_folder(), "note", "a second gpubench on the device would not be noticed")

@@ -156,7 +156,7 @@ def _compile(program: Program, kernels: tuple[str, ...], arch: str) -> list[Comp
     for kernel in kernels:
         if _KERNEL.fullmatch(kernel) is None:
             raise UsageError(f"{kernel!r} is not the name of a kernel instance.")
-    entry = cache.key(program, kernels, arch, nvrtc.OPTIONS, nvrtc.version())
+    entry = cache.key(program, kernels, arch, nvrtc.OPTIONS, nvrtc.identity())
     found = cache.load(entry)
     if found is not None:
         try:

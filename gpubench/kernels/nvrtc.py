@@ -6,9 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from gpubench.errors import CompileError, MissingExtraError, UsageError
+from gpubench.files import fingerprint
 from gpubench.kernels.elf import complete
 from gpubench.kernels.messages import own_errors
 from gpubench.kernels.sources import Program
@@ -46,6 +48,21 @@ def version() -> tuple[int, int]:
     """Return NVRTC's version. MissingExtraError as in `binding`."""
     major, minor = binding().getVersion()
     return int(major), int(minor)
+
+
+@lru_cache(maxsize=1)
+def identity() -> str:
+    """Return what tells this build of NVRTC from another of the same version: its files' fingerprints."""
+    found = {f"nvrtc {version()}"}
+    try:
+        for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines():
+            path = line.partition("/")[2]
+            if "libnvrtc" in path:
+                library = Path("/", path).resolve(strict=True)
+                found.update(fingerprint(part) for part in library.parent.glob("libnvrtc*.so*"))
+    except OSError:
+        pass  # a system that does not tell: the version must do
+    return "\n".join(sorted(found))
 
 
 def supported_architectures() -> tuple[str, ...]:

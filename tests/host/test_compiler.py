@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import errno
+import os
 import shutil
-from collections.abc import Iterator
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from gpubench.devices import host_compiler
+from gpubench.devices import host_cache, host_compiler
 from gpubench.devices.host import HostDevice, parse_options, parse_schedule
 from gpubench.errors import CompileError, DeviceError, NoDeviceError, UsageError
 from gpubench.model import Accuracy, Launch, Plan, Value
@@ -113,11 +118,138 @@ def test_a_second_process_finds_the_library_in_the_cache(tmp_path: Path, monkeyp
     assert sorted(path.suffix for path in second.parent.iterdir()) == [".so", ".so"]
 
 
-def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+KERNEL = '#include "gpubench/grid.cuh"\nGPUBENCH_KERNEL void zero(int* x) { x[0] = 0; }\n'
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a kernel's source, with a cache folder of its own."""
+    monkeypatch.setenv("GPUBENCH_CACHE_DIR", str(tmp_path / "cache"))
+    source = tmp_path / "kernel.cu"
+    source.write_text(KERNEL)
+    return source
+
+
+def compiled(source: Path) -> Path:
+    """Compile the kernel, or find it, and load it (elsewhere: what is loaded here must not be damaged afterwards)."""
+    path = host_compiler.kernel_library(source, ["zero"], "fast")
+    code = f"import ctypes; ctypes.CDLL({str(path)!r}, mode=1).gpubench_kernel_0"  # 1: what the runtime has, later
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr == ""
+    return path
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(kernel: Path, tmp_path: Path) -> None:
     """Kernels compile into a folder of this process when the cache folder is a file."""
     (tmp_path / "cache").write_text("not a folder")
-    monkeypatch.setenv("GPUBENCH_CACHE_DIR", str(tmp_path / "cache"))
-    assert host_compiler.cache_folder().is_dir()
+    assert not compiled(kernel).is_relative_to(tmp_path)
+
+
+def test_a_full_cache_disk_is_no_error(kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library that cannot be kept is used from the folder of this process, and nothing half-written stays."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert not compiled(kernel).is_relative_to(tmp_path)
+    assert list((tmp_path / "cache" / "host").iterdir()) == []
+
+
+def _link(path: Path) -> None:
+    path.rename(path.with_suffix(".moved"))
+    path.symlink_to(path.with_suffix(".moved"))
+
+
+def _pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "cut short": lambda path: path.write_bytes(path.read_bytes()[:-1000]),
+    "empty": lambda path: path.write_bytes(b""),
+    "a changed byte": lambda path: path.write_bytes(path.read_bytes().replace(b"\x7fELF", b"\x7fELG", 1)),
+    "another library": lambda path: path.write_bytes(b"\x7fELF somebody else's code" * 100),
+    "writable by all": lambda path: path.chmod(0o666),
+    "a link": _link,
+    "a pipe": _pipe,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_library_that_is_not_ours_and_whole_is_compiled_anew(damage: str, kernel: Path) -> None:
+    """Nothing is loaded that is torn, altered or foreign, and afterwards a good one stands there again."""
+    path = compiled(kernel)
+    good = path.read_bytes()
+    DAMAGES[damage](path)
+    assert compiled(kernel) == path
+    assert path.is_file()
+    assert not path.is_symlink()
+    assert path.read_bytes()[: len(good) // 2] == good[: len(good) // 2]
+
+
+def test_a_foreign_folder_is_not_believed(kernel: Path, tmp_path: Path) -> None:
+    """Where others may write, nothing is loaded from and nothing kept."""
+    path = compiled(kernel)
+    path.parent.chmod(0o777)
+    assert not compiled(kernel).is_relative_to(tmp_path)
+
+
+def test_a_changed_header_of_the_system_is_noticed(
+    kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Headers that no source of ours names are looked at again: by their size and time."""
+    header = tmp_path / "system" / "cstdint"
+    header.parent.mkdir()
+    header.write_text("#include_next <cstdint>\n")
+    monkeypatch.setenv("CPLUS_INCLUDE_PATH", str(header.parent))
+    compiled(kernel)
+    calls: list[str] = []
+    call = host_compiler._call
+
+    def counted(command: list[str], text: str) -> None:
+        calls.append("again")
+        call(command, text)
+
+    monkeypatch.setattr(host_compiler, "_call", counted)
+    compiled(kernel)
+    assert calls == []
+    header.write_text("#include_next <cstdint>\n// changed\n")
+    compiled(kernel)
+    assert calls == ["again", "again"]
+
+
+@pytest.mark.usefixtures("forget_compiler")
+def test_another_build_of_a_compiler_is_another_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two programs that say the same of themselves are told apart."""
+    program = _fake(tmp_path, "c++", "g++ (Debian 12.2.0-14) 12.2.0")
+    monkeypatch.setenv("CXX", str(program))
+    first = host_compiler.find_compiler()
+    program.write_text(program.read_text() + "# patched\n")
+    host_compiler.find_compiler.cache_clear()
+    second = host_compiler.find_compiler()
+    assert first.version == second.version
+    assert first.identity != second.identity
+
+
+@pytest.mark.usefixtures("forget_compiler")
+@pytest.mark.parametrize("named", ["g++ 'oops", '"', "g++ \\"])
+def test_a_broken_quote_in_the_compilers_name_is_bad_usage(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CXX with an open quote is told as such, with exit code 2."""
+    monkeypatch.setenv("CXX", named)
+    with pytest.raises(UsageError, match=r"CXX is .* which is no command line"):
+        host_compiler.find_compiler()
+
+
+def test_private_folders_of_killed_processes_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder whose process is gone goes with the next one that needs such a folder; a living one's stays."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    gone, living = tmp_path / "gpubench-host-4194999-x", tmp_path / f"gpubench-host-{os.getpid()}-x"
+    gone.mkdir()
+    living.mkdir()
+    with host_cache._private_folder.__wrapped__():
+        assert not gone.exists()
+        assert living.exists()
 
 
 @pytest.mark.parametrize(

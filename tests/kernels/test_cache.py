@@ -3,13 +3,14 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
-import tempfile
+import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpubench.kernels import cache
+from gpubench import files
+from gpubench.kernels import cache, sealed
 from gpubench.kernels.sources import Program
 
 PROGRAM = Program("demo/scale.cu", "text", (("gpubench/factor.cuh", "header"),))
@@ -17,7 +18,7 @@ OPTIONS = ("--std=c++20",)
 
 
 def _key(program: Program = PROGRAM, kernels: tuple[str, ...] = ("k<int>",), arch: str = "sm_90", **rest: Any) -> str:
-    return cache.key(program, kernels, arch, rest.get("options", OPTIONS), rest.get("version", (13, 0)))
+    return cache.key(program, kernels, arch, rest.get("options", OPTIONS), rest.get("compiler", "nvrtc 13.0 a"))
 
 
 def test_what_was_stored_is_found() -> None:
@@ -45,7 +46,7 @@ def test_machine_code_is_kept_compressed(cache_folder: Path) -> None:
         _key(kernels=("k<int>", "k<float>")),
         _key(arch="sm_80"),
         _key(options=("--std=c++17",)),
-        _key(version=(13, 1)),
+        _key(compiler="nvrtc 13.0 b"),
     ],
 )
 def test_everything_that_matters_is_in_the_key(other: str) -> None:
@@ -73,6 +74,89 @@ def test_a_damaged_entry_is_a_miss_and_is_replaced(cache_folder: Path) -> None:
     assert not cache.store(entry, {"k": 1}, b"code")
 
 
+@pytest.mark.parametrize("kind", ["pipe", "link", "dangling"])
+def test_what_is_no_file_is_replaced(kind: str, cache_folder: Path, tmp_path: Path) -> None:
+    """A pipe is not waited for, a link not followed; the next store puts a file there and touches nothing else."""
+    other = tmp_path / "other"
+    cache.store(_key(), {"k": 1}, b"code")
+    path = cache_folder / _key()
+    if kind == "link":
+        path.rename(other)  # its content would be believed
+    path.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(other)
+    assert cache.load(_key()) is None
+    assert cache.store(_key(), {"k": 2}, b"code")
+    assert cache.load(_key()) == ({"k": 2}, b"code")
+    assert other.exists() is (kind == "link")
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o1777])
+def test_a_folder_that_others_may_write_to_is_not_believed(mode: int, cache_folder: Path) -> None:
+    """Whoever may put a file there could have this user run it."""
+    assert cache.store(_key(), {"k": 1}, b"code")
+    cache_folder.chmod(mode)
+    assert cache.load(_key()) is None
+    assert not cache.store(_key(), {"k": 1}, b"code")
+    cache_folder.chmod(0o700)
+    assert cache.load(_key()) is not None
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o620])
+def test_an_entry_that_others_may_write_to_is_not_believed(mode: int, cache_folder: Path) -> None:
+    """Its seal proves nothing: who can write it can seal it."""
+    assert cache.store(_key(), {"k": 1}, b"code")
+    (cache_folder / _key()).chmod(mode)
+    assert cache.load(_key()) is None
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+@pytest.mark.parametrize("whose", ["entry", "folder"])
+def test_what_belongs_to_another_user_is_not_believed(whose: str, cache_folder: Path) -> None:
+    """Neither in a file nor in a folder of theirs, not even for root."""
+    assert cache.store(_key(), {"k": 1}, b"code")
+    os.chown(cache_folder / _key() if whose == "entry" else cache_folder, 65534, 65534)
+    assert cache.load(_key()) is None
+
+
+def test_what_kills_left_is_removed(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Temporary files and folders of processes that are gone do not pile up; those of living ones stay."""
+    assert cache.store(_key(), {}, b"code")
+    old = (cache_folder / ".new-0123.tmp", cache_folder / "compiling-0123")
+    old[0].write_bytes(b"half")
+    old[1].mkdir()
+    (old[1] / "library.o").write_bytes(b"half")
+    for path in old:
+        os.utime(path, (1000, 1000))
+    young = cache_folder / ".new-4567.tmp"
+    young.write_bytes(b"half")
+    monkeypatch.setattr(sealed, "_pruned", set())
+    assert cache.store(_key(arch="sm_80"), {}, b"code")
+    assert {path.name for path in cache_folder.iterdir()} == {_key(), _key(arch="sm_80"), young.name}
+
+
+def test_an_entry_is_on_the_disk_before_it_has_its_name(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a loss of power there is the whole entry or none: the file is flushed, then renamed, then the folder."""
+    order: list[str] = []
+    sync, rename = os.fsync, Path.replace
+
+    def synced(descriptor: int) -> None:
+        order.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        sync(descriptor)
+
+    def renamed(path: Path, target: Path) -> Path:
+        order.append("name")
+        return rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", renamed)
+    assert cache.store(_key(), {}, b"code")
+    assert order == ["file", "name", "folder"]
+    assert cache_folder.exists()
+
+
 def test_a_folder_that_cannot_be_used_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file where the folder should be: nothing is kept, nothing is raised, nothing is left behind."""
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
@@ -94,7 +178,7 @@ def test_a_disk_that_cannot_be_written_is_no_error(
 
     monkeypatch.setattr(Path, "replace", refuse)
     assert not cache.store(_key(arch="sm_80"), {}, b"code")
-    monkeypatch.setattr(tempfile, "NamedTemporaryFile", refuse)
+    monkeypatch.setattr(files, "new_file", refuse)
     monkeypatch.setattr(os, "utime", refuse)
     assert not cache.store(_key(arch="sm_80"), {}, b"code")
     assert cache.load(_key()) == ({"k": 1}, b"code")
@@ -141,13 +225,13 @@ def test_processes_may_share_the_folder(cache_folder: Path) -> None:
 
 def test_the_folder_does_not_grow_for_ever(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over the limit, what was used longest ago goes first; what was just used stays."""
-    monkeypatch.setattr(cache, "MAX_BYTES", 10_000)
-    monkeypatch.setattr(cache, "_pruned", {cache_folder})
+    monkeypatch.setattr(sealed, "MAX_BYTES", 10_000)
+    monkeypatch.setattr(sealed, "_pruned", {cache_folder})
     for number in range(20):
         cache.store(_key(arch=f"sm_{number}"), {}, os.urandom(1000))
         os.utime(cache_folder / _key(arch=f"sm_{number}"), (1000 + number, 1000 + number))
     cache.load(_key(arch="sm_0"))
-    monkeypatch.setattr(cache, "_pruned", set())
+    monkeypatch.setattr(sealed, "_pruned", set())
     cache.store(_key(arch="sm_20"), {}, os.urandom(1000))
     assert sum(path.stat().st_size for path in cache_folder.iterdir()) <= 10_000
     assert cache.load(_key(arch="sm_0")) is not None
