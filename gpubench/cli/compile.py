@@ -6,13 +6,13 @@ import difflib
 import os
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from gpubench.cli import output
+from gpubench.cli.compiling import watched
 from gpubench.cli.options import json_flag, split_commas
 from gpubench.errors import CompileError, ExitCode, UsageError
 
@@ -44,6 +44,13 @@ class Item:
     f"Without it: {', '.join(ARCHITECTURES)}.",
 )
 @click.option(
+    "-k",
+    "expression",
+    metavar="EXPR",
+    help="Only kernels whose row matches (operator:variant, dtype, kernel, architecture): words joined by and, or, not "
+    "and parentheses.",
+)
+@click.option(
     "--operator", "operators", multiple=True, callback=split_commas, metavar="NAME", help="Only this operator."
 )
 @click.option("--variant", "variants", multiple=True, callback=split_commas, metavar="NAME", help="Only this variant.")
@@ -54,6 +61,7 @@ class Item:
 @json_flag
 def command(
     architectures: tuple[str, ...],
+    expression: str | None,
     operators: tuple[str, ...],
     variants: tuple[str, ...],
     dtypes: tuple[str, ...],
@@ -68,10 +76,11 @@ def command(
     """
     from gpubench.kernels import compile_many
 
-    items = _matrix(architectures or ARCHITECTURES, operators, variants, dtypes)
+    items = _matrix(architectures or ARCHITECTURES, expression, operators, variants, dtypes)
+    requests = [item.request for item in items]
     started = time.monotonic()
-    with _waiting(f"Compiling {len(items)} kernels ..."):
-        outcomes = compile_many([item.request for item in items], jobs or _cores())
+    with watched(len(set(requests))) as watch:
+        outcomes = compile_many(requests, jobs or _cores(), watch=watch)
     seconds = time.monotonic() - started
     if as_json:
         output.write_json(_document(items, outcomes, seconds))
@@ -90,20 +99,20 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _waiting(message: str) -> AbstractContextManager[Any]:
-    import sys
-
-    return output.console(stderr=True).status(message) if output.is_terminal(sys.stderr) else nullcontext()
-
-
 def _matrix(
-    architectures: Sequence[str], operators: Sequence[str], variants: Sequence[str], dtypes: Sequence[str]
+    architectures: Sequence[str],
+    expression: str | None,
+    operators: Sequence[str],
+    variants: Sequence[str],
+    dtypes: Sequence[str],
 ) -> list[Item]:
     """Return every instance that the filters leave. UsageError for an unknown name, or when nothing is left."""
-    from gpubench.dtypes import NAMES
+    from gpubench.dtypes import NAMES, canonical
     from gpubench.operators import OPERATORS
+    from gpubench.suite.filters import compile_expression
 
     _require_known("operator", operators, OPERATORS)
+    dtypes = [canonical(name) for name in dtypes]
     _require_known("dtype", dtypes, NAMES)
     _require_known("variant", variants, {one.name for operator in OPERATORS.values() for one in operator.variants})
     items = [
@@ -111,20 +120,24 @@ def _matrix(
         for item in _instances(architectures)
         if _passes(item.operator, operators) and _passes(item.variant, variants) and _passes(item.dtype, dtypes)
     ]
+    if expression is not None:
+        matches = compile_expression(expression)
+        items = [item for item in items if matches(" ".join(_place(item)))]
     if not items:
-        raise UsageError("No kernel is left: the operators, variants and dtypes asked for have none in common.")
+        raise UsageError("No kernel is left: what was asked for (operators, variants, dtypes, -k) has none in common.")
     return items
 
 
 def _instances(architectures: Sequence[str]) -> Iterator[Item]:
     from gpubench.kernels import Request
     from gpubench.operators import OPERATORS
+    from gpubench.operators.architectures import device_of, reachable
 
     for name, operator in OPERATORS.items():
         for variant in operator.variants:
             for dtype in operator.dtypes:
-                for source, kernel in dict.fromkeys(variant.instances(dtype)):
-                    for arch in dict.fromkeys(architectures):
+                for arch in dict.fromkeys(architectures):
+                    for source, kernel in dict.fromkeys(reachable(variant, dtype, device_of(arch))):
                         yield Item(name, variant.name, dtype, Request(source, kernel, arch))
 
 
@@ -143,13 +156,13 @@ def _require_known(kind: str, given: Sequence[str], known: Collection[str]) -> N
 _HEADINGS = ("variant", "dtype", "kernel", "arch", "registers", "spills", "stack", "shared", "code")
 
 
+def _place(item: Item) -> tuple[str, str, str, str]:
+    kernel = item.request.kernel.replace("gpubench::", "")
+    return f"{item.operator}:{item.variant}", item.dtype, kernel, item.request.arch
+
+
 def _cells(item: Item, outcome: CompiledKernel | CompileError) -> tuple[str, ...]:
-    place = (
-        f"{item.operator}:{item.variant}",
-        item.dtype,
-        item.request.kernel.replace("gpubench::", ""),
-        item.request.arch,
-    )
+    place = _place(item)
     if isinstance(outcome, CompileError):
         return (*place, "", "", "", "", "compile_error")
     used = outcome.resources

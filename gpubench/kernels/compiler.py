@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
+import contextlib
 import re
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from gpubench.children import bind, most_compiler_bytes
 from gpubench.errors import CompileError, UsageError
-from gpubench.kernels import cache, nvrtc, resources
+from gpubench.kernels import cache, nvrtc, pool, resources
 from gpubench.kernels.elf import code_sha256, usage
+from gpubench.kernels.estimate import Estimate, Progress
 from gpubench.kernels.sources import Program, SourceTree, default_tree, tree_of
 from gpubench.model import KernelResources
 
-BATCH = 24
-"""Instances compiled as one program by `compile_many`. Reading the headers costs as much as two or three instances, so
-a larger batch saves little; a smaller one spreads better over processes."""
+BATCH = 12
+"""Instances compiled as one program by `compile_many`. Reading the headers takes 30 ms of CPU time, an instance 10 to
+400: a larger batch saves little; a smaller one spreads better over processes."""
 
 _KERNEL = re.compile(r"[A-Za-z_][\w:]*(?:<[\w:<>, ]*>)?")
 
@@ -63,27 +62,31 @@ def compile_instance(source: str, kernel: str, arch: str, tree: SourceTree | Non
 
 
 def compile_many(
-    requests: Sequence[Request], processes: int = 1, tree: SourceTree | None = None
+    requests: Sequence[Request],
+    processes: int = 0,
+    tree: SourceTree | None = None,
+    watch: Callable[[Progress], None] | None = None,
 ) -> list[CompiledKernel | CompileError]:
     """Compile all requests, several of one source together, and return one outcome each, in order.
 
     The outcomes leave `cubin` empty: the machine code of a whole matrix is most of a gigabyte, and stays in the cache.
-    processes: how many work at the same time, each with its own NVRTC; 1 works in this process. UsageError and
-    MissingExtraError are raised before anything is compiled.
+    processes: how many work at the same time, each with its own NVRTC; whatever ends the wait for them ends them. 0
+    works in this process, where a compilation cannot be interrupted. `watch` hears of each program that is done.
+    UsageError and MissingExtraError are raised before anything is compiled, CompileError when a process is lost.
     """
     tree = tree or default_tree()
     for arch in {request.arch for request in requests}:
         nvrtc.check_architecture(arch)
     jobs = _jobs(requests, tree)
     outcomes: dict[Request, CompiledKernel | CompileError] = {}
-    if processes <= 1 or len(jobs) <= 1:
-        results: Iterable[list[CompiledKernel | CompileError]] = map(_run, jobs)
-        _collect(jobs, results, outcomes)
-    else:
-        context = multiprocessing.get_context("spawn")  # a forked copy of a process that uses a GPU could not go on
-        parent = (os.getpid(), most_compiler_bytes())
-        with ProcessPoolExecutor(min(processes, len(jobs)), context, initializer=bind, initargs=parent) as pool:
-            _collect(jobs, pool.map(_run, jobs), outcomes)
+    estimate = Estimate([(job.requests[0].source, len(job.requests)) for job in jobs], max(processes, 1))
+    here = ((number, _timed(job)) for number, job in enumerate(jobs))
+    with contextlib.closing(pool.each(_timed, jobs, processes) if processes and jobs else here) as results:
+        for number, (result, seconds) in results:
+            outcomes.update(zip(jobs[number].requests, result, strict=True))
+            progress = estimate.after(number, seconds)
+            if watch is not None:
+                watch(progress)
     return [outcomes[request] for request in requests]
 
 
@@ -113,7 +116,14 @@ def _jobs(requests: Sequence[Request], tree: SourceTree) -> list[_Job]:
                 jobs.append(_Job(part, None, str(program)))
             else:
                 jobs.append(_Job(part, program))
-    return sorted(jobs, key=lambda job: -len(job.requests))
+    return _first_of_each(sorted(jobs, key=lambda job: -len(job.requests)))
+
+
+def _first_of_each(jobs: Sequence[_Job]) -> list[_Job]:
+    """Return the jobs with one of each source before all others, so that the time that is left can soon be told."""
+    first = {job.requests[0].source: number for number, job in reversed(list(enumerate(jobs)))}
+    ahead = sorted(first.values())
+    return [jobs[number] for number in (*ahead, *sorted(set(range(len(jobs))) - set(ahead)))]
 
 
 def _program(tree: SourceTree, source: str) -> Program | CompileError:
@@ -123,17 +133,14 @@ def _program(tree: SourceTree, source: str) -> Program | CompileError:
         return error
 
 
-def _collect(
-    jobs: Sequence[_Job],
-    results: Iterable[list[CompiledKernel | CompileError]],
-    outcomes: dict[Request, CompiledKernel | CompileError],
-) -> None:
-    for job, result in zip(jobs, results, strict=True):
-        outcomes.update(zip(job.requests, result, strict=True))
+def _timed(job: _Job) -> tuple[list[CompiledKernel | CompileError], float]:
+    """Compile a job and tell the seconds of wall time that it took; runs in a process of its own."""
+    started = time.monotonic()
+    return _run(job), time.monotonic() - started
 
 
 def _run(job: _Job) -> list[CompiledKernel | CompileError]:
-    """Compile a job; runs in a process of its own."""
+    """Compile a job."""
     if job.program is None:
         return [CompileError(job.refusal) for _ in job.requests]
     outcomes = _compile_or_split(job.program, tuple(request.kernel for request in job.requests), job.requests[0].arch)

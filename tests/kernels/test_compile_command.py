@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from gpubench.cli import main
+from gpubench.cli import compiling, main
 from gpubench.errors import CompileError, ExitCode
 from gpubench.kernels import Request
+from gpubench.kernels.estimate import Progress
 
 ONE = ["compile", "--arch", "sm_90", "--operator", "cumsum", "--variant", "naive", "--jobs", "1"]
 
@@ -40,8 +41,9 @@ def test_a_compile_error_is_shown_and_exits_2(
 ) -> None:
     """The table marks the kernel, the error follows, and the exit code is that of bad input."""
 
-    def fail(requests: list[Request], processes: int) -> list[CompileError]:
+    def fail(requests: list[Request], processes: int, watch: object) -> list[CompileError]:
         assert processes == 1
+        assert watch
         return [CompileError(f"{request.kernel}: cumsum/naive.cu(7): error: made up") for request in requests]
 
     monkeypatch.setattr("gpubench.kernels.compile_many", fail)
@@ -57,6 +59,8 @@ def test_a_compile_error_is_shown_and_exits_2(
         (["--operator", "cumsun"], "Did you mean cumsum?"),
         (["--variant", "nave"], "Did you mean naive?"),
         (["--dtype", "float23"], "Did you mean float32?"),
+        (["-k", "naive and sm_13"], "No kernel is left"),
+        (["-k", "naive or"], "a word is missing"),
     ],
 )
 def test_a_name_that_does_not_exist_is_answered_with_the_nearest(
@@ -65,3 +69,27 @@ def test_a_name_that_does_not_exist_is_answered_with_the_nearest(
     """A filter that names nothing is exit 2, with the nearest name."""
     assert main(["compile", *arguments]) == ExitCode.USAGE
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("compiler")
+def test_an_expression_and_an_alias_choose_kernels(capsys: pytest.CaptureFixture[str]) -> None:
+    """-k looks at the whole row of a kernel, and a dtype may be called by its short name."""
+    choice = ["--dtype", "bf16,fp32", "-k", "cumsum:naive and not bf16 and sm_90"]
+    assert main(["compile", "--operator", "cumsum", *choice, "--jobs", "1"]) == ExitCode.FINE
+    (row,) = [line.split("\t")[:4] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert row == ["cumsum:naive", "float32", "cumsum::naive<float, float>", "sm_90"]
+
+
+def test_piped_progress_is_a_line_now_and_then_with_an_estimate(capsys: pytest.CaptureFixture[str]) -> None:
+    """A log of a long compilation shows that it goes on, and for how long; it is not a line a kernel."""
+    now = 0.0
+    with compiling.watched(40, lambda: now) as watch:
+        for done in range(4, 41, 4):
+            now += 2.0
+            watch(Progress(done, 40, (40 - done) * 9.0))
+    assert capsys.readouterr().err.splitlines() == [
+        "Compiling 40 kernels ...",
+        "[12/40] about 4 min left",
+        "[24/40] about 2 min left",
+        "[36/40] about 36 s left",
+    ]

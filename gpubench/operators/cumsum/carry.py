@@ -83,6 +83,11 @@ class CarryForward:
         """One instance a shape."""
         return [(self.source, ring_kernel(dtype, shape)) for shape in (*tuning.RINGS[dtype], tuning.SMALL_RING)]
 
+    def instances_on(self, dtype: str, device: DeviceInfo) -> Sequence[tuple[str, str]]:
+        """Return that of the ring which fits."""
+        shape = ring_shape(dtype, sum_dtype(dtype), device)
+        return [] if shape is None else [(self.source, ring_kernel(dtype, shape))]
+
 
 def tile_argument(rows: Rows, tile: int, per_row: int, blocks: int, streaming: bool) -> Value:
     """Return the kernel's `RingRows`; blocks: of the launch."""

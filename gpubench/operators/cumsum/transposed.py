@@ -102,6 +102,13 @@ class TransposedTiles:
             for shape in shapes_of(dtype, along)
         ]
 
+    def instances_on(self, dtype: str, device: DeviceInfo) -> Sequence[tuple[str, str]]:
+        """Those of the largest and the smallest tile that fit."""
+        y = sum_dtype(dtype)
+        ends = {along: fitting_shapes(dtype, y, along, device) for along in (True, False)}
+        names = [kernel(dtype, y, along, shape) for along, fit in ends.items() for shape in (*fit[:1], *fit[-1:])]
+        return [(self.source, name) for name in dict.fromkeys(names)]
+
 
 def kernel(x: str, y: str, x_along_lines: bool, shape: TransposedShape) -> str:
     """Return the name expression."""
@@ -142,13 +149,17 @@ def lane_items(x: str, y: str, x_along_lines: bool) -> int:
 def transposed_shape(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -> TransposedShape | None:
     """Return the largest tile that fits; the smallest where there are strips enough to fill the SMs several times."""
     x, y = problem.operand("x").dtype, problem.operand("y").dtype
-    fitting = [
-        shape
-        for shape in shapes_of(x, transposed.x_along_lines)
-        if shared_bytes(x, y, transposed.x_along_lines, shape) + 16 * shape.lines * is_narrow(x)
-        <= device.max_shared_bytes
-    ]
+    fitting = fitting_shapes(x, y, transposed.x_along_lines, device)
     if not fitting:
         return None
     many = transposed.strips(fitting[0].lines) >= transposed_tuning.STRIPS * device.sm_count
     return fitting[-1] if many else fitting[0]
+
+
+def fitting_shapes(x: str, y: str, x_along_lines: bool, device: DeviceInfo) -> list[TransposedShape]:
+    """Return the shapes whose tiles fit a block's shared memory, largest first."""
+    return [
+        shape
+        for shape in shapes_of(x, x_along_lines)
+        if shared_bytes(x, y, x_along_lines, shape) + 16 * shape.lines * is_narrow(x) <= device.max_shared_bytes
+    ]

@@ -78,12 +78,21 @@ class TransposedRing:
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a direction and size of the ring."""
         y = sum_dtype(dtype)
-        return [
-            (self.source, kernel(dtype, y, ring))
+        rings = (
+            ring_shape(dtype, y, along, lines, size)
             for along in (True, False)
             for lines in widths(dtype, y, along)
-            for ring in dict.fromkeys(ring_shape(dtype, y, along, lines, size) for size in transposed_tuning.RING_BYTES)
-        ]
+            for size in transposed_tuning.RING_BYTES
+        )
+        return [(self.source, kernel(dtype, y, ring)) for ring in dict.fromkeys(rings)]
+
+    def instances_on(self, dtype: str, device: DeviceInfo) -> Sequence[tuple[str, str]]:
+        """Those of the largest ring that fits."""
+        y = sum_dtype(dtype)
+        rings = (
+            largest_ring(dtype, y, along, lines, device) for along in (True, False) for lines in widths(dtype, y, along)
+        )
+        return [(self.source, kernel(dtype, y, ring)) for ring in rings if ring is not None]
 
 
 def kernel(x: str, y: str, ring: Ring) -> str:
@@ -126,6 +135,10 @@ def ring_of(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -
     x, y = problem.operand("x").dtype, problem.operand("y").dtype
     choice = widths(x, y, transposed.x_along_lines)
     enough = (one for one in choice if transposed.strips(one) >= tuning.FULL_SHARE * device.sm_count)
-    lines = next(enough, choice[-1])
-    rings = (ring_shape(x, y, transposed.x_along_lines, lines, size) for size in transposed_tuning.RING_BYTES)
+    return largest_ring(x, y, transposed.x_along_lines, next(enough, choice[-1]), device)
+
+
+def largest_ring(x: str, y: str, x_along_lines: bool, lines: int, device: DeviceInfo) -> Ring | None:
+    """Return the largest ring of strips of so many lines that fits; None where none does."""
+    rings = (ring_shape(x, y, x_along_lines, lines, size) for size in transposed_tuning.RING_BYTES)
     return next((one for one in rings if one.stages * one.slot_bytes <= device.max_shared_bytes), None)
