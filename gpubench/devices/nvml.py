@@ -108,6 +108,7 @@ def facts(pci_bus_id: str) -> dict[str, Json]:
         "mig": False if mig is None else bool(mig[0]),
         "persistence": _as_bool(_ask("nvmlDeviceGetPersistenceMode", handle)),
         "max_sm_mhz": _ask("nvmlDeviceGetMaxClockInfo", handle, library.NVML_CLOCK_SM),
+        "application_sm_mhz": _ask("nvmlDeviceGetApplicationsClock", handle, library.NVML_CLOCK_SM),
         "max_memory_mhz": _ask("nvmlDeviceGetMaxClockInfo", handle, library.NVML_CLOCK_MEM),
     }
 
@@ -162,7 +163,6 @@ def health(pci_bus_id: str) -> dict[str, Json]:
     handle = _handle(pci_bus_id)
     if handle is None:
         return {}
-    library = _nvml()
     memory = _ask("nvmlDeviceGetMemoryInfo", handle)
     use = _ask("nvmlDeviceGetUtilizationRates", handle)
     ecc = _ask("nvmlDeviceGetEccMode", handle)
@@ -180,7 +180,6 @@ def health(pci_bus_id: str) -> dict[str, Json]:
         "remap_failed": None if remapped is None else bool(remapped[3]),
         "power_default_w": _scaled(_ask("nvmlDeviceGetPowerManagementDefaultLimit", handle), 1e-3),
         "slowdown_c": _ask("nvmlDeviceGetTemperatureThreshold", handle, 1),
-        "application_sm_mhz": _ask("nvmlDeviceGetApplicationsClock", handle, getattr(library, "NVML_CLOCK_SM", 1)),
     }
 
 

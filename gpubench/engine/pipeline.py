@@ -44,7 +44,7 @@ class Pipeline:
 
     def __init__(self, device: Device) -> None:
         ahead = Ahead() if device.info.kind in KINDS else None
-        self._shared = _Shared(device, ClockWatch(), Landing(), ahead)
+        self._shared = _Shared(device, ClockWatch(_rated_mhz(device)), Landing(), ahead)
 
     def run(
         self,
@@ -74,6 +74,12 @@ class Pipeline:
             if work.failures:
                 gc.collect()  # an error holds the frames that it passed, and with them buffers on the device
         return work.seconds
+
+
+def _rated_mhz(device: Device) -> float | None:
+    """Return the highest SM clock that the device is built for, None where it does not tell."""
+    highest = device.info.properties.get("max_sm_mhz")
+    return float(highest) if isinstance(highest, int | float) and highest > 0 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+import statistics
+from collections.abc import Iterable, Sequence
 
 from gpubench.model import Sample
 
@@ -15,9 +16,13 @@ WITNESSES = 3
 
 
 class ClockWatch:
-    """Remembers the highest SM clock of a run; share one over all cases of a run."""
+    """Remembers the highest SM clock of a run; share one over all cases of a run.
 
-    def __init__(self) -> None:
+    `rated_mhz`: the highest clock that the card is built for, None where it is not known.
+    """
+
+    def __init__(self, rated_mhz: float | None = None) -> None:
+        self.rated_mhz = rated_mhz
         self._highest: list[float] = []
 
     def see(self, samples: Iterable[Sample]) -> None:
@@ -37,3 +42,15 @@ class ClockWatch:
         """Tell whether the sample's clock was too low. A sample without a clock never is."""
         highest = self.highest
         return sample.sm_mhz is not None and highest is not None and sample.sm_mhz < SLOW * highest
+
+    def held_at(self, samples: Sequence[Sample]) -> float | None:
+        """Return the samples' clock where it is too far under the card's own: capped, or throttled from the start.
+
+        Samples of such a run are steady among themselves, so that none of them is slow; their times are the cap's all
+        the same.
+        """
+        clocks = [sample.sm_mhz for sample in samples if sample.sm_mhz is not None]
+        if not clocks or not self.rated_mhz:
+            return None
+        clock = statistics.median(clocks)
+        return clock if clock < SLOW * self.rated_mhz else None

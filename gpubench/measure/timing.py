@@ -251,10 +251,39 @@ def _timing(tally: _Tally, options: TimingOptions, watch: ClockWatch) -> Timing:
     """Part the samples into kept and discarded by all that the watch has seen, and judge them."""
     rounds = tuple(tuple(s for s in samples if not watch.is_slow(s)) for samples in tally.rounds)
     discarded = tuple((number, s) for number, samples in enumerate(tally.rounds) for s in samples if watch.is_slow(s))
-    kept = [sample.us for samples in rounds for sample in samples]
-    throttled = bool(discarded) and len(discarded) > MOSTLY_SLOW * tally.taken
-    noisy = not throttled and not _is_quiet(kept, options.max_noise)
-    return Timing(rounds, discarded, noisy, throttled, _explain(kept, len(discarded), throttled, noisy, options, watch))
+    kept = [sample for samples in rounds for sample in samples]
+    times = [sample.us for sample in kept]
+    throttled = _throttled(kept, len(discarded), watch)
+    noisy = throttled is None and not _is_quiet(times, options.max_noise)
+    message = throttled or (_noisy(times, options) if noisy else too_few(len(kept), options))
+    return Timing(rounds, discarded, noisy, throttled is not None, message)
+
+
+def _throttled(kept: Sequence[Sample], discarded: int, watch: ClockWatch) -> str | None:
+    """Say why the clocks were too low for the times to count, None when they were not."""
+    if discarded > MOSTLY_SLOW * (discarded + len(kept)):
+        return (
+            f"{discarded} of {discarded + len(kept)} samples were taken while the SM clock was under 75 % of the "
+            f"{watch.highest:.0f} MHz that this run has seen: the GPU is throttled."
+        )
+    held = watch.held_at(kept)
+    if held is None or watch.rated_mhz is None:
+        return None
+    return (
+        f"The SM clock was {held:.0f} MHz, {100 * held / watch.rated_mhz:.0f} % of the {watch.rated_mhz:.0f} MHz that "
+        "the card is built for: its clocks are capped (`nvidia-smi -q -d CLOCK` tells), or it is throttled."
+    )
+
+
+def _noisy(times: Sequence[float], options: TimingOptions) -> str:
+    """Say that the median of these times is not known well enough, or not at all."""
+    width = half_width(times)
+    if width is None:
+        return too_few(len(times), options) or f"{len(times)} samples are too few to know their median."
+    return (
+        f"The median, {statistics.median(times):.4g} us, is known to {width:.3g} us after {len(times)} samples; "
+        f"{100 * options.max_noise:g} % was wanted."
+    )
 
 
 def too_few(kept: int, options: TimingOptions) -> str | None:
@@ -262,26 +291,3 @@ def too_few(kept: int, options: TimingOptions) -> str | None:
     if kept >= options.min_samples:
         return None
     return f"Only {kept} of {options.min_samples} samples were taken within {options.time_limit_s:g} s."
-
-
-def _explain(
-    kept: Sequence[float],
-    discarded: int,
-    throttled: bool,
-    noisy: bool,
-    options: TimingOptions,
-    watch: ClockWatch,
-) -> str | None:
-    """Say why the timing is not plainly ok, None when it is."""
-    if throttled:
-        return (
-            f"{discarded} of {discarded + len(kept)} samples were taken while the SM clock was under 75 % of the "
-            f"{watch.highest:.0f} MHz that this run has seen: the GPU is throttled."
-        )
-    few, width = too_few(len(kept), options), half_width(kept)
-    if not noisy or width is None:
-        return few
-    return (
-        f"The median, {statistics.median(kept):.4g} us, is known to {width:.3g} us after {len(kept)} samples; "
-        f"{100 * options.max_noise:g} % was wanted."
-    )

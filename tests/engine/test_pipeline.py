@@ -62,6 +62,13 @@ def test_a_record_has_all_its_parts() -> None:
     assert record.telemetry["driver_sm_mhz"] == 1980
 
 
+def test_a_card_whose_clocks_are_capped_is_throttled() -> None:
+    """The device's own maximum reaches the judgement of its samples."""
+    record = only(go(case(), info={"properties": {"max_sm_mhz": 1980}}, times=[{"sm_mhz": 1400}]))
+    assert record.status == "throttled"
+    assert "1400 MHz, 71 % of the 1980 MHz" in (record.message or "")
+
+
 def test_outputs_are_poisoned_again_after_the_warm_up() -> None:
     """A kernel that writes while warming up and never again is `wrong`: what is checked is what timed runs wrote."""
     faults = [{"at": "run", "do": "never_writes", "after": 3 + 4}]  # one round: three to warm up, then the timed ones

@@ -228,6 +228,26 @@ def test_mostly_slow_samples_are_throttled() -> None:
     assert "throttled" in str(timing.message)
 
 
+def test_a_capped_card_is_throttled_and_keeps_its_numbers() -> None:
+    """Clocks held at 1400 of 1980 MHz are steady, so no sample is slow; the times are the cap's, and that is said."""
+    clock = Clock()
+    timing = timing_of(timed(clock, Scripted("a", clock, steady(10.0, 1400.0)), watch=ClockWatch(1980.0))["a"])
+    assert timing.throttled
+    assert len(timing.samples) >= 20
+    assert timing.discarded == ()
+    assert not clock.slept
+    assert "1400 MHz, 71 % of the 1980 MHz" in str(timing.message)
+
+
+@pytest.mark.parametrize(("mhz", "rated"), [(1980.0, 1980.0), (1600.0, 1980.0), (1400.0, None), (None, 1980.0)])
+def test_a_clock_near_the_card_s_own_is_fine(mhz: float | None, rated: float | None) -> None:
+    """Cards that boost less than they may, and those that tell no clock, are not called throttled."""
+    clock = Clock()
+    timing = timing_of(timed(clock, Scripted("a", clock, steady(10.0, mhz)), watch=ClockWatch(rated))["a"])
+    assert not timing.throttled
+    assert timing.message is None
+
+
 def test_one_misread_clock_condemns_nothing() -> None:
     """A single absurd stamp is not the highest clock seen."""
     clock = Clock()
