@@ -21,7 +21,8 @@ CONTENDER = AUTO
 NOTE = (
     f"Medians of cold launches of one run. *Of the ceiling*: {OF_CEILING}; a mean is over the cases that have one, "
     "counted in brackets. *Over the best*: the best other library's time over ours; above 1 ours is faster. Times "
-    "marked ° are launch-bound: most of them is the launch, not the kernel, and they have no share of the ceiling."
+    "marked ° are launch-bound: most of them is the launch, not the kernel, and they have no share of the ceiling. "
+    "Those marked † are inaccurate: the answer is beyond the error that ours are allowed."
 )
 
 
@@ -139,7 +140,7 @@ def _cases(group: Iterable[Line], names: Sequence[str]) -> str:
 def _time(row: Row | None) -> str:
     if row is None or row.median_us is None:
         return text.MISSING
-    return text.duration(row.median_us) + ("°" if row.launch_bound else "")
+    return text.duration(row.median_us) + ("°" if row.launch_bound else "") + ("†" if row.inaccurate else "")
 
 
 def _suite(result: ResultSet) -> str:

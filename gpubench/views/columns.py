@@ -10,6 +10,8 @@ from gpubench.views import text
 from gpubench.views.rows import Row
 
 BAR_WIDTH = 8
+INACCURATE = "*"
+"""After the best peer's name: its answer is beyond the error that ours are allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +25,15 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. `keep`: columns with the smallest go first when the terminal is narrow; 9 never goes."""
+    """One column. `keep`: columns with the smallest go first when the terminal is narrow; 9 never goes. `keep_wrong`:
+    the same where some answer is beyond its bound.
+    """
 
     heading: str
     cell: Callable[[Row, Look], str]
     keep: int
     right: bool = True
+    keep_wrong: int | None = None
 
 
 def _field(name: str, unit: str | None = None) -> Callable[[Row, Look], str]:
@@ -74,7 +79,7 @@ def _peer(row: Row, look: Look) -> str:
     del look
     if row.best_peer is None or is_peer(row.contender):
         return text.MISSING
-    return text.printable(row.best_peer)
+    return text.printable(row.best_peer) + (INACCURATE if row.peer_inaccurate else "")
 
 
 def _versus(row: Row, look: Look) -> str:
@@ -101,7 +106,7 @@ COLUMNS: dict[str, Column] = {
     "copy": Column("of copy", _of_copy, 1),
     "corrected": Column("corrected", _field("corrected_us", "us"), 1),
     "cupti": Column("by CUPTI", _field("kernels_us", "us"), 1),
-    "check": Column("err/allowed", _check, 2),
+    "check": Column("err/allowed", _check, 2, keep_wrong=8),
     "status": Column("status", _field("status"), 9, right=False),
     "bytes": Column("bytes", _field("bytes", "bytes"), 1),
     "min": Column("min", _field("min_us", "us"), 1),

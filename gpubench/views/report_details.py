@@ -79,7 +79,7 @@ def _check(point: Point) -> Facts:
     check = point.record.check
     if check is None:
         return []
-    words = "right" if check.ok else "WRONG"
+    words = "right" if check.ok else "beyond the error that ours are allowed" if point.row.inaccurate else "WRONG"
     if check.max_error is not None:
         words += f", largest error {text.significant(check.max_error, 3)}"
     if check.max_error_over_tolerance is not None:

@@ -28,7 +28,8 @@ class Row:
 
     fraction is the share of the ceiling (`OF_CEILING`; of the large copy's rate where a run measured no others), and
     ceiling_GBps that rate. of_copy is always of the large copy's rate. best_peer is the fastest other
-    library of the case, and versus_peer its time over this one's: above 1 is faster than it. kernels_us: CUPTI's time.
+    library of the case, and versus_peer its time over this one's: above 1 is faster than it; peer_inaccurate, that its
+    answer is beyond our bound. kernels_us: CUPTI's time.
     """
 
     case: str
@@ -54,11 +55,17 @@ class Row:
     kernels_us: float | None
     best_peer: str | None
     versus_peer: float | None
+    peer_inaccurate: bool
     launch_bound: bool
     check_ok: bool | None
     over_tolerance: float | None
     variant: str | None
     registers: int | None
+
+    @property
+    def inaccurate(self) -> bool:
+        """True for another library's answer beyond our bound, whatever else became of it."""
+        return self.check_ok is False and is_peer(self.contender)
 
     @property
     def noise(self) -> float | None:
@@ -75,6 +82,7 @@ class _Case:
     yardstick_us: float | None = None
     best_peer: str | None = None
     peer_us: float | None = None
+    peer_inaccurate: bool = False
 
 
 def rows(result: ResultSet) -> list[Row]:
@@ -95,7 +103,8 @@ def _cases(result: ResultSet) -> dict[str, _Case]:
         if record.contender == YARDSTICK:
             case = replace(case, yardstick_us=median)
         elif is_peer(record.contender) and (case.peer_us is None or median < case.peer_us):
-            case = replace(case, best_peer=record.contender, peer_us=median)
+            inaccurate = record.status == "inaccurate"
+            case = replace(case, best_peer=record.contender, peer_us=median, peer_inaccurate=inaccurate)
         found[record.case.id] = case
     return found
 
@@ -134,6 +143,7 @@ def _row(record: Record, case: _Case, overhead_us: float) -> Row:
         kernels_us=_number(cupti, "span_us") if isinstance(cupti, Mapping) else None,
         best_peer=case.best_peer if compares else None,
         versus_peer=_ratio(case.peer_us, median) if compares else None,
+        peer_inaccurate=compares and case.peer_inaccurate,
         launch_bound=launch_bound,
         check_ok=record.check.ok if record.check else None,
         over_tolerance=record.check.max_error_over_tolerance if record.check else None,

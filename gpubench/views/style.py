@@ -85,6 +85,15 @@ class Mark:
         return {"color": self.color, "marker": self.marker, "linestyle": "none"}
 
 
+CROSS: dict[str, Any] = {
+    "color": INK,
+    "marker": "x",
+    "linestyle": "none",
+    "markersize": 8.5,
+    "markeredgewidth": 0.9,
+}
+"""Drawn over the mark of an answer beyond the error that ours are allowed; the arguments of `Axes.plot`."""
+
 _KNOWN: dict[str, Mark] = {
     AUTO: Mark("#0072b2", "o"),
     NUMPY: Mark("#6e7781", "s", (0, (1, 1.5))),

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
 from gpubench.model import ResultSet
-from gpubench.names import WORST_FIRST, is_peer
+from gpubench.names import WORST_FIRST
 from gpubench.views import means, text
 from gpubench.views.columns import COLUMNS as COLUMNS
 from gpubench.views.columns import DEFAULT_COLUMNS as DEFAULT_COLUMNS
+from gpubench.views.columns import INACCURATE, default_columns
 from gpubench.views.columns import Column as Column
 from gpubench.views.columns import Look as Look
-from gpubench.views.columns import default_columns
 from gpubench.views.rows import LAUNCH_BOUND_FACTOR, NO_SHARE, OF_CEILING, Row, rows
 
 MARKDOWN_LIMIT = 60_000
@@ -122,9 +122,10 @@ def _notes(result: ResultSet, all_rows: Sequence[Row]) -> list[str]:
     above = sum(1 for row in all_rows if row.fraction is not None and row.fraction > ABOVE)
     if above:
         notes.append(f"{above} over 100 % of ceiling: {WHY_ABOVE}")
-    over = sum(1 for row in all_rows if row.check_ok is False and is_peer(row.contender))
+    over = sum(1 for row in all_rows if row.inaccurate)
     if over:
-        notes.append(f"{over} results of other libraries beyond the error that ours are allowed (err/allowed: over)")
+        star = f" ({INACCURATE} as best peer)" if any(row.peer_inaccurate for row in all_rows) else ""
+        notes.append(f"{over} answers of other libraries are inaccurate{star}: beyond our bound")
     return notes
 
 
@@ -175,7 +176,9 @@ def _table(all_rows: Sequence[Row], names: Sequence[str], look: Look) -> list[st
         for i, name in enumerate(shown)
     ]
     indent = 2 if grouped else 0
-    kept = _fitting(shown, widths, (look.width or 0) - indent) if look.width is not None else list(range(len(shown)))
+    wrong = any(row.check_ok is False for row in all_rows)
+    room = None if look.width is None else look.width - indent
+    kept = list(range(len(shown))) if room is None else _fitting(shown, widths, room, wrong)
 
     def line(values: Sequence[str], colors: Sequence[str | None]) -> str:
         parts = [_pad(values[i], widths[i], COLUMNS[shown[i]].right, colors[i]) for i in kept]
@@ -192,14 +195,16 @@ def _table(all_rows: Sequence[Row], names: Sequence[str], look: Look) -> list[st
     return lines
 
 
-def _fitting(names: Sequence[str], widths: Sequence[int], width: int) -> list[int]:
+def _fitting(names: Sequence[str], widths: Sequence[int], width: int, wrong: bool) -> list[int]:
     """Return the indices of the columns that fit side by side, dropping those that tell least first."""
     kept = list(range(len(names)))
+    columns = [COLUMNS[name] for name in names]
+    keep = [one.keep_wrong if wrong and one.keep_wrong is not None else one.keep for one in columns]
     while sum(widths[i] + 2 for i in kept) - 2 > width:
-        candidates = [i for i in kept if COLUMNS[names[i]].keep < 9]
+        candidates = [i for i in kept if keep[i] < 9]
         if not candidates:
             break
-        kept.remove(min(candidates, key=lambda i: (COLUMNS[names[i]].keep, -i)))
+        kept.remove(min(candidates, key=lambda i: (keep[i], -i)))
     return kept
 
 

@@ -19,15 +19,23 @@ def words(figure: Any) -> str:
 
 
 def marks(axes: Any, hollow: bool | None = None) -> list[tuple[float, float]]:
-    """Return the places of all markers on the axes, hollow ones or full ones only when asked."""
+    """Return the places of all markers on the axes, hollow ones or full ones only when asked, never crosses."""
     found = []
     for line in axes.lines:
+        if line.get_marker() == "x":
+            continue
         if line.get_marker() in ("None", None, "") or line.get_linestyle() != "None":
             continue
         is_hollow = line.get_markerfacecolor() == "#ffffff"
         if hollow is None or hollow is is_hollow:
             found += list(zip(line.get_xdata(), line.get_ydata(), strict=True))
     return found
+
+
+def crosses(axes: Any) -> list[tuple[float, float]]:
+    """Return the places that are crossed out: answers beyond the bound."""
+    crossed = [line for line in axes.lines if line.get_marker() == "x"]
+    return [place for line in crossed for place in zip(line.get_xdata(), line.get_ydata(), strict=True)]
 
 
 def named(charts: list[Chart], name: str) -> Any:

@@ -21,10 +21,10 @@ from gpubench.views.charts.data import (
     points,
 )
 from gpubench.views.charts.frame import Frame, ceiling_of, frame, launch_edge
-from gpubench.views.charts.page import MARGIN, Entry, series_entry, sheet, subtitle, unnumbered
+from gpubench.views.charts.page import CROSSED, MARGIN, Entry, series_entry, sheet, subtitle, unnumbered
 from gpubench.views.charts.rate_rows import REAL, dtype_order, hollow_entry, series_words
 from gpubench.views.charts.sheets import Chart, file_name, numbered
-from gpubench.views.style import INK, MUTED, PAPER
+from gpubench.views.style import CROSS, INK, MUTED, PAPER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -157,6 +157,8 @@ def _legend(drawn: Sequence[Point], names: Sequence[str], marks: Mapping[str, st
     entries = [series_entry(name, marks[name], line=True, words=series_words(name, simulated)) for name in names]
     if any(point.row.launch_bound for point in drawn):
         entries.append(hollow_entry())
+    if any(point.row.inaccurate for point in drawn):
+        entries.append(CROSSED)
     if scale.launch_us is not None and launch_edge(scale) > scale.left:
         entries.append(Entry("launch-bound to the left", dict(_EDGE)))
     if len(scale.sweep) > 1:
@@ -279,6 +281,9 @@ def _series(axes: Axes, mine: Sequence[Point], mark: style.Mark) -> None:
                 markerfacecolor=PAPER if hollow else mark.color,
                 zorder=3,
             )
+    crossed = [(float(point.row.bytes or 0), point.rate or 0.0) for point in mine if point.row.inaccurate]
+    if crossed:
+        axes.plot(*zip(*crossed, strict=True), **CROSS, zorder=3.2)
 
 
 def sweeps(mine: Sequence[Point]) -> list[list[Point]]:

@@ -11,7 +11,7 @@ from gpubench.names import HOST_CONTENDERS
 from gpubench.views import style, text
 from gpubench.views.charts import dots
 from gpubench.views.charts.data import Point, contenders, is_simulated, launch_bound_us, points
-from gpubench.views.charts.page import series_entry, sheet, subtitle, unnumbered
+from gpubench.views.charts.page import CROSSED, series_entry, sheet, subtitle, unnumbered
 from gpubench.views.charts.sheets import Chart, numbered
 from gpubench.views.rows import NO_SHARE, OF_CEILING
 
@@ -50,7 +50,7 @@ def _lines(drawn: Sequence[Point]) -> list[dots.Line]:
     operators = {name: place for place, name in enumerate(dict.fromkeys(point.row.operator for point in drawn))}
     cases: dict[tuple[str, str], list[dots.Dot]] = {}
     for point in drawn:
-        dot = dots.Dot(point.row.contender, 100 * (point.fraction or 0.0))
+        dot = dots.Dot(point.row.contender, 100 * (point.fraction or 0.0), crossed=point.row.inaccurate)
         cases.setdefault((point.row.operator, point.row.case), []).append(dot)
     lines = [dots.Line(operator, short(case, operator), tuple(marks)) for (operator, case), marks in cases.items()]
     return sorted(lines, key=lambda line: (operators[line.group], -max(dot.x for dot in line.dots), line.words))
@@ -86,6 +86,8 @@ def _draw(
     marks = style.marks(names)
     limit = launch_bound_us(result)
     legend = [series_entry(name, marks[name]) for name in names]
+    if any(dot.crossed for line in page for dot in line.dots):
+        legend.append(CROSSED)
     notes = []
     if limit and any(point.row.ceiling_GBps and point.fraction is None for point in points(result)):
         notes.append(f"Small: {NO_SHARE} (under 3 times an empty launch, {style.duration(limit)}).")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gpubench.views import style
 from gpubench.views.charts.page import MARGIN, Sheet
-from gpubench.views.style import BAND, FAINT, INK, MUTED, PAPER, SHADE, Mark
+from gpubench.views.style import BAND, CROSS, FAINT, INK, MUTED, PAPER, SHADE, Mark
 
 Scale = Literal["linear", "log"]
 
@@ -36,7 +36,8 @@ _LINES = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One mark: where it stands, its interval if it has one, and `hollow` where it should be taken with care.
+    """One mark: where it stands, its interval if it has one, `hollow` where it should be taken with care, and `crossed`
+    where the answer was inaccurate.
 
     beyond: the value in words of a mark that stands at the edge because its own place is off the scale.
     """
@@ -47,6 +48,7 @@ class Dot:
     high: float | None = None
     hollow: bool = False
     beyond: str | None = None
+    crossed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +204,9 @@ def _draw_series(
                 "markersize": size,
             }
             axes.plot(across, down, **mark.point, **rim, zorder=3)
+    crossed = [(dot.x, y) for y, dot in found if dot.crossed]
+    if crossed:
+        axes.plot(*zip(*crossed, strict=True), **CROSS, zorder=3.2)
 
 
 def reach(values: Sequence[float], gap: float, scale: Scale = "linear") -> tuple[float, float]:

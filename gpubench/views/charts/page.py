@@ -15,7 +15,7 @@ from gpubench.model import ResultSet
 from gpubench.names import MEASURED
 from gpubench.views import style
 from gpubench.views.charts.data import Point
-from gpubench.views.style import INK, MUTED
+from gpubench.views.style import CROSS, INK, MUTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,6 +37,9 @@ class Entry:
     words: str
     line: dict[str, Any] = field(default_factory=dict)
     patch: dict[str, Any] | None = None
+
+
+CROSSED = Entry("crossed: inaccurate, beyond the error that ours are allowed", dict(CROSS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from gpubench.views.charts import dots
 from gpubench.views.charts.ceiling import short
 from gpubench.views.charts.data import Point, contenders, is_simulated
 from gpubench.views.charts.frame import frame
-from gpubench.views.charts.page import Entry, series_entry, sheet, subtitle
+from gpubench.views.charts.page import CROSSED, Entry, series_entry, sheet, subtitle
 from gpubench.views.charts.speedup import log_axis
 from gpubench.views.rows import OF_CEILING
 from gpubench.views.style import INK, PAPER
@@ -47,7 +47,9 @@ def _line(mine: Sequence[Point]) -> dots.Line:
     words = short(row.case, row.operator).removesuffix(f"/{row.dtype}")
     limit = next((point.row.ceiling_GBps for point in mine if point.row.ceiling_GBps), None)
     marks = tuple(
-        dots.Dot(point.row.contender, point.rate or 0.0, low, high, hollow=point.row.launch_bound)
+        dots.Dot(
+            point.row.contender, point.rate or 0.0, low, high, point.row.launch_bound, crossed=point.row.inaccurate
+        )
         for point in mine
         for low, high in [point.rate_interval or (None, None)]
     )
@@ -65,6 +67,8 @@ def draw(
     legend = [series_entry(name, marks[name], words=series_words(name, simulated)) for name in names]
     if any(dot.hollow for line in page for dot in line.dots):
         legend.append(hollow_entry())
+    if any(dot.crossed for line in page for dot in line.dots):
+        legend.append(CROSSED)
     notes = ["Bars through the marks: 95 % interval of the median."]
     if any(line.limit for line in page):
         legend.append(Entry("ceiling of the case", {"color": INK, "marker": "|", "markersize": 9, "linestyle": "none"}))

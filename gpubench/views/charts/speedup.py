@@ -13,7 +13,7 @@ from gpubench.views import style, text
 from gpubench.views.charts import dots
 from gpubench.views.charts.ceiling import short
 from gpubench.views.charts.data import Point, contenders, is_simulated, points
-from gpubench.views.charts.page import Entry, series_entry, sheet, subtitle, unnumbered
+from gpubench.views.charts.page import CROSSED, Entry, series_entry, sheet, subtitle, unnumbered
 from gpubench.views.charts.sheets import Chart, file_name, numbered
 from gpubench.views.style import INK, PAPER
 
@@ -96,7 +96,8 @@ def _lines(drawn: Sequence[Point], ratios: Mapping[int, float]) -> list[dots.Lin
     operators = {name: place for place, name in enumerate(dict.fromkeys(point.row.operator for point in drawn))}
     cases: dict[tuple[str, str], list[dots.Dot]] = {}
     for point in drawn:
-        dot = dots.Dot(point.row.contender, ratios[id(point)], hollow=point.row.launch_bound)
+        row = point.row
+        dot = dots.Dot(row.contender, ratios[id(point)], hollow=row.launch_bound, crossed=row.inaccurate)
         cases.setdefault((point.row.operator, point.row.case), []).append(dot)
     lines = [dots.Line(operator, short(case, operator), tuple(marks)) for (operator, case), marks in cases.items()]
     return sorted(lines, key=lambda line: (operators[line.group], -max(dot.x for dot in line.dots), line.words))
@@ -123,6 +124,8 @@ def _draw(
     if any(dot.hollow for line in page for dot in line.dots):
         hollow = {"color": INK, "marker": "o", "linestyle": "none", "markerfacecolor": PAPER}
         legend.append(Entry("hollow: launch-bound", hollow))
+    if any(dot.crossed for line in page for dot in line.dots):
+        legend.append(CROSSED)
     host = " numpy runs on the host, so its time is the host's." if over in HOST_CONTENDERS else ""
     notes = [
         f"Dashed lines with a mark on top, figures beside the names: the geometric mean (over how many cases).{host}",
