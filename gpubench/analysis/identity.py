@@ -18,6 +18,9 @@ CLOCK_TOLERANCE = 0.01
 CAPPED = 0.95
 """A median SM clock under this share of the card's maximum was held down."""
 
+HINTED = "evict_first"
+"""In the names of the ceiling's kernels whose loads the L2 cache gives up first."""
+
 HARMLESS = ("python", "os", "cpu", "hostname", "host", "numpy", "device.uuid", "device.properties.uuid", "device.name")
 """Entries of the environment that cannot make a kernel faster; they are listed all the same. (Another device name is
 refused, or allowed explicitly, before this is asked.)"""
@@ -213,7 +216,8 @@ def ceilings(old: ResultSet, new: ResultSet) -> dict[str, tuple[list[list[float]
     """Return the times, in rounds, of what both runs of the harness did alike: name -> (old, new).
 
     The sweep of copies, reads and writes, the empty launch and the event pair around nothing. Where one result has
-    its rounds and the other a single sweep, the single sweeps of both are taken, which were chosen alike.
+    its rounds and the other a single sweep, the single sweeps of both are taken, but for what a kernel won that the
+    other's protocol did not have.
     """
     again = bool(old.ceiling.rounds and new.ceiling.rounds)
     sides: Json = [one.ceiling.rounds if again else [one.ceiling] for one in (old, new)]
@@ -227,10 +231,14 @@ def ceilings(old: ResultSet, new: ResultSet) -> dict[str, tuple[list[list[float]
 
 
 def _named(sweep: Json, by_kernel: bool) -> Iterator[tuple[str, float | None]]:
-    """Yield name and time of everything in a ceiling or one of its rounds; `by_kernel` names its kernel too."""
+    """Yield name and time of everything in a ceiling or one of its rounds; `by_kernel` names its kernel too.
+
+    Without it, too, reads and copies that the L2 cache gives up first have a name of their own: protocol 1 had none.
+    """
     yield "launch", sweep.launch_us
     yield "event pair", sweep.event_overhead_us
     for point in sweep.sweep:
         for what in ("copy", "read", "write"):
-            by = f" by {getattr(point, f'{what}_by')}" if by_kernel else ""
-            yield f"{what} of {point.bytes}{by}", getattr(point, f"{what}_us")
+            by = getattr(point, f"{what}_by")
+            told = f" by {by}" if by_kernel or HINTED in (by or "") else ""
+            yield f"{what} of {point.bytes}{told}", getattr(point, f"{what}_us")

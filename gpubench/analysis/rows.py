@@ -13,7 +13,7 @@ from gpubench.analysis.moderate import medians
 from gpubench.analysis.pairing import Pair, measured, samples
 from gpubench.comparison import Difference, Estimate, Row, Verdict
 from gpubench.model import Json, Record
-from gpubench.names import FAILED
+from gpubench.names import FAILED, MEASURED
 
 RESOURCES: tuple[tuple[str, str], ...] = (
     ("variant", "variant"),
@@ -121,7 +121,7 @@ def explanations(pair: Pair, listed: Sequence[Difference]) -> list[str]:
     if old is None or new is None:
         return []
     found = [_clocks(old, new), *_resources(old, new)]
-    found += [_either(old, new, status) for status in ("throttled", "noisy", "inaccurate")]
+    found += [_either(old, new, status) for status in reversed(MEASURED) if status != "ok"]
     if old.bytes != new.bytes:
         found.append(f"bytes {old.bytes} -> {new.bytes}")
     digest = (old.kernel or {}).get("cubin_sha256")

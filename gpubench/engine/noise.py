@@ -51,7 +51,7 @@ def _with_interval(record: Record, low: float, high: float, *, judge: bool) -> R
     if is_noisy:
         rounds = sum(map(bool, timing.rounds))
         known = f"{rounds} rounds tell the median, {middle:.4g} us, to {100 * half:.2g} %"
-        reasons.insert(0, f"{known}; {100 * options.max_noise:g} % was wanted.")
+        reasons.insert(0, f"{known}; {100 * options.max_noise:g} % was wanted (more rounds tell more).")
     message = " ".join(one for one in reasons if one) or None
     whole = _reworded(record.message, timing.message, message)
     status = record.status

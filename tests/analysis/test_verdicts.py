@@ -9,10 +9,11 @@ import pytest
 
 from gpubench.analysis.compare import Options, compare
 from gpubench.analysis.gate import Gate, exit_code
+from gpubench.analysis.identity import ceilings
 from gpubench.analysis.pairing import Selection
 from gpubench.comparison import Verdict
 from gpubench.errors import ComparisonError, ExitCode, ResultFileError, UsageError
-from gpubench.model import Record, ResultSet, Status, TimingOptions
+from gpubench.model import Ceiling, CeilingPoint, Record, ResultSet, Status, TimingOptions
 from tests.analysis.synthetic import many, record, result, times
 
 KERNEL = {
@@ -255,3 +256,17 @@ def test_equal_cases_twice_in_a_file_are_paired_in_order() -> None:
     new = result(record(CASE, BAD), record(CASE, BAD * 3))
     ratios = [row.estimate.ratio for row in compare(old, new).rows if row.estimate]
     assert ratios == pytest.approx([1.0, 1.0], abs=0.01)
+
+
+def test_ceilings_of_two_protocols_are_controls_only_where_the_same_kernel_took_them() -> None:
+    """Protocol 1 had no reads that the L2 cache gives up first: where one of them won, the machine did not change."""
+
+    def swept(us: float, by: str | None) -> ResultSet:
+        points = [CeilingPoint(size, us, us, us, by and "copy<1>", by, by and "fill<1>") for size in (2**20, 2**26)]
+        return replace(result(), ceiling=Ceiling(launch_us=3.0, event_overhead_us=1.0, sweep=tuple(points)))
+
+    old = swept(20.0, None)
+    assert "read of 67108864" in ceilings(old, swept(20.0, "read<2>"))
+    hinted = ceilings(old, swept(17.0, "read evict_first<1>"))
+    assert [name for name in hinted if name.startswith("read")] == []
+    assert {"copy of 67108864", "write of 67108864", "launch"} <= set(hinted)

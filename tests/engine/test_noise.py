@@ -48,7 +48,7 @@ def test_the_interval_is_that_of_the_rounds_not_of_all_samples() -> None:
     assert found.timing.noisy
     assert found.message is not None
     assert "3 rounds tell the median, 99.99 us, to" in found.message
-    assert "0.5 % was wanted" in found.message
+    assert "0.5 % was wanted (more rounds tell more)." in found.message
 
 
 def test_three_rounds_that_agree_by_chance_are_not_known_better_than_all_others() -> None:
@@ -73,7 +73,9 @@ def test_both_reasons_are_told() -> None:
     """A case that is noisy and had few samples says both: more time may help."""
     found = with_intervals([record([[90.0], [100.0], [112.0]])])[0]
     assert found.status == "noisy"
-    assert (found.message or "").endswith("0.5 % was wanted. Only 3 of 20 samples were taken within 2 s.")
+    assert (found.message or "").endswith(
+        "0.5 % was wanted (more rounds tell more). Only 3 of 20 samples were taken within 2 s."
+    )
 
 
 def test_a_step_of_the_timer_is_not_noise() -> None:
