@@ -122,6 +122,9 @@ def _notes(result: ResultSet, all_rows: Sequence[Row]) -> list[str]:
     above = sum(1 for row in all_rows if row.fraction is not None and row.fraction > ABOVE)
     if above:
         notes.append(f"{above} over 100 % of ceiling: {WHY_ABOVE}")
+    assumed = sum(1 for record in result.records if (record.summary or {}).get("assumed"))
+    if assumed:
+        notes.append(f"ceilings of {assumed} results assume the expected number of distinct rows (summary.assumed)")
     over = sum(1 for row in all_rows if row.inaccurate)
     if over:
         star = f" ({INACCURATE} as best peer)" if any(row.peer_inaccurate for row in all_rows) else ""

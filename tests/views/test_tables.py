@@ -196,3 +196,12 @@ def test_a_large_result_is_shown_fast() -> None:
     start = time.process_time()
     results_table(content, Look(width=100, color=True))
     assert time.process_time() - start < 1.0
+
+
+def test_ceilings_that_rest_on_an_expectation_say_so() -> None:
+    """How many different rows were drawn is expected, not counted: the table tells how many ceilings rest on that."""
+    one = record("index_add/1/float32")
+    told = replace(one, summary={**(one.summary or {}), "assumed": {"distinct_rows": 7}})
+    note = "ceilings of 1 results assume the expected number of distinct rows"
+    assert note in results_table(result(told, record()))
+    assert note not in results_table(result(one, record()))
