@@ -102,6 +102,42 @@ def test_kernels_are_portable() -> None:
             assert (SOURCES / "include" / file).is_file() or (SOURCES / file).is_file(), f"{path}: {name}"
 
 
+RAW = re.compile(
+    r"\b(block_barrier\w*|phase_\w+|warp_copy\w*|copy_in_background|close_copies|await_copies|bulk_copy"
+    r"|load_word|load_packed|load_vector)\s*(?:<[^;()]*>)?\s*\("
+)
+"""Barriers of a block or of a ring's stages, copies in the background, loads of vectors."""
+
+
+def test_movement_stands_in_the_layers() -> None:
+    """Our kernels are made of movements: what waits, copies in bulk and loads vectors stands under include/.
+
+    Seeds are left as their authors' designs are; so is the one naive form of each operator, which needs none of it.
+    """
+    layers = [SOURCES / "include" / "gpubench" / name for name in ("movement", "block", "grid")]
+    assert all(any(RAW.search(file.read_text("utf-8")) for file in folder.glob("*.cuh")) for folder in layers)
+    found = []
+    for path in sorted(SOURCES.glob("*/*.cu*")):
+        if path.parent.name not in ("harness", "include", "reduce_sum"):  # of sum, movements are still to be taken out
+            text = re.sub(r"//.*", "", path.read_text("utf-8"))
+            found += [f"{path.relative_to(SOURCES)}: {match.group(1)}" for match in RAW.finditer(text)]
+    assert found == []
+
+
+def test_the_layers_know_no_operator() -> None:
+    """Movement, block and grid take the operator as an argument: none of them adds by name.
+
+    `narrow` is the exception: a dot product with ones is a sum.
+    """
+    for folder in ("movement", "block", "grid"):
+        for path in sorted((SOURCES / "include" / "gpubench" / folder).glob("*.cuh")):
+            text = re.sub(r"//.*", "", path.read_text("utf-8"))
+            assert path.name == "narrow.cuh" or not re.search(r"(?<![\w.])(add|Add|subtract|multiply)\b", text), (
+                path.name
+            )
+            assert not re.search(r"namespace gpubench::|cumsum|reduce_sum|index_add|elementwise", text), path.name
+
+
 def test_every_test_says_its_promise() -> None:
     """Each test function has a docstring: the promise that it keeps."""
     silent = []

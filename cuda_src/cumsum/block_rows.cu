@@ -63,15 +63,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block
         if constexpr (add_late) before[k] = left;
         else combine_before<V>(items[k], left, Add{});
     }
-    if (lane == 0) warp_sums[warp] = run;
-    block_barrier();
-    A carry{};
-    A total{};
-    GPUBENCH_UNROLL
-    for (int other = 0; other < Warps; ++other) {
-        if (other == warp) carry = total;
-        total = add(total, warp_sums[other]);
-    }
+    share_warp_totals(run, warp_sums, warp, lane);
+    auto [carry, total] = scan_warps<Warps>(warp_sums, warp, A{}, Add{});
     if constexpr (Linked) {
         const uint32 number = launch[0];
         if (thread_index_x() == 0) publish(published_at<A>(sums, block), number, total);

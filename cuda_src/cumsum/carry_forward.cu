@@ -11,7 +11,8 @@
 // tiles travel. Fixed tiles and a fixed order of additions: bitwise the same from run to run, at no price.
 // On one H200, 2^28 float32: decoupled look-back 714 us (0.71 of a device copy), this 545 us (0.93).
 // All blocks must be resident at once (one an SM, by its shared memory; the host side launches no more).
-#include "gpubench/grid/published.cuh"
+#include "gpubench/grid/gather.cuh"
+#include "gpubench/movement/bulk_run.cuh"
 #include "cumsum/ring_tiles.cuh"
 
 namespace gpubench::cumsum {
@@ -20,7 +21,7 @@ namespace gpubench::cumsum {
 template <class A>
 struct Shared {
     char* stages;
-    PhaseBarrier *full, *summed, *ready, *empty;  // one a stage: copied; summed; carries known; read
+    StageBarriers full, summed, ready, empty;  // copied; summed; carries known; read
     uint32* arrived;  // reducers that are done with the stage
     A *sums, *carries;  // one a stage and consumer
     int first;          // this block's first tile
@@ -31,26 +32,13 @@ template <class R, int Stages, class T, class Out>
 GPUBENCH_DEVICE void produce(const T* x, const Out* y, const RingRows& rows, const Shared<typename R::A>& shared) {
     for (Walk<Stages> walk(rows, shared.first); walk.more(); walk.advance()) {
         const int stage = walk.stage();
-        phase_wait(shared.empty + stage, walk.parity() ^ 1);  // at once in the first round
+        shared.empty.wait(stage, walk.parity() ^ 1);  // at once in the first round
         const Tile tile = tile_at<R>(rows, y, walk);
         const T* const slot_0 = x + tile.row * rows.x_pitch + tile.first;
-        char* const target = shared.stages + stage * R::stage_bytes + stage_lead(x, rows, tile);
-        const uint64 low = reinterpret_cast<uint64>(slot_0 + tile.begin) & ~uint64{15};
-        const uint64 stop = reinterpret_cast<uint64>(slot_0 + tile.end);
-        const uint64 limit = reinterpret_cast<uint64>(x + rows.elements) & ~uint64{15};
-        uint64 high = (stop + 15) & ~uint64{15};
-        if (high > limit) high = limit;
-        if (tile.end == tile.begin || high < low) high = low;
-        // the last few elements of x, which no whole 16 bytes hold
-        if (stop > high && tile.end > tile.begin) {
-            int slot = static_cast<int>((static_cast<int64>(high - reinterpret_cast<uint64>(slot_0))) / static_cast<int>(sizeof(T)));
-            if (slot < tile.begin) slot = tile.begin;
-            slot += lane_index();
-            if (slot < tile.end) reinterpret_cast<T*>(target)[slot] = slot_0[slot];
-        }
-        const int64 offset = static_cast<int64>(low - reinterpret_cast<uint64>(slot_0));
-        warp_copy(target + offset, reinterpret_cast<const void*>(low), static_cast<uint32>(high - low), shared.full + stage,
-                  rows.streaming != 0);
+        const T* const start = slot_0 + tile.begin;
+        char* const place = shared.stages + stage * R::stage_bytes + stage_lead(x, rows, tile) + tile.begin * static_cast<int>(sizeof(T));
+        char* const target = place - (reinterpret_cast<uint64>(start) & 15);  // where the 16 bytes begin that hold the first element
+        copy_run(target, start, slot_0 + tile.end, x + rows.elements, shared.full.at(stage), rows.streaming != 0);
     }
 }
 
@@ -83,7 +71,7 @@ GPUBENCH_DEVICE void reduce(const T* x, const Out* y, const RingRows& rows, cons
         const int stage = walk.stage();
         const Tile tile = tile_at<R>(rows, y, walk);
         const Source<T> source = stage_source<R>(x, rows, tile, shared.stages, stage);
-        phase_wait(shared.full + stage, walk.parity());
+        shared.full.wait(stage, walk.parity());
         for (int consumer = warp; consumer < Consumers; consumer += Reducers) {
             const A sum = part_sum<R, Vectors>(source, tile, consumer * R::part);
             if (lane_index() == 0) shared.sums[stage * Consumers + consumer] = sum;
@@ -92,34 +80,8 @@ GPUBENCH_DEVICE void reduce(const T* x, const Out* y, const RingRows& rows, cons
         const A mine = lane_index() < Consumers ? shared.sums[stage * Consumers + lane_index()] : A{};
         const A total = combine_lanes(mine, Add{});
         if (lane_index() == 0) publish(published_at<A>(published, walk.index()), shared.launch, total);
-        phase_arrive(shared.summed + stage);
+        shared.summed.arrive(stage);
     }
-}
-
-// Each lane's share of the sums of tiles `after` + 1 to `index` - 1, several reads under way at once. What is missing is asked for
-// one word after the other: all at once, as AwaitedWords does, loads the L2 cache more (2^28 float32 561 us for 554).
-template <class A>
-GPUBENCH_DEVICE A fold_between(void* published, uint32 launch, int after, int index) {
-    constexpr int window = 5;
-    A sum{};
-    for (int top = index - 1; top > after; top -= window * warp_size) {
-        A values[window];
-        bool there[window];
-        GPUBENCH_UNROLL
-        for (int w = 0; w < window; ++w) {
-            const int other = top - w * warp_size - lane_index();
-            values[w] = A{};
-            there[w] = other <= after || read_published(published_at<A>(published, other), launch, values[w]);
-        }
-        GPUBENCH_UNROLL
-        for (int w = 0; w < window; ++w) {
-            const int other = top - w * warp_size - lane_index();
-            while (!there[w]) there[w] = read_published(published_at<A>(published, other), launch, values[w]);
-            sum = add(sum, values[w]);
-        }
-        warp_barrier();  // lanes that had to wait longer rejoin the others
-    }
-    return sum;
 }
 
 template <class R, int Consumers, int Stages>
@@ -134,8 +96,8 @@ GPUBENCH_DEVICE void link(const RingRows& rows, const Shared<typename R::A>& sha
             previous = row_start - 1;
             running = A{};
         }
-        phase_wait(shared.summed + stage, walk.parity());
-        running = add(running, combine_lanes(fold_between<A>(published, shared.launch, previous, walk.index()), Add{}));
+        shared.summed.wait(stage, walk.parity());
+        running = add(running, combine_lanes(gather_between(published, shared.launch, previous, walk.index(), A{}, Add{}), Add{}));
         const A mine = lane_index() < Consumers ? shared.sums[stage * Consumers + lane_index()] : A{};
         const A upto = scan_lanes(mine, Add{});
         const A left = shuffle_up(full_mask, upto, 1);
@@ -144,16 +106,16 @@ GPUBENCH_DEVICE void link(const RingRows& rows, const Shared<typename R::A>& sha
         }
         running = add(running, shuffle(full_mask, upto, warp_size - 1));
         block_memory_fence();
-        phase_arrive(shared.ready + stage);
+        shared.ready.arrive(stage);
     }
 }
 
 // The carry of the consumer's part, once it is known; then the stage is free.
 template <class A, int Consumers, int Stages>
 GPUBENCH_DEVICE A take_carry(const Shared<A>& shared, const Walk<Stages>& walk, int warp) {
-    phase_wait(shared.ready + walk.stage(), walk.parity());
+    shared.ready.wait(walk.stage(), walk.parity());
     const A carry = shared.carries[walk.stage() * Consumers + warp];
-    phase_arrive(shared.empty + walk.stage());
+    shared.empty.arrive(walk.stage());
     return carry;
 }
 
@@ -164,7 +126,7 @@ GPUBENCH_DEVICE void consume(const T* x, Out* y, const RingRows& rows, const Sha
     for (Walk<Stages> walk(rows, shared.first); walk.more(); walk.advance()) {
         const Tile tile = tile_at<R>(rows, y, walk);
         const Source<T> source = stage_source<R>(x, rows, tile, shared.stages, walk.stage());
-        phase_wait(shared.full + walk.stage(), walk.parity());
+        shared.full.wait(walk.stage(), walk.parity());
         if constexpr (R::packed) {
             PackedWord* const exchange = reinterpret_cast<PackedWord*>(shared.stages + Stages * R::stage_bytes) + warp * R::Part::entries;
             typename R::Part part;
@@ -205,25 +167,23 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + 2) * warp_si
     GPUBENCH_SHARED(A, sums, Stages * Consumers);
     GPUBENCH_SHARED(A, carries, Stages * Consumers);
     GPUBENCH_SHARED(uint32, number, 1);
-    if (thread_index_x() == 0) {
+    const StageBarriers full{barriers}, summed{barriers + Stages}, ready{barriers + 2 * Stages}, empty{barriers + 3 * Stages};
+    const StageBarriers told{barriers + 4 * Stages};
+    make_barriers([&] {
         for (int stage = 0; stage < Stages; ++stage) {
-            phase_init(barriers + stage, 1);
-            phase_init(barriers + Stages + stage, 1);
-            phase_init(barriers + 2 * Stages + stage, 1);
-            phase_init(barriers + 3 * Stages + stage, Consumers);
+            full.make(stage, 1);
+            summed.make(stage, 1);
+            ready.make(stage, 1);
+            empty.make(stage, Consumers);
             arrived[stage] = 0;
         }
-        phase_init(barriers + 4 * Stages, 1);
-        phase_init_done();
-    }
-    block_barrier();
-    Shared<A> shared{stages, barriers, barriers + Stages, barriers + 2 * Stages, barriers + 3 * Stages, arrived, sums, carries,
-                     static_cast<int>(block_index_x()), 0};
+        told.make(0, 1);
+    });
+    Shared<A> shared{stages, full, summed, ready, empty, arrived, sums, carries, static_cast<int>(block_index_x()), 0};
     const int warp = thread_index_x() / warp_size;
     if (warp != Consumers + Reducers) {  // the producer starts at once
         if (thread_index_x() == 0) number[0] = launch_number(take_ticket(launches));
-        if (warp == 0) phase_arrive(barriers + 4 * Stages);
-        phase_wait(barriers + 4 * Stages, 0);
+        follow_first_warp(told.at(0), warp);
         shared.launch = number[0];
     }
     if (warp < Consumers) consume<R, Consumers, Vectors, Stages>(x, y, rows, shared, warp);

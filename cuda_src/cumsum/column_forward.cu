@@ -24,22 +24,17 @@ GPUBENCH_DEVICE void produce(const ForwardBlock<F, T, Out>& block, const Forward
     if (block.contiguous && producer > 0) return;
     ForwardTurn turn{block.first, 0, 0, false};
     for (; turn.tile < shape.tiles; turn.next(shape)) {
-        if (turn.again) phase_wait(block.empty + turn.stage, turn.phase ^ 1);
+        if (turn.again) block.empty.wait(turn.stage, turn.phase ^ 1);
         const int rows = turn.rows(shape);
         const T* const start = block.source + turn.row(shape) * shape.x_row;
         char* const stage = block.stages + turn.stage * shape.stage_bytes;
         if (block.contiguous) {
-            copy_run(stage, start, start + static_cast<long long>(rows) * block.columns, block.limit, block.full + turn.stage,
+            copy_run(stage, start, start + static_cast<long long>(rows) * block.columns, block.limit, block.full.at(turn.stage),
                      shape.streaming != 0);
             continue;
         }
-        const int part = (shape.tile_rows + F::producers - 1) / F::producers;
-        const int first = producer * part;
-        const int left = rows - first;
-        const int mine = left < 0 ? 0 : left < part ? left : part;
-        const uint32 row_bytes = static_cast<uint32>(block.columns) * static_cast<uint32>(sizeof(T));
-        warp_copy_rows(stage + first * static_cast<int>(row_bytes), start + first * shape.x_row, mine, row_bytes,
-                       shape.x_row * static_cast<long long>(sizeof(T)), block.full + turn.stage);
+        copy_part_of_rows(stage, start, rows, block.columns, shape.x_row, (shape.tile_rows + F::producers - 1) / F::producers, producer,
+                          block.full.at(turn.stage));
     }
 }
 
@@ -66,7 +61,7 @@ GPUBENCH_DEVICE void finish_sums(const ForwardBlock<F, T, Out>& block, const For
         block.carries[turn.stage * F::width + column] = sum;
     }
     block_memory_fence();
-    phase_arrive(block.summed + turn.stage);
+    block.summed.arrive(turn.stage);
 }
 
 template <class F, class T, class Out>
@@ -74,13 +69,13 @@ GPUBENCH_DEVICE void reduce(const ForwardBlock<F, T, Out>& block, const ForwardS
     using A = typename F::A;
     ForwardTurn turn{block.first, 0, 0, false};
     for (; turn.tile < shape.tiles; turn.next(shape)) {
-        phase_wait(block.full + turn.stage, turn.phase);
+        block.full.wait(turn.stage, turn.phase);
         for (int unit = warp; unit < F::consumers; unit += F::reducers) {
             const LaneRows<T> mine = lane_rows(block, shape, turn, unit);
             Vector<A, F::items> sum = reduce_rows<F>(mine, block.columns, Add{});
             A* const place = block.before + (turn.stage * F::parts + mine.part) * F::width + mine.column;
             reduce_lane_groups<F>(sum, block.across(), block.across() * block.groups(), Add{});
-            if (lane_index() < block.across()) store_vector(place, sum);
+            if (lane_index() < block.across()) store_totals(place, sum);
         }
         if (last_to_arrive(block.arrived + turn.stage, F::reducers, warp)) finish_sums(block, shape, turn);
     }
@@ -117,8 +112,8 @@ GPUBENCH_DEVICE void join_linkers(const ForwardBlock<F, T, Out>& block, int thre
     table[thread] = one;
     table[F::linkers + thread] = other;
     block_memory_fence();
-    phase_arrive(block.met);
-    phase_wait(block.met, meeting++ % 2);
+    block.met.arrive(0);
+    block.met.wait(0, meeting++ % 2);
     if (thread >= F::wide) return;
     GPUBENCH_UNROLL
     for (int slice = 1; slice < F::slices; ++slice) {
@@ -135,7 +130,7 @@ GPUBENCH_DEVICE void carry_on(const ForwardBlock<F, T, Out>& block, const Forwar
     A running{};
     ForwardTurn turn{block.first, 0, 0, false};
     for (; turn.tile < shape.tiles; turn.next(shape)) {
-        phase_wait(block.summed + turn.stage, turn.phase);
+        block.summed.wait(turn.stage, turn.phase);
         if (thread < block.width()) {
             A* const carry = block.carries + turn.stage * F::width + thread;  // the tile's sum, until the carry replaces it
             const A sum = *carry;
@@ -143,7 +138,7 @@ GPUBENCH_DEVICE void carry_on(const ForwardBlock<F, T, Out>& block, const Forwar
             running = add(running, sum);
         }
         block_memory_fence();
-        phase_arrive(block.ready + turn.stage);
+        block.ready.arrive(turn.stage);
     }
 }
 
@@ -178,11 +173,11 @@ GPUBENCH_DEVICE void link(const ForwardBlock<F, T, Out>& block, const ForwardSha
         if (turn.tile + shape.share < shape.tiles) look(turn.tile + shape.share);
         join_linkers(block, thread, meeting, near, far);
         running = add(running, far);
-        phase_wait(block.summed + turn.stage, turn.phase);  // the reducers write where the carry goes
+        block.summed.wait(turn.stage, turn.phase);  // the reducers write where the carry goes
         if (thread < block.width()) block.carries[turn.stage * F::width + column] = add(running, near);
         if (thread >= F::wide) continue;
         block_memory_fence();
-        phase_arrive(block.ready + turn.stage);
+        block.ready.arrive(turn.stage);
     }
 }
 
@@ -211,13 +206,13 @@ GPUBENCH_DEVICE void consume(const ForwardBlock<F, T, Out>& block, const Forward
     ForwardTurn turn{block.first, 0, 0, false};
     for (; turn.tile < shape.tiles; turn.next(shape)) {
         const LaneRows<T> mine = lane_rows(block, shape, turn, warp);
-        phase_wait(block.full + turn.stage, turn.phase);
+        block.full.wait(turn.stage, turn.phase);
         Vector<A, F::items> sum = reduce_rows<F>(mine, block.columns, Add{});
         scan_lane_groups<F>(sum, block.across(), block.across() * block.groups(), Add{});
-        phase_wait(block.ready + turn.stage, turn.phase);
+        block.ready.wait(turn.stage, turn.phase);
         const A* const before = block.before + (turn.stage * F::parts + mine.part) * F::width + mine.column;
-        combine_items(sum, load_vector<F::items>(before), Add{});
-        combine_items(sum, load_vector<F::items>(block.carries + turn.stage * F::width + mine.column), Add{});
+        combine_items(sum, load_totals<F::items>(before), Add{});
+        combine_items(sum, load_totals<F::items>(block.carries + turn.stage * F::width + mine.column), Add{});
         bool staged = false;
         if constexpr (F::staged) {
             staged = block.contiguous;
@@ -232,7 +227,7 @@ GPUBENCH_DEVICE void consume(const ForwardBlock<F, T, Out>& block, const Forward
             Out* const place = block.target + (turn.row(shape) + mine.first) * shape.inner + mine.column;
             scan_rows<F>(sum, mine, block.columns, place, shape.inner, Add{});
         }
-        phase_arrive(block.empty + turn.stage);
+        block.empty.arrive(turn.stage);
     }
 }
 
@@ -252,19 +247,19 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + Linkers + Jo
     const long long column = (strip - outer * shape.strips) * F::width;
     const int columns = shape.inner - column < F::width ? static_cast<int>(shape.inner - column) : F::width;
     const bool contiguous = shape.x_row == columns;
-    if (thread_index_x() == 0) {
+    const StageBarriers full{barriers}, summed{barriers + most_stages}, ready{barriers + 2 * most_stages}, empty{barriers + 3 * most_stages};
+    const StageBarriers met{barriers + 4 * most_stages};
+    make_barriers([&] {
         for (int stage = 0; stage < shape.stages; ++stage) {
-            phase_init(barriers + stage, contiguous ? 1 : Producers);
-            phase_init(barriers + most_stages + stage, 1);
-            phase_init(barriers + 2 * most_stages + stage, F::carriers);
-            phase_init(barriers + 3 * most_stages + stage, Consumers);
+            full.make(stage, contiguous ? 1 : Producers);
+            summed.make(stage, 1);
+            ready.make(stage, F::carriers);
+            empty.make(stage, Consumers);
             arrived[stage] = 0;
         }
-        phase_init(barriers + 4 * most_stages, Linkers);
-        phase_init(barriers + 4 * most_stages + 1, 1);
-        phase_init_done();
-    }
-    block_barrier();
+        met.make(0, Linkers);
+        met.make(1, 1);
+    });
     A* const before = reinterpret_cast<A*>(stages + shape.stages * shape.stage_bytes);
     char* const words = static_cast<char*>(published);
     constexpr int row_of_words = F::width * Published<A>::bytes;  // all words of tiles stand before those of joined tiles
@@ -274,14 +269,13 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + Linkers + Jo
     ForwardBlock<F, T, Out> block{
         x + outer * shape.x_outer + column, x + shape.elements, y + outer * shape.length * shape.inner + column, columns,
         F::packed ? warp_size / columns : 0, contiguous, static_cast<int>(block_index_x() - strip * shape.share), stages,
-        barriers, barriers + most_stages, barriers + 2 * most_stages, barriers + 3 * most_stages, barriers + 4 * most_stages,
+        full, summed, ready, empty, met,
         arrived, before, before + shape.stages * (F::parts * F::width), slices, 0, tile_words, group_words};
     const int warp = thread_index_x() / warp_size;
     constexpr int linker = Consumers + Reducers, joiner = linker + Linkers, producer = joiner + Joiners;  // their first warps
     if (shape.share > 1 && warp < producer) {  // the producers start at once
         if (thread_index_x() == 0) number[0] = launch_number(take_ticket(launches));
-        if (warp == 0) phase_arrive(barriers + 4 * most_stages + 1);
-        phase_wait(barriers + 4 * most_stages + 1, 0);
+        follow_first_warp(met.at(1), warp);
         block.launch = number[0];
     }
     if (warp < Consumers) consume(block, shape, warp);

@@ -63,8 +63,8 @@ struct ForwardBlock {
     bool contiguous;  // the rows of x lie side by side
     int first;        // this block's first tile
     char* stages;
-    PhaseBarrier *full, *summed, *ready, *empty;  // one a stage: copied; summed; carries known; read
-    PhaseBarrier* met;                            // of the linkers
+    StageBarriers full, summed, ready, empty;  // copied; summed; carries known; read
+    StageBarriers met;                         // of the linkers
     uint32* arrived;                              // reducers that are done with the stage
     A *before, *carries;  // a stage's: sums of the parts before each part; sums, then carries of the columns
     A* slices;            // the linkers' exchange

@@ -17,6 +17,7 @@
 // Limits: x is no more than registers and shared memory of all SMs hold, and what may be spilled. All blocks must be
 // resident; the host side sees to it. The cut and the order of additions are fixed by the shape: bitwise reproducible.
 #include "gpubench/arithmetic.cuh"
+#include "gpubench/grid/column_exchange.cuh"
 #include "cumsum/resident_columns.cuh"
 
 namespace gpubench::cumsum {
@@ -32,10 +33,10 @@ GPUBENCH_DEVICE void sum_piece(const ResidentWarp<R, T, Out>& warp, const Reside
         reduce_lane_groups<typename R::Near>(sum, grid.across, grid.across * grid.groups, Add{});
         if (lane_index() >= grid.across) continue;
         Vector<A, R::items> before{};
-        if (!first) before = load_vector<R::items>(warp.sums + mine.column);
-        if (staged) store_vector(warp.early + mine.column, before);
+        if (!first) before = load_totals<R::items>(warp.sums + mine.column);
+        if (staged) store_totals(warp.early + mine.column, before);
         combine_items(before, convert_items<R::items, A>(sum), Add{});
-        store_vector(warp.sums + mine.column, before);
+        store_totals(warp.sums + mine.column, before);
     }
 }
 
@@ -52,7 +53,7 @@ GPUBENCH_DEVICE void take_in(const ResidentWarp<R, T, Out>& warp, const Resident
         if (copy + R::slots >= shape.pieces) continue;
         GPUBENCH_UNROLL
         for (int h = 0; h < R::held; ++h) {
-            if (copy == shape.spilled + h) take_from_slot<R>(kept[h], slot, bytes_of<R>(piece, slot, shape.columns));
+            if (copy == shape.spilled + h) keep_stage(kept[h], slot, bytes_of<R>(piece, slot, shape.columns));
         }
         ask(warp, shape, copy + R::slots);
     }
@@ -70,7 +71,7 @@ GPUBENCH_DEVICE void give_piece(const ResidentWarp<R, T, Out>& warp, const Resid
         scan_lane_groups<typename R::Near>(near, grid.across, grid.across * grid.groups, Add{});
         const bool exists = grid.group < grid.groups;
         Vector<A, R::items> sum{};
-        if (exists) sum = load_vector<R::items>(sums + mine.column);
+        if (exists) sum = load_totals<R::items>(sums + mine.column);
         combine_items(sum, convert_items<R::items, A>(near), Add{});
         bool in_place = false;
         if constexpr (is_same<T, Out>) {
@@ -81,7 +82,7 @@ GPUBENCH_DEVICE void give_piece(const ResidentWarp<R, T, Out>& warp, const Resid
             Out* const place = target + mine.first * shape.columns + mine.column;
             scan_rows<typename R::Wide>(sum, mine, shape.columns, place, static_cast<long long>(shape.columns), Add{});
         }
-        if (grid.group == grid.groups - 1) store_vector(sums + mine.column, sum);
+        if (grid.group == grid.groups - 1) store_totals(sums + mine.column, sum);
     }
     if constexpr (is_same<T, Out>) {
         if (shape.in_place == 0) return;
@@ -110,55 +111,13 @@ GPUBENCH_DEVICE void give_out(const ResidentWarp<R, T, Out>& warp, const Residen
         if (copy < copies) await(warp, copy);
         GPUBENCH_UNROLL
         for (int h = 0; h < R::held; ++h) {
-            if (copy == copies + h) put_into_slot<R>(kept[h], slot, bytes_of<R>(piece, slot, shape.columns));
+            if (copy == copies + h) put_back(kept[h], slot, bytes_of<R>(piece, slot, shape.columns));
         }
         give_piece(warp, shape, piece, staged ? warp.early : warp.sums);
         if (copy + R::slots >= copies) continue;
         stage_written();
         ask(warp, shape, copy + R::slots);
     }
-}
-
-// Tell the other blocks this one's sums; those of its warps become sums before each warp. By a thread a column.
-template <class R>
-GPUBENCH_DEVICE void publish_block(typename R::A* sums, int columns, int column, char* words, uint32 launch) {
-    using A = typename R::A;
-    constexpr int at_once = 8;
-    static_assert(R::warps % at_once == 0);
-    A sum{};
-    GPUBENCH_UNROLL
-    for (int warp = 0; warp < R::warps; warp += at_once) {
-        A values[at_once];
-        GPUBENCH_UNROLL
-        for (int k = 0; k < at_once; ++k) values[k] = sums[(warp + k) * columns + column];
-        GPUBENCH_UNROLL
-        for (int k = 0; k < at_once; ++k) {
-            sums[(warp + k) * columns + column] = sum;
-            sum = add(sum, values[k]);
-        }
-    }
-    publish(words + column * Published<A>::bytes, launch, sum);
-}
-
-// One hop: the sums of all blocks of the columns before this one, for all threads, in the first of `parts`. words: of the first.
-template <class R>
-GPUBENCH_DEVICE void exchange(typename R::A* sums, typename R::A* parts, const ResidentShape& shape, int block, char* words, uint32 launch) {
-    using A = typename R::A;
-    const int thread = thread_index_x();
-    const long long pitch = static_cast<long long>(shape.columns) * Published<A>::bytes;
-    if (thread / warp_size * warp_size < shape.columns) {  // a branch of its own, or the compiler may publish later
-        if (thread < shape.columns) publish_block<R>(sums, shape.columns, thread, words + block * pitch, launch);
-        warp_barrier();
-    }
-    const int slice = thread / shape.columns, column = thread - slice * shape.columns;
-    if (slice < shape.slices) {
-        const char* const place = words + column * Published<A>::bytes;
-        parts[thread] = sum_of_blocks<R>(place, pitch, slice, block, shape.slices, launch);
-    }
-    warp_barrier();  // lanes that had to wait longer rejoin the others
-    block_barrier();
-    if (thread < shape.columns) parts[thread] = sum_of_table<8>(parts, thread, shape.columns, shape.slices);
-    block_barrier();
 }
 
 // launches, published: workspace, zero before the first launch.
@@ -186,18 +145,13 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, 1)
                                        landed + number * Slots,
                                        sums + number * shape.columns,
                                        sums + (Warps + number) * shape.columns};
-    if (lane_index() == 0) {
-        GPUBENCH_UNROLL
-        for (int slot = 0; slot < Slots; ++slot) phase_init(warp.landed + slot, 1);
-        phase_init_done();
-    }
+    make_warp_barriers<Slots>({warp.landed});
     warp_barrier();
     Word128 kept[Held][Vectors];
     take_in(warp, shape, kept);
-    if (thread_index_x() == 0) launch[0] = launch_number(ticket);
-    block_barrier();
+    const uint32 number_of_launch = share_launch_number(ticket, launch);
     const long long words = static_cast<long long>(outer) * shape.share * shape.columns * Published<A>::bytes;
-    exchange<R>(sums, parts, shape, block, published + words, launch[0]);
+    exchange_columns<R>(sums, parts, shape.columns, shape.slices, block, published + words, number_of_launch, Add{});
     give_out(warp, shape, kept, parts);
 }
 

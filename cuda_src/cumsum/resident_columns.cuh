@@ -1,5 +1,4 @@
-// What resident_columns.cu takes apart: a block's cut, the pieces of a warp's rows and where they are held, and the sums that
-// blocks tell each other.
+// What resident_columns.cu takes apart: a block's cut, the pieces of a warp's rows and where they are held.
 #pragma once
 
 #include "gpubench/block/column_scan.cuh"
@@ -87,31 +86,12 @@ GPUBENCH_DEVICE void ask(const ResidentWarp<R, T, Out>& warp, const ResidentShap
 
 template <class R, class T, class Out>
 GPUBENCH_DEVICE void await(const ResidentWarp<R, T, Out>& warp, int copy) {
-    phase_wait(warp.landed + copy % R::slots, static_cast<uint32>(copy / R::slots) & 1u);
+    StageBarriers{warp.landed + copy % R::slots}.wait(0, static_cast<uint32>(copy / R::slots) & 1u);
 }
 
-// A slot's bytes, from and to registers: as they are in memory, whatever they mean.
 template <class R, class T>
 GPUBENCH_DEVICE int bytes_of(const Piece<T>& piece, const char* slot, int columns) {
     return static_cast<int>(reinterpret_cast<const char*>(piece.place + piece.rows * columns) - slot);
-}
-template <class R>
-GPUBENCH_DEVICE void take_from_slot(Word128 (&kept)[R::vectors], const char* slot, int bytes) {
-    GPUBENCH_UNROLL
-    for (int k = 0; k < R::vectors; ++k) {
-        const int at = (k * warp_size + lane_index()) * 16;
-        if (at < bytes) kept[k] = load_word(reinterpret_cast<const Word128*>(slot + at));
-    }
-}
-template <class R>
-GPUBENCH_DEVICE void put_into_slot(const Word128 (&kept)[R::vectors], char* slot, int bytes) {
-    warp_barrier();  // the slot is read by other lanes
-    GPUBENCH_UNROLL
-    for (int k = 0; k < R::vectors; ++k) {
-        const int at = (k * warp_size + lane_index()) * 16;
-        if (at < bytes) store_word(reinterpret_cast<Word128*>(slot + at), kept[k]);
-    }
-    warp_barrier();
 }
 
 // How the warp's lanes stand in the columns from lane `first` of a row on: all side by side, or in groups at the row's end.
@@ -136,50 +116,6 @@ GPUBENCH_DEVICE LaneRows<T> rows_of_lane(const Piece<T>& piece, const ResidentSh
     if (grid.group >= grid.groups) mine.count = 0;
     mine.source = piece.place + mine.first * shape.columns + mine.column;
     return mine;
-}
-
-// The words of one column from block `next` on, every step-th before `stop`, of which the first is at `place`: those that are
-// missing are asked for again, all at once.
-template <class R>
-GPUBENCH_DEVICE typename R::A sum_of_blocks(const char* place, long long pitch, int next, int stop, int step, uint32 launch) {
-    using A = typename R::A;
-    A sum{};
-    for (; next < stop; next += R::window * step) {
-        PublishedWords<A> words[R::window];
-        GPUBENCH_UNROLL
-        for (int w = 0; w < R::window; ++w) words[w].clear(next + w * step < stop ? launch - 1 : launch);
-        bool there = false;
-        while (!there) {
-            there = true;
-            GPUBENCH_UNROLL
-            for (int w = 0; w < R::window; ++w) {
-                if (!words[w].written_by(launch)) words[w].read(place + (next + w * step) * pitch);
-            }
-            GPUBENCH_UNROLL
-            for (int w = 0; w < R::window; ++w) there = there && words[w].written_by(launch);
-        }
-        GPUBENCH_UNROLL
-        for (int w = 0; w < R::window; ++w) sum = add(sum, words[w].value());
-    }
-    return sum;
-}
-
-// Column `column` of a table of `count` rows, added up in their order.
-template <int AtOnce, class A>
-GPUBENCH_DEVICE A sum_of_table(const A* table, int column, int columns, int count) {
-    A sum{};
-    GPUBENCH_NO_UNROLL
-    for (int row = 0; row < count; row += AtOnce) {
-        A values[AtOnce];
-        GPUBENCH_UNROLL
-        for (int k = 0; k < AtOnce; ++k) {
-            values[k] = A{};
-            if (row + k < count) values[k] = table[(row + k) * columns + column];
-        }
-        GPUBENCH_UNROLL
-        for (int k = 0; k < AtOnce; ++k) sum = add(sum, values[k]);
-    }
-    return sum;
 }
 
 }  // namespace gpubench::cumsum

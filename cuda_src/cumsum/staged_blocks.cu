@@ -12,25 +12,12 @@
 // On one H200: 2^23 float32 23.5 us (25.8 without that, 28.2 by carry_forward), 2^24 float16 23.9 (25.6, 30.5).
 // All blocks must be resident at the same time; the host side sees to it, and to stages that begin on 16 bytes of x.
 #include "gpubench/arithmetic.cuh"
+#include "gpubench/block/scan.cuh"
 #include "gpubench/grid/gather.cuh"
+#include "gpubench/movement/bulk_run.cuh"
 #include "gpubench/movement/shifted.cuh"
-#include "gpubench/movement/stages.cuh"
 
 namespace gpubench::cumsum {
-
-// Ask for a warp's stage of `slots` elements from 16 bytes on, of which the first `exist` exist; the others become zero.
-template <class T>
-GPUBENCH_DEVICE void bring_stage(T* stage, const T* source, int slots, long long exist, PhaseBarrier* landed) {
-    constexpr int per_word = 16 / static_cast<int>(sizeof(T));
-    const int here = exist < 0 ? 0 : exist < slots ? static_cast<int>(exist) : slots;
-    const int whole = here / per_word * per_word;
-    if (lane_index() == 0) {
-        phase_init(landed, 1);
-        phase_init_done();
-    }
-    for (int slot = whole + lane_index(); slot < slots; slot += warp_size) stage[slot] = slot < here ? source[slot] : T{};
-    warp_copy<Cache::streaming>(stage, source, static_cast<uint32>(whole) * static_cast<uint32>(sizeof(T)), landed);
-}
 
 template <int V, class Local, class T>
 GPUBENCH_DEVICE Local sum_items(const Packed<T, V>& raw) {
@@ -93,7 +80,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, 1024 / (Warps * wa
     const long long first = static_cast<long long>(tile * Warps + warp) * ((Vectors + staged) * step) - shift;
     const long long left = length - first;
     T* const stage = reinterpret_cast<T*>(stages) + warp * staged * step;
-    bring_stage(stage, source + first + Vectors * step, staged * step, left - Vectors * step, landed + warp);
+    const StageBarriers own{landed + warp};
+    open_stage(stage, source + first + Vectors * step, staged * step, left - Vectors * step, own, true);
     const int end = static_cast<int>(left > 0x40000000 ? 0x40000000 : left) - lane * V;  // may be negative
     const Span span{first + lane * V, step, first + lane * V < 0 ? shift : 0, end};
     Packed<T, V> raw[Vectors];
@@ -102,11 +90,10 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, 1024 / (Warps * wa
     Local sum{};
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) sum = add(sum, sum_items<V, Local>(raw[k]));
-    phase_wait(landed + warp, 0);
-    for (int k = 0; k < staged; ++k) sum = add(sum, sum_items<V, Local>(load_packed<V>(stage + k * step + lane * V)));
+    own.wait(0, 0);
+    for (int k = 0; k < staged; ++k) sum = add(sum, sum_items<V, Local>(load_staged<V>(stage, k, lane)));
     sum = combine_lanes(sum, Add{});
-    if (lane == 0) warp_sums[warp] = sum;
-    block_barrier();
+    share_warp_totals(sum, warp_sums, warp, lane);
     if (warp == 0) {  // a branch of its own, or the compiler may publish behind what all warps do next
         const Local total = combine_lanes(lane < Warps ? warp_sums[lane] : Local{}, Add{});
         if (lane == 0) publish(published_at<A>(sums, block), launch[0], convert<A>(total));
@@ -117,7 +104,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, 1024 / (Warps * wa
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) store_sums<V>(target, span, k, unknown(raw[k]), run, carry);
     for (int k = 0; k < staged; ++k) {
-        store_sums<V>(target, span, Vectors + k, load_packed<V>(stage + k * step + lane * V), run, carry);
+        store_sums<V>(target, span, Vectors + k, load_staged<V>(stage, k, lane), run, carry);
     }
 }
 

@@ -17,59 +17,11 @@
 #include "gpubench/grid.cuh"
 #include "gpubench/movement/stages.cuh"
 #include "gpubench/strided.cuh"
-#include "cumsum/line_warp.cuh"
+#include "gpubench/movement/lines.cuh"
 
 namespace gpubench::cumsum {
 
 // --- x along the lines -------------------------------------------------------------------------------------------------
-
-// Units that an end of the line cuts, of this lane's lines: by elements, zero beside them.
-template <class W, class T>
-GPUBENCH_DEVICE void copy_edges(const W& warp, int first_unit, Word128* turn, const T*) {
-    GPUBENCH_UNROLL
-    for (int p = 0; p < W::lines; ++p) {
-        const T* const source = reinterpret_cast<const T*>(warp.begins[p]);
-        const int distance = warp.distance(warp.begins[p]), end = distance + warp.shape.length;
-        const int last = end / W::V - first_unit;
-        const bool first_cut = distance > 0 && first_unit == 0;
-        const bool last_cut = end % W::V != 0 && last >= 0 && last < warp.units();
-        Word128* const row = warp.place(turn, p, lane_index());
-        Packed<T, W::V> first, other;
-        if (first_cut) first = load_elements<W::V>(source, unit_span<W::V>(0, distance, warp.shape.length), 0);
-        if (last_cut) other = load_elements<W::V>(source, unit_span<W::V>(end / W::V, distance, warp.shape.length), 0);
-        if (last_cut) store_word(row + last, bit_cast<Word128>(other));
-        if (first_cut) store_word(row, bit_cast<Word128>(first));
-    }
-}
-
-// Ask for `units` of each line from `first_unit` on, and close the group. The owner of a line tells the others its address.
-template <class W, class T>
-GPUBENCH_DEVICE void copy_turn(const W& warp, int first_unit, Word128* turn, const T* x) {
-    GPUBENCH_UNROLL
-    for (int p = 0; p < W::lines; ++p) {
-        UnitWalk walk(warp.shape.units);
-        for (int n = 0; n < walk.units; n += steps_together) {
-            uint64 begins[steps_together];
-            int lines[steps_together], units[steps_together];
-            GPUBENCH_UNROLL
-            for (int i = 0; i < steps_together; ++i, walk.step()) {
-                begins[i] = shuffle(full_mask, warp.begins[p], walk.line);
-                lines[i] = walk.line;
-                units[i] = walk.unit;
-            }
-            GPUBENCH_UNROLL
-            for (int i = 0; i < steps_together; ++i) {
-                const int distance = warp.distance(begins[i]), end = distance + warp.shape.length;
-                const int unit = first_unit + units[i], at = unit * W::V;
-                if ((!W::aligned && at < distance) || at + W::V > end || n + i >= walk.units) continue;
-                const uint64 source = begins[i] - distance * sizeof(T) + static_cast<uint32>(unit) * uint64{16};
-                copy_in_background(warp.place(turn, p, lines[i]) + units[i], reinterpret_cast<const Word128*>(source));
-            }
-        }
-    }
-    close_copies();
-    copy_edges(warp, first_unit, turn, x);
-}
 
 // Add V elements of each of a lane's lines, and store the sums: all, or the first `left`.
 template <int V, bool All, int P, class T, class A, class Out>
@@ -82,27 +34,6 @@ GPUBENCH_DEVICE void store_across(const Packed<T, V> (&units)[P], int left, Vect
         GPUBENCH_UNROLL
         for (int p = 0; p < P; ++p) sums[p] = add(sums[p], items[p][j]);
         if (All || j < left) store_packed(y, pack_items<P, Out>(sums));
-    }
-}
-
-// This lane's unit of each of its lines.
-template <class W, class T, int V>
-GPUBENCH_DEVICE void load_units(const W& warp, Word128* turn, Packed<T, V> (&units)[W::lines]) {
-    GPUBENCH_UNROLL
-    for (int p = 0; p < W::lines; ++p) units[p] = bit_cast<Packed<T, V>>(load_word(warp.place(turn, p, lane_index())));
-}
-
-// The V elements of each line that begin in the unit before `unit`, which is `held`, and end in this one, which is held next.
-template <class W, class T, int V>
-GPUBENCH_DEVICE void load_joined(const W& warp, Word128* turn, int unit, Packed<T, V> (&items)[W::lines],
-                                 Packed<T, V> (&held)[W::lines]) {
-    GPUBENCH_UNROLL
-    for (int p = 0; p < W::lines; ++p) {
-        const int distance = warp.distance(warp.begins[p]);
-        Packed<T, V> next = held[p];
-        if (unit * V < distance + warp.shape.length) next = bit_cast<Packed<T, V>>(load_word(warp.place(turn, p, lane_index())));
-        items[p] = joined(held[p], next, distance);
-        held[p] = next;
     }
 }
 
@@ -119,9 +50,8 @@ GPUBENCH_DEVICE void lines_from_along(const W& warp, const T* x, Out* y, bool mi
     for (int first = 0, parity = 0; first < all_units; first += per_turn, parity ^= 1) {
         Word128* const turn = warp.stage + parity * turn_words;
         if (first + per_turn < all_units) copy_turn(warp, first + per_turn, warp.stage + (parity ^ 1) * turn_words, x);
-        else close_copies();
-        await_copies<1>();
-        warp_barrier();
+        else ask_nothing();
+        await_turn();
         const int end = all_units - first < per_turn ? all_units - first : per_turn;
         if constexpr (W::aligned) load_units(warp, turn, held);
         for (int unit = 0; unit < end; ++unit) {
@@ -143,52 +73,6 @@ GPUBENCH_DEVICE void lines_from_along(const W& warp, const T* x, Out* y, bool mi
 }
 
 // --- x across the lines ------------------------------------------------------------------------------------------------
-
-// Elements of its lines that a lane asks for at once: up to 128 bytes, so that a warp has 4 KB under way.
-template <class T, int P>
-constexpr int batch_items = 128 / (P * sizeof(T)) < 32 ? 128 / (P * static_cast<int>(sizeof(T))) : 32;
-
-template <int N, int P, class T>
-GPUBENCH_DEVICE void load_batch(Packed<T, P> (&batch)[N], const T* x, int left, long long step) {
-    if (left >= N) {
-        GPUBENCH_UNROLL
-        for (int i = 0; i < N; ++i, x += step) batch[i] = load_packed<P>(x);
-    } else {
-        GPUBENCH_UNROLL
-        for (int i = 0; i < N; ++i, x += step) {
-            batch[i] = {};
-            if (i < left) batch[i] = load_packed<P>(x);
-        }
-    }
-}
-
-// Store the units of a turn that exist. first_unit: of lines that begin on a unit; the others are one ahead.
-template <class W, class Out>
-GPUBENCH_DEVICE void store_turn(const W& warp, int first_unit, Out*) {
-    constexpr int V = W::V;
-    GPUBENCH_UNROLL
-    for (int p = 0; p < W::lines; ++p) {
-        UnitWalk walk(warp.shape.units);
-        for (int n = 0; n < walk.units; n += steps_together) {  // `units` is a multiple of steps_together
-            Packed<Out, V> units[steps_together];
-            Out* targets[steps_together];
-            Span spans[steps_together];
-            GPUBENCH_UNROLL
-            for (int i = 0; i < steps_together; ++i, walk.step()) {
-                const uint64 begin = shuffle(full_mask, warp.begins[p], walk.line);
-                const int distance = warp.distance(begin), unit = first_unit + walk.unit + (distance > 0 ? 1 : 0);
-                targets[i] = reinterpret_cast<Out*>(begin);
-                spans[i] = unit_span<V>(unit, distance, walk.line * W::lines + p < warp.owned ? warp.shape.length : 0);
-                units[i] = {};
-                if (spans[i].template full<V>(0) || spans[i].template cut<V>(0)) {
-                    units[i] = bit_cast<Packed<Out, V>>(load_word(warp.place(warp.stage, p, walk.line) + walk.unit));
-                }
-            }
-            GPUBENCH_UNROLL
-            for (int i = 0; i < steps_together; ++i) store_packed_items<V>(targets[i], spans[i], 0, units[i]);
-        }
-    }
-}
 
 // Add up a batch of each of a lane's lines into shared memory, in units of y. distance: of each line of y from its unit.
 // The sums of a line that begins inside a unit are shifted by that; `held` are those before.

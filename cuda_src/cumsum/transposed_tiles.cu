@@ -5,110 +5,20 @@
 // register, and puts the sums into shared memory; then the block stores the tile across the lines, coalesced. Otherwise x
 // lies across the lines and y along them: the block loads the tile across the lines, coalesced, puts it into shared
 // memory, and each warp scans its lines from there and stores them by vectors; of 1 and 2 bytes an element, words of several
-// go that way (transposed_words.cuh). The next tile is on its way into registers meanwhile; there are two tiles of shared
+// go that way (movement/transpose_words.cuh). The next tile is on its way into registers meanwhile; there are two tiles of shared
 // memory, so a block waits once a tile.
 // Across the lines a lane takes several of them at once where alignment allows it: 16 bytes of y, 4 of narrow x.
 // Places in shared memory are swizzled by an exclusive or of the lane (or line) number and of an element's place in its
 // vector, so that neither way through a tile meets a bank twice. Against `naive`: every access of x and y is coalesced; a
 // thread a line touches a line of 128 bytes for each element of x or of y. On one H200, 4096 x 4096 float32: 40.1 us with
 // x along the lines, 40.8 across them, 0.87 to 0.89 of the ceiling (naive 624 us, the best library 277 and 136).
-#include "gpubench/movement/span.cuh"
-#include "cumsum/transposed_shape.cuh"
-#include "cumsum/transposed_words.cuh"
+#include "gpubench/arithmetic.cuh"
+#include "gpubench/movement/stages.cuh"
+#include "gpubench/movement/transpose.cuh"
+#include "gpubench/movement/transpose_words.cuh"
+#include "gpubench/warp.cuh"
 
 namespace gpubench::cumsum {
-
-// The numbers of one instance, and a block's place. x and y: the first element of the strip.
-template <class T, class Out, bool XAlong, int L, int W, int K>
-struct TransposedStrip {
-    using A = accumulator_t<Out>;
-    using Local = tile_accumulator_t<T, A>;                // of narrow integers, sums since the tile's first element
-    using Item = conditional_t<XAlong, Local, T>;  // what stands in shared memory: sums, or elements of x
-    static constexpr bool narrow = is_narrow<T, A>;
-    static constexpr int V = narrow ? 4 : vector_items<T, Out>;  // of a lane, side by side
-    static constexpr int pack = XAlong && sizeof(Out) < 16 ? 16 / static_cast<int>(sizeof(Out)) : 1;  // lines of one access
-    static constexpr int vectors = warp_size * K;  // of a line in a tile
-    static constexpr int tile = vectors * V;
-    static constexpr int items = tile * L;
-    static constexpr int width = L, mine = L / W;  // lines of the strip, of a warp
-    static constexpr int threads = W * warp_size;
-    static constexpr int rows = threads * pack / L;  // elements of each line in one access of the block across the lines
-    static constexpr int accesses = tile / rows;     // of a thread
-    static_assert(rows % V == 0 && L == warp_size);
-
-    const T* x;
-    Out* y;
-    TransposedShape shape;
-    int lines;  // that exist
-
-    // Where item j of vector 32 k + lane of a line stands in its tile. Lanes side by side have neighbouring vectors on one
-    // way through the tile; on the other, `pack` neighbouring elements and each pack-th line.
-    static GPUBENCH_DEVICE int place(uint32 k, uint32 lane, uint32 j, uint32 line) {
-        if constexpr (XAlong) return static_cast<int>(((k * warp_size + lane) * V + j) * L + (line ^ ((lane ^ j % pack) % L)));
-        return static_cast<int>(line * tile + j * vectors + k * warp_size + (lane ^ ((line ^ j) % warp_size)));
-    }
-    // The same for element `row` of it, after `skipped` ones, a multiple of V.
-    static GPUBENCH_DEVICE int place_of_row(uint32 skipped, uint32 row, uint32 line) {
-        const uint32 vector = skipped / V + row / V;
-        return place(vector / warp_size, vector % warp_size, row % V, line);
-    }
-    // The first line, and the first element, of a thread that goes across the lines.
-    static GPUBENCH_DEVICE int line_across() { return thread_index_x() % (L / pack) * pack; }
-    static GPUBENCH_DEVICE int row_across() { return thread_index_x() / (L / pack); }
-    template <class X>
-    GPUBENCH_DEVICE bool whole_across(const X* first, long long step) const {
-        return lines == L && is_aligned(first, pack * sizeof(X)) && step % pack == 0;
-    }
-    GPUBENCH_DEVICE int first_line() const { return thread_index_x() / warp_size * mine; }
-    // The vectors of a lane, on a line from `start` on.
-    GPUBENCH_DEVICE Span span(long long start, int line) const {
-        const long long first = start + lane_index() * V;
-        const long long left = line < lines ? shape.length - first : 0;
-        const int before = first < tile ? static_cast<int>(first) : tile;  // only whether there is a vector before matters
-        return {first, warp_size * V, -before, static_cast<int>(left < tile ? left : tile)};
-    }
-};
-
-// What a thread holds of the next tile.
-template <class S, class T, bool XAlong>
-struct TransposedLoads {
-    Packed<T, S::V> vectors[S::mine][S::vectors / warp_size];
-};
-template <class S, class T>
-struct TransposedLoads<S, T, false> {
-    Vector<T, S::pack> items[S::accesses];
-};
-
-template <class S, class T>
-GPUBENCH_DEVICE void load_tile(const S& strip, long long start, TransposedLoads<S, T, true>& next) {
-    GPUBENCH_UNROLL
-    for (int l = 0; l < S::mine; ++l) {
-        const int line = strip.first_line() + l;
-        const T* const source = strip.x + line * strip.shape.x_across;
-        const Span span = strip.span(start, line);
-        load_span<S::V, S::vectors / warp_size>(next.vectors[l], source, span, is_aligned(source + start, S::V * sizeof(T)));
-    }
-}
-template <class S, class T>
-GPUBENCH_DEVICE void load_tile(const S& strip, long long start, TransposedLoads<S, T, false>& next) {
-    const int line = S::line_across(), row = S::row_across();
-    const T* source = strip.x + (start + row) * strip.shape.x_along + line;
-    const long long step = S::rows * strip.shape.x_along;
-    const long long left = strip.shape.length - start;
-    if (left >= S::tile && strip.whole_across(strip.x, strip.shape.x_along)) {
-        GPUBENCH_UNROLL
-        for (int n = 0; n < S::accesses; ++n, source += step) next.items[n] = load_vector<S::pack>(source);
-        return;
-    }
-    GPUBENCH_UNROLL
-    for (int n = 0; n < S::accesses; ++n, source += step) {
-        next.items[n] = {};
-        GPUBENCH_UNROLL
-        for (int p = 0; p < S::pack; ++p) {
-            if (line + p < strip.lines && row + n * S::rows < left) next.items[n][p] = source[p];
-        }
-    }
-}
 
 // Running sums of one vector of a line, with and behind what comes before it.
 template <class S>
@@ -120,7 +30,7 @@ GPUBENCH_DEVICE void scan_vector(Vector<typename S::Local, S::V>& items, typenam
 // XAlong: scan what was loaded into shared memory; then store the tile across the lines. before: of each line, the sum
 // before the tile, where the sums in shared memory do without.
 template <class S, class T>
-GPUBENCH_DEVICE void fill_tile(const S& strip, const TransposedLoads<S, T, true>& next, typename S::A* carries, typename S::Item* stage,
+GPUBENCH_DEVICE void scan_tile(const S& strip, const TransposedLoads<S, T, true>& next, typename S::A* carries, typename S::Item* stage,
                                typename S::A* before) {
     GPUBENCH_UNROLL
     for (int l = 0; l < S::mine; ++l) {
@@ -143,50 +53,6 @@ GPUBENCH_DEVICE void fill_tile(const S& strip, const TransposedLoads<S, T, true>
     }
 }
 
-// Elements row, row + Rows ... of P lines from `line` on. y: their first; All of them exist, or those before `left`.
-template <class S, int P, int Rows, bool All, class Out>
-GPUBENCH_DEVICE void store_lines(const typename S::Item* stage, const typename S::A* before, int row, int line, long long left, Out* y,
-                                 long long step) {
-    Vector<typename S::A, P> carries{};
-    if constexpr (S::narrow) carries = load_vector<P>(before + line);
-    GPUBENCH_UNROLL
-    for (int n = 0; n < S::tile / Rows; ++n, y += step) {
-        Vector<typename S::A, P> sums;
-        GPUBENCH_UNROLL
-        for (int p = 0; p < P; ++p) {
-            sums[p] = convert<typename S::A>(stage[S::place_of_row(n * Rows, row, line + p)]);
-            if constexpr (S::narrow) sums[p] = add(carries[p], sums[p]);
-        }
-        if (All || row + n * Rows < left) store_vector(y, convert_items<P, Out>(sums));
-    }
-}
-template <class S, class Out>
-GPUBENCH_DEVICE void store_across(const S& strip, long long start, const typename S::Item* stage, const typename S::A* before, Out* y) {
-    const long long left = strip.shape.length - start, apart = strip.shape.y_along;
-    if (strip.whole_across(y, apart)) {
-        const int line = S::line_across(), row = S::row_across();
-        Out* const target = y + (start + row) * apart + line;
-        if (left >= S::tile) store_lines<S, S::pack, S::rows, true>(stage, before, row, line, left, target, S::rows * apart);
-        else store_lines<S, S::pack, S::rows, false>(stage, before, row, line, left, target, S::rows * apart);
-    } else {  // a lane a line
-        constexpr int rows = S::threads / S::width;
-        const int line = thread_index_x() % S::width, row = thread_index_x() / S::width;
-        Out* const target = y + (start + row) * apart + line;
-        if (line < strip.lines) store_lines<S, 1, rows, false>(stage, before, row, line, left, target, rows * apart);
-    }
-}
-
-// Otherwise: put what was loaded into shared memory; then scan the lines from there and store them.
-template <class S, class T>
-GPUBENCH_DEVICE void fill_tile(const S&, const TransposedLoads<S, T, false>& next, typename S::A*, typename S::Item* stage, typename S::A*) {
-    GPUBENCH_UNROLL
-    for (int n = 0; n < S::accesses; ++n) {
-        GPUBENCH_UNROLL
-        for (int p = 0; p < S::pack; ++p) {
-            stage[S::place_of_row(n * S::rows, S::row_across(), S::line_across() + p)] = convert<typename S::Item>(next.items[n][p]);
-        }
-    }
-}
 template <class S, class Out>
 GPUBENCH_DEVICE void store_along(const S& strip, long long start, const typename S::Item* stage, typename S::A* carries, Out* y) {
     GPUBENCH_UNROLL
@@ -222,17 +88,109 @@ template <class S, bool XAlong, class T, class Out>
 GPUBENCH_DEVICE void walk_strip(const S& strip, typename S::Item* stages, typename S::A* befores) {
     typename S::A carries[S::mine] = {};
     TransposedLoads<S, T, XAlong> next;
-    load_tile(strip, 0, next);
-    typename S::Item* stage = stages;
-    for (long long start = 0; start < strip.shape.length; start += S::tile) {
-        typename S::A* const before = befores + (stage == stages ? 0 : S::width);
-        fill_tile(strip, next, carries, stage, before);
-        if (start + S::tile < strip.shape.length) load_tile(strip, start + S::tile, next);
-        block_barrier();
-        if constexpr (XAlong) store_across(strip, start, stage, before, strip.y);
-        else store_along(strip, start, stage, carries, strip.y);
-        stage = stage == stages ? stages + S::items : stages;
+    const auto load = [&](long long start) { load_tile(strip, start, next); };
+    const auto before_of = [&](const typename S::Item* stage) { return befores + (stage == stages ? 0 : S::width); };
+    if constexpr (XAlong) {
+        const auto fill = [&](typename S::Item* stage) { scan_tile(strip, next, carries, stage, before_of(stage)); };
+        walk_two_stages(strip.shape.length, S::tile, stages, S::items, load, fill, [&](long long start, const typename S::Item* stage) {
+            store_tile_across(strip, start, stage, before_of(stage), strip.y, Add{});
+        });
+    } else {
+        const auto fill = [&](typename S::Item* stage) { fill_tile<S>(next, stage); };
+        walk_two_stages(strip.shape.length, S::tile, stages, S::items, load, fill, [&](long long start, const typename S::Item* stage) {
+            store_along(strip, start, stage, carries, strip.y);
+        });
     }
+}
+
+// 16-bit floats: all lines of the warp are scanned before the first is stored, so that their shuffles overlap.
+template <class S, class T, class Out>
+GPUBENCH_DEVICE void store_runs(const uint32* stage, typename S::A* carries, Out* y, long long y_across, long long start,
+                                long long length, int lines) {
+    using A = typename S::A;
+    constexpr int K = S::runs / warp_size;
+    Vector<A, S::V> sums[S::mine][K];
+    GPUBENCH_UNROLL
+    for (int l = 0; l < S::mine; ++l) {
+        GPUBENCH_UNROLL
+        for (int k = 0; k < K; ++k) {
+            sums[l][k] = unpack_items<S::V, A>(load_run<S, T>(stage, S::first_line() + l, k));
+            scan_items<S::V>(sums[l][k], Add{});
+        }
+    }
+    GPUBENCH_UNROLL
+    for (int l = 0; l < S::mine; ++l) {
+        A upto[K];
+        GPUBENCH_UNROLL
+        for (int k = 0; k < K; ++k) upto[k] = scan_lanes(sums[l][k][S::V - 1], Add{});
+        GPUBENCH_UNROLL
+        for (int k = 0; k < K; ++k) combine_before<S::V>(sums[l][k], before_lane(upto[k], carries[l], Add{}), Add{});
+    }
+    const int first = lane_index() * S::V;
+    const int left = length - start < S::tile ? static_cast<int>(length - start) : S::tile;
+    GPUBENCH_UNROLL
+    for (int l = 0; l < S::mine; ++l) {
+        const int line = S::first_line() + l;
+        if (line >= lines) continue;
+        Out* const target = y + line * y_across + start;
+        const Span span{first, warp_size * S::V, -first, left - first};
+        const bool whole = is_aligned(target, 16);
+        GPUBENCH_UNROLL
+        for (int k = 0; k < K; ++k) {
+            if (whole) {
+                store_items<S::V>(target, span, k, sums[l][k]);
+            } else {
+                GPUBENCH_UNROLL
+                for (int j = 0; j < S::V; ++j) {
+                    if (j < span.to(k)) target[first + k * (warp_size * S::V) + j] = convert<Out>(sums[l][k][j]);
+                }
+            }
+        }
+    }
+}
+
+// Integers: sums since the tile's first element have 32 bits; the carry comes to them as they are stored. exchange: of the
+// warp, for one line after the other.
+template <class S, class T>
+GPUBENCH_DEVICE void store_parts(const uint32* stage, PackedWord* exchange, typename S::A* carries, int64* y, long long y_across,
+                                 long long start, long long length, int lines) {
+    using Part = typename S::Part;
+    static_assert(Part::run == S::V);
+    const int left = length - start < S::tile ? static_cast<int>(length - start) : S::tile;
+    GPUBENCH_UNROLL
+    for (int l = 0; l < S::mine; ++l) {
+        const int line = S::first_line() + l;
+        Part part;
+        GPUBENCH_UNROLL
+        for (int k = 0; k < Part::runs; ++k) part.items[k] = bit_cast<typename Part::Words>(load_run<S, T>(stage, line, k));
+        if (l > 0) warp_barrier();  // the line before is stored
+        const int32 sum = part.scan(exchange);
+        warp_barrier();
+        if (line < lines) {
+            int64* const target = y + line * y_across + start;
+            if (is_aligned(target, 16)) Part::store(target, exchange, carries[l], 0, left);
+            else Part::template store<1>(target, exchange, carries[l], 0, left);
+        }
+        carries[l] = add(carries[l], int64{sum});
+    }
+}
+
+// The strip from end to end. stages: two tiles, and for integers the warps' exchanges.
+template <class S, class T, class Out>
+GPUBENCH_DEVICE void walk_words(const T* x, Out* y, long long x_along, long long y_across, long long length, int lines, uint32* stages) {
+    typename S::A carries[S::mine] = {};
+    typename S::Loads next;
+    const auto load = [&](long long start) { load_words<S>(next, x, x_along, start, length, lines); };
+    const auto fill = [&](uint32* stage) { fill_runs<S>(next, stage); };
+    walk_two_stages(length, S::tile, stages, S::items, load, fill, [&](long long start, const uint32* stage) {
+        if constexpr (S::narrow) {
+            PackedWord* const exchanges = reinterpret_cast<PackedWord*>(stages + 2 * S::items);
+            PackedWord* const exchange = exchanges + thread_index_x() / warp_size * S::Part::entries;
+            store_parts<S, T>(stage, exchange, carries, y, y_across, start, length, lines);
+        } else {
+            store_runs<S, T>(stage, carries, y, y_across, start, length, lines);
+        }
+    });
 }
 
 // Blocks of an SM, at least.

@@ -18,8 +18,8 @@ from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import MAX_DIMS, Struct, strided
 
 TRANSPOSED_SHAPE = Struct(
-    "gpubench::cumsum::TransposedShape",
-    "cumsum/transposed_shape.cuh",
+    "gpubench::TransposedShape",
+    "gpubench/movement/transpose.cuh",
     **dict.fromkeys(("length", "across", "x_along", "x_across", "y_along", "y_across", "strips"), "i8"),
 )
 

@@ -22,8 +22,8 @@ from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divide
 Walk = tuple[tuple[int, ...], tuple[int, ...]]
 
 TRANSPOSED_LINES = Struct(
-    "gpubench::cumsum::TransposedLines",
-    "cumsum/line_warp.cuh",
+    "gpubench::TransposedLines",
+    "gpubench/movement/lines.cuh",
     lines="u4",
     length="i4",
     units=INTEGER_DIVIDER,

@@ -12,8 +12,15 @@ struct BlockPlace {
     A total;   // of the block
 };
 
-// From the totals of the warps, each `apart` places behind the one before, what comes before warp `warp`: every thread
-// combines them in their order. Behind a barrier that follows the last warp's write.
+// The first lane of each warp leaves the warp's total, for all threads of the block.
+template <class A>
+GPUBENCH_DEVICE void share_warp_totals(A total, A* totals, int warp, int lane) {
+    if (lane == 0) totals[warp] = total;
+    block_barrier();
+}
+
+// From the totals of the warps, each `apart` places behind the one before, what comes before warp `warp`, and the total of
+// all: every thread combines them in their order. Behind a barrier.
 template <int Warps, class A, class Combine>
 GPUBENCH_DEVICE BlockPlace<A> scan_warps(const A* totals, int warp, A identity, Combine combine, int apart = 1) {
     A before = identity;
@@ -24,6 +31,14 @@ GPUBENCH_DEVICE BlockPlace<A> scan_warps(const A* totals, int warp, A identity, 
         total = combine(total, totals[other * apart]);
     }
     return {before, total};
+}
+
+// The first of these alone, for a warp that stores the same sums many times: combining the others' totals would cost it 1 %.
+template <class A, class Combine>
+GPUBENCH_DEVICE A before_warp(const A* totals, int warp, A identity, Combine combine) {
+    A before = identity;
+    for (int other = 0; other < warp; ++other) before = combine(before, totals[other]);
+    return before;
 }
 
 // Scan one value a thread over the block: shuffles inside the warps, then the warps' totals. totals: one place a warp of

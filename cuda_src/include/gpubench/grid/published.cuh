@@ -90,6 +90,13 @@ GPUBENCH_DEVICE uint32 launch_number(uint64 ticket) {
     return static_cast<uint32>(ticket / static_cast<uint64>(grid_size_x())) + 1;
 }
 
+// The number of the launch for all threads of the block, from thread 0's ticket. shared: one place of shared memory.
+GPUBENCH_DEVICE uint32 share_launch_number(uint64 ticket, uint32* shared) {
+    if (thread_index_x() == 0) shared[0] = launch_number(ticket);
+    block_barrier();
+    return shared[0];
+}
+
 template <class A>
 GPUBENCH_DEVICE void* published_at(void* base, long long index) {
     return static_cast<char*>(base) + index * Published<A>::bytes;

@@ -22,6 +22,55 @@ GPUBENCH_DEVICE void copy_run(char* stage, const T* start, const T* stop, const 
     warp_copy(stage, reinterpret_cast<const void*>(low), static_cast<uint32>(high - low), full, streaming);
 }
 
+// A warp's part of `rows` rows that are longer than the piece of `columns` elements which is wanted of each: `part` rows from
+// number * part on, by one copy a row. Rows begin on 16 bytes, `step` elements apart, and end so.
+template <class T>
+GPUBENCH_DEVICE void copy_part_of_rows(char* stage, const T* start, int rows, int columns, long long step, int part, int number,
+                                       PhaseBarrier* full) {
+    const int first = number * part;
+    const int left = rows - first;
+    const int mine = left < 0 ? 0 : left < part ? left : part;
+    const uint32 row_bytes = static_cast<uint32>(columns) * static_cast<uint32>(sizeof(T));
+    warp_copy_rows(stage + first * static_cast<int>(row_bytes), start + first * step, mine, row_bytes,
+                   step * static_cast<long long>(sizeof(T)), full);
+}
+
+// Make the warp's own barrier and ask for its stage: `slots` elements from 16 bytes of the source on, of which the first
+// `exist` exist; the others become zero. `streaming`: the L2 cache gives them up first.
+template <class T>
+GPUBENCH_DEVICE void open_stage(T* stage, const T* source, int slots, long long exist, const StageBarriers& landed, bool streaming) {
+    const int here = exist < 0 ? 0 : exist < slots ? static_cast<int>(exist) : slots;
+    make_warp_barriers<1>(landed);
+    for (int slot = here + lane_index(); slot < slots; slot += warp_size) stage[slot] = T{};
+    copy_run(reinterpret_cast<char*>(stage), source, source + here, source + here, landed.at(0), streaming);
+}
+
+// A lane's vector of the warp's vectors 32 k to 32 k + 31 in a stage.
+template <int V, class T>
+GPUBENCH_DEVICE Packed<T, V> load_staged(const T* stage, int k, int lane) {
+    return load_packed<V>(stage + k * (warp_size * V) + lane * V);
+}
+
+// The first `bytes` of a warp's stage, from and to registers: as they are in memory, whatever they mean.
+template <int Vectors>
+GPUBENCH_DEVICE void keep_stage(Word128 (&kept)[Vectors], const char* stage, int bytes) {
+    GPUBENCH_UNROLL
+    for (int k = 0; k < Vectors; ++k) {
+        const int at = (k * warp_size + lane_index()) * 16;
+        if (at < bytes) kept[k] = load_word(reinterpret_cast<const Word128*>(stage + at));
+    }
+}
+template <int Vectors>
+GPUBENCH_DEVICE void put_back(const Word128 (&kept)[Vectors], char* stage, int bytes) {
+    warp_barrier();  // the stage is read by other lanes
+    GPUBENCH_UNROLL
+    for (int k = 0; k < Vectors; ++k) {
+        const int at = (k * warp_size + lane_index()) * 16;
+        if (at < bytes) store_word(reinterpret_cast<Word128*>(stage + at), kept[k]);
+    }
+    warp_barrier();
+}
+
 // `count` elements side by side, which the warp has written to shared memory, leave for y as one run: whole vectors wherever
 // it begins.
 template <int AtOnce, class T, class Out>

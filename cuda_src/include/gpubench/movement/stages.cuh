@@ -174,4 +174,75 @@ GPUBENCH_DEVICE bool last_to_arrive(uint32* counter, int warps, int warp) {
     }
 }
 
+// What the stages of a ring pass through, one barrier a stage: full, summed, empty ...
+struct StageBarriers {
+    PhaseBarrier* of_stages;
+
+    GPUBENCH_DEVICE PhaseBarrier* at(int stage) const { return of_stages + stage; }
+    GPUBENCH_DEVICE void make(int stage, int warps) const { phase_init(at(stage), warps); }
+    GPUBENCH_DEVICE void arrive(int stage) const { phase_arrive(at(stage)); }
+    GPUBENCH_DEVICE void wait(int stage, uint32 parity) const { phase_wait(at(stage), parity); }
+};
+
+// Make the barriers of a block: thread 0 by `make`, all threads then go on.
+template <class Make>
+GPUBENCH_DEVICE void make_barriers(const Make& make) {
+    if (thread_index_x() == 0) {
+        make();
+        phase_init_done();
+    }
+    block_barrier();
+}
+
+// Make a warp's own barriers, each completed by one copy of the warp. A warp barrier follows, or warp_copy.
+template <int Stages>
+GPUBENCH_DEVICE void make_warp_barriers(const StageBarriers& landed) {
+    if (lane_index() == 0) {
+        GPUBENCH_UNROLL
+        for (int stage = 0; stage < Stages; ++stage) landed.make(stage, 1);
+        phase_init_done();
+    }
+}
+
+// What the first warp of the block did before it called is seen by all warps that call. The barrier is for one warp.
+GPUBENCH_DEVICE void follow_first_warp(PhaseBarrier* barrier, int warp) {
+    if (warp == 0) phase_arrive(barrier);
+    phase_wait(barrier, 0);
+}
+
+// Two stages in turn, filled from registers: `load(start)` asks for the tile at `start`, `fill(stage)` puts what was loaded
+// into shared memory, `store(start, stage)` reads it behind a barrier of the block, while the next tile is on its way.
+template <class Item, class Load, class Fill, class Store>
+GPUBENCH_DEVICE void walk_two_stages(long long length, int tile, Item* stages, int items, const Load& load, const Fill& fill,
+                                     const Store& store) {
+    load(0ll);
+    Item* stage = stages;
+    for (long long start = 0; start < length; start += tile) {
+        fill(stage);
+        if (start + tile < length) load(start + tile);
+        block_barrier();
+        store(start, stage);
+        stage = stage == stages ? stages + items : stages;
+    }
+}
+
+// A ring of slots, filled by copies in the background: `copy(start, slot)` asks for the tile at `start` as one group, be it
+// behind the end. All slots but one are under way. `mine(slot)` sees what the thread itself asked for, `use(start, slot)` what
+// all threads did; one barrier of the block a tile says both that a tile is there and that the slot of the one before is free.
+template <int Stages, class Copy, class Mine, class Use>
+GPUBENCH_DEVICE void walk_ring(long long length, int tile, Word128* ring, int slot_units, const Copy& copy, const Mine& mine, const Use& use) {
+    for (int stage = 0; stage + 1 < Stages; ++stage) copy(static_cast<long long>(stage * tile), ring + stage * slot_units);
+    int stage = 0, freed = Stages - 1;
+    for (long long start = 0; start < length; start += tile) {
+        Word128* const slot = ring + stage * slot_units;
+        await_copies<Stages - 2>();
+        mine(slot);
+        block_barrier();
+        copy(start + (Stages - 1) * tile, ring + freed * slot_units);
+        use(start, slot);
+        freed = stage;
+        stage = stage + 1 < Stages ? stage + 1 : 0;
+    }
+}
+
 }  // namespace gpubench

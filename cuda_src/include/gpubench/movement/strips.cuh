@@ -133,4 +133,14 @@ GPUBENCH_DEVICE void scan_rows(Vector<typename F::A, F::items>& total, const Lan
     warp_barrier();
 }
 
+// The totals of a lane's columns, from and to a row of totals in shared memory.
+template <int N, class A>
+GPUBENCH_DEVICE Vector<A, N> load_totals(const A* row) {
+    return load_vector<N>(row);
+}
+template <int N, class A>
+GPUBENCH_DEVICE void store_totals(A* row, const Vector<A, N>& totals) {
+    store_vector(row, totals);
+}
+
 }  // namespace gpubench

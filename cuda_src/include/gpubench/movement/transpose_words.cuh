@@ -1,19 +1,17 @@
-// How transposed_tiles.cu takes x of 1 or 2 bytes across the lines: words transposed in registers, runs of 16 bytes in shared memory.
+// Transposed by words: elements of 1 or 2 bytes that lie across the lines, as squares in registers and runs of 16 bytes in
+// shared memory.
 //
 // Data: a thread loads words of 4 bytes, each one element of `pack` neighbouring lines, from up to 16 bytes' worth of
 // neighbouring rows. Byte permutations turn each square of pack x pack elements, so that a word holds neighbouring elements of
 // one line, and the words of a line go to shared memory as one store of up to 16 bytes. There a line of a tile is
-// runs of 16 bytes, one a lane: a warp reads its lines by 16-byte loads, scans the runs in registers, the lanes by shuffles,
-// and stores whole lines of y: 16-bit floats as the vectors that they are; integers, whose sums are 4 or 8 times as wide,
-// through a further exchange of words with the sum before each (movement/narrow.cuh).
+// runs of 16 bytes, one a lane, which a warp reads by 16-byte loads.
 // Against an element at a time: a quarter (2 bytes) to a sixteenth (1 byte) of the accesses to shared memory. On one H200,
 // 4096 x 4096: bfloat16 24.6 us (36.9), int8 45.6 (55.3), int16 50.9 (62).
 #pragma once
 
 #include "gpubench/movement/narrow.cuh"
-#include "gpubench/warp.cuh"
 
-namespace gpubench::cumsum {
+namespace gpubench {
 
 // Which operands come this way.
 template <class T, class Out, bool XAlong>
@@ -165,102 +163,11 @@ GPUBENCH_DEVICE void fill_runs(const typename S::Loads& next, uint32* stage) {
     }
 }
 
-// 16-bit floats: all lines of the warp are scanned before the first is stored, so that their shuffles overlap.
-template <class S, class T, class Out>
-GPUBENCH_DEVICE void store_runs(const uint32* stage, typename S::A* carries, Out* y, long long y_across, long long start,
-                                long long length, int lines) {
-    using A = typename S::A;
-    constexpr int K = S::runs / warp_size;
-    Vector<A, S::V> sums[S::mine][K];
-    GPUBENCH_UNROLL
-    for (int l = 0; l < S::mine; ++l) {
-        GPUBENCH_UNROLL
-        for (int k = 0; k < K; ++k) {
-            const uint32* const run = stage + S::place(S::first_line() + l, lane_index()) + k * (warp_size * 4);
-            sums[l][k] = unpack_items<S::V, A>(load_packed<S::V>(reinterpret_cast<const T*>(run)));
-            scan_items<S::V>(sums[l][k], Add{});
-        }
-    }
-    GPUBENCH_UNROLL
-    for (int l = 0; l < S::mine; ++l) {
-        A upto[K];
-        GPUBENCH_UNROLL
-        for (int k = 0; k < K; ++k) upto[k] = scan_lanes(sums[l][k][S::V - 1], Add{});
-        GPUBENCH_UNROLL
-        for (int k = 0; k < K; ++k) combine_before<S::V>(sums[l][k], before_lane(upto[k], carries[l], Add{}), Add{});
-    }
-    const int first = lane_index() * S::V;
-    const int left = length - start < S::tile ? static_cast<int>(length - start) : S::tile;
-    GPUBENCH_UNROLL
-    for (int l = 0; l < S::mine; ++l) {
-        const int line = S::first_line() + l;
-        if (line >= lines) continue;
-        Out* const target = y + line * y_across + start;
-        const Span span{first, warp_size * S::V, -first, left - first};
-        const bool whole = is_aligned(target, 16);
-        GPUBENCH_UNROLL
-        for (int k = 0; k < K; ++k) {
-            if (whole) {
-                store_items<S::V>(target, span, k, sums[l][k]);
-            } else {
-                GPUBENCH_UNROLL
-                for (int j = 0; j < S::V; ++j) {
-                    if (j < span.to(k)) target[first + k * (warp_size * S::V) + j] = convert<Out>(sums[l][k][j]);
-                }
-            }
-        }
-    }
-}
-
-// Integers: sums since the tile's first element have 32 bits; the carry comes to them as they are stored. exchange: of the
-// warp, for one line after the other.
+// Run k of this lane in a line of the tile.
 template <class S, class T>
-GPUBENCH_DEVICE void store_parts(const uint32* stage, PackedWord* exchange, typename S::A* carries, int64* y, long long y_across,
-                                 long long start, long long length, int lines) {
-    using Part = typename S::Part;
-    static_assert(Part::run == S::V);
-    const int left = length - start < S::tile ? static_cast<int>(length - start) : S::tile;
-    GPUBENCH_UNROLL
-    for (int l = 0; l < S::mine; ++l) {
-        const int line = S::first_line() + l;
-        Part part;
-        GPUBENCH_UNROLL
-        for (int k = 0; k < Part::runs; ++k) {
-            const uint32* const run = stage + S::place(line, lane_index()) + k * (warp_size * 4);
-            part.items[k] = bit_cast<typename Part::Words>(load_word(reinterpret_cast<const Word128*>(run)));
-        }
-        if (l > 0) warp_barrier();  // the line before is stored
-        const int32 sum = part.scan(exchange);
-        warp_barrier();
-        if (line < lines) {
-            int64* const target = y + line * y_across + start;
-            if (is_aligned(target, 16)) Part::store(target, exchange, carries[l], 0, left);
-            else Part::template store<1>(target, exchange, carries[l], 0, left);
-        }
-        carries[l] = add(carries[l], int64{sum});
-    }
+GPUBENCH_DEVICE Packed<T, S::V> load_run(const uint32* stage, int line, int k) {
+    const uint32* const run = stage + S::place(line, lane_index()) + k * (warp_size * 4);
+    return load_packed<S::V>(reinterpret_cast<const T*>(run));
 }
 
-// The strip from end to end. stages: two tiles, and for integers the warps' exchanges.
-template <class S, class T, class Out>
-GPUBENCH_DEVICE void walk_words(const T* x, Out* y, long long x_along, long long y_across, long long length, int lines, uint32* stages) {
-    typename S::A carries[S::mine] = {};
-    typename S::Loads next;
-    load_words<S>(next, x, x_along, 0, length, lines);
-    uint32* stage = stages;
-    for (long long start = 0; start < length; start += S::tile) {
-        fill_runs<S>(next, stage);
-        if (start + S::tile < length) load_words<S>(next, x, x_along, start + S::tile, length, lines);
-        block_barrier();
-        if constexpr (S::narrow) {
-            PackedWord* const exchanges = reinterpret_cast<PackedWord*>(stages + 2 * S::items);
-            PackedWord* const exchange = exchanges + thread_index_x() / warp_size * S::Part::entries;
-            store_parts<S, T>(stage, exchange, carries, y, y_across, start, length, lines);
-        } else {
-            store_runs<S, T>(stage, carries, y, y_across, start, length, lines);
-        }
-        stage = stage == stages ? stages + S::items : stages;
-    }
-}
-
-}  // namespace gpubench::cumsum
+}  // namespace gpubench
