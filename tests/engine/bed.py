@@ -56,13 +56,13 @@ def own_sources(folder: Path) -> dict[str, str]:
     return {**os.environ, OVERRIDE: str(root), "PYTHONPATH": str(Path(__file__).parents[2])}
 
 
-def rogue(*behaviours: str) -> Callable[[], WorkerProcess]:
+def rogue(*behaviours: str, memory_bytes: int | None = None) -> Callable[[], WorkerProcess]:
     """Return a spawn function: the n-th worker behaves as the n-th word says, the last one for ever after."""
     left = list(behaviours)
 
     def spawn() -> WorkerProcess:
         word = left.pop(0) if len(left) > 1 else left[0]
-        return WorkerProcess("tests.engine.rogue_worker", (word,))
+        return WorkerProcess("tests.engine.rogue_worker", (word,), memory_bytes)
 
     return spawn
 

@@ -97,6 +97,9 @@ def misbehave(job: dict[str, Any]) -> None:  # noqa: C901 - a table of behaviour
             child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], pass_fds=(MESSAGES,))
             print("child", child.pid, flush=True)
             os._exit(0)
+        case "greedy":
+            held = b"x" * (400 << 20)
+            time.sleep(600 + len(held) % 2)
         case "hang":
             time.sleep(600)
         case _:
@@ -124,5 +127,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    assert SCHEMA_VERSION == 1
+    assert SCHEMA_VERSION == 2
     main()

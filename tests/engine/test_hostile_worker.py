@@ -87,6 +87,13 @@ def test_a_hanging_worker_is_killed_at_its_deadline() -> None:
     assert time.monotonic() - began < 100
 
 
+def test_a_worker_that_eats_the_memory_is_ended() -> None:
+    """Beyond what the machine can give the worker goes, not the machine; its contender is `out_of_memory`."""
+    outcome = run(TWO, spawn=rogue("greedy", "good", memory_bytes=200 << 20))
+    assert statuses(outcome) == ["out_of_memory", "ok", "ok"]
+    assert "took more than 0.21 GB of the host's memory" in str(outcome.records[0].message)
+
+
 def test_children_of_a_worker_die_with_it() -> None:
     """What a worker has started is killed with its group, also when it holds the pipes open."""
     outcome = run((case("sum"),), spawn=rogue("leaves a child"))

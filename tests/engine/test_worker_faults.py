@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from gpubench.engine.process import WorkerProcess
 from gpubench.engine.supervisor import RunOptions, Supervisor
 from gpubench.engine.workers import WorkerOptions
 from gpubench.errors import NoDeviceError, UsageError
+from gpubench.kernels.sources import OVERRIDE, default_tree
 from gpubench.model import Record
 from tests.engine.bed import NAIVE, QUICK, case, run, script, statuses
 
@@ -267,3 +269,21 @@ def test_every_record_is_stored_before_the_next_begins(tmp_path: Path) -> None:
 
     run((SUM, case("cumsum")), script(tmp_path, seconds_per_sample=0.02), store=store)
     assert seen[-1][1] - seen[0][1] > 0.1
+
+
+@pytest.mark.parametrize(("call", "code"), [("exit(0)", 70), ("_exit(0)", 0), ("quick_exit(0)", 0)])
+def test_a_kernel_that_ends_the_process_crashed(
+    call: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However a kernel leaves, its contender is `crashed` within seconds and the next case is done."""
+    root = Path(shutil.copytree(default_tree().root, tmp_path / "cuda_src"))
+    source = root / "cumsum" / "naive.cu"
+    text = source.read_text()
+    body = text.index("{", text.index("GPUBENCH_KERNEL")) + 1
+    name = call.partition("(")[0]
+    source.write_text(f'extern "C" void {name}(int) noexcept;\n{text[:body]} ::{call};{text[body:]}')
+    monkeypatch.setenv(OVERRIDE, str(root))
+    outcome = run((case(), SUM), "host")
+    assert statuses(outcome) == ["crashed", "ok", "ok"]
+    assert f"the worker ended with exit code {code}" in str(outcome.records[0].message)
+    assert ("called exit" in str(outcome.records[0].message)) is (code == 70)

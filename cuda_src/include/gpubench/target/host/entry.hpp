@@ -1,6 +1,8 @@
 // Faults of the processor inside a kernel, and the functions that Python calls.
 #pragma once
 
+#include <unistd.h>
+
 #include "launch.hpp"
 
 extern "C" {
@@ -28,6 +30,15 @@ inline void on_fault(int signal, siginfo_t* info, void*) {
     if (overflow) fail(trouble, "stack overflow: a thread of the kernel needs more than %zu bytes of stack", Fiber::stack_bytes);
     const char* what = signal == SIGFPE ? "division by zero" : signal == SIGILL ? "trap" : "illegal address";
     fail(trouble, "%s: %s (address 0x%llx)", what, strsignal(signal), static_cast<unsigned long long>(address));
+}
+
+// A kernel that calls exit ends the process here and now: what is to be done at an exit waits for threads that wait for
+// this one. The status is EX_SOFTWARE of sysexits.h.
+inline void at_exit() {
+    if (!current) return;
+    std::fprintf(stderr, "gpubench: kernel %s called exit\n", self().block->worker->launch->request->kernel);
+    std::fflush(stderr);
+    _exit(70);
 }
 
 // Adds to AddressSanitizer's report which thread it is about.
@@ -169,6 +180,8 @@ int gpubench_host_launch(const Request* request, Report* report) {
     if (request->checked == 1) collect_regions(launch);
     const bool guarded = request->checked != 2;
     if (__asan_set_error_report_callback) __asan_set_error_report_callback(name_thread);
+    worker_number(0);  // before the line below, so that it is destroyed after it
+    [[maybe_unused]] static const int registered = std::atexit(at_exit);
     const FaultGuard guard(guarded);
     run_on_workers(launch, guarded);
     return report->kind;
