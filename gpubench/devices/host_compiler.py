@@ -145,7 +145,7 @@ def runtime_library(ucontext: bool = False) -> Path:
     """Compile the simulator's runtime and return its library. `ucontext` takes the portable, slow switch of fibers."""
     source = cuda_src() / "include/gpubench/target/host/runtime.cpp"
     flags = (*_RUNTIME, "-D_FORTIFY_SOURCE=0", *(("-DGPUBENCH_HOST_UCONTEXT=1",) if ucontext else ()))
-    files = sorted(source.parent.iterdir())
+    files = sorted(path for path in source.parent.iterdir() if path.is_file())
     return _library("runtime", [*flags, str(source), "-ldl"], files, link=None)
 
 

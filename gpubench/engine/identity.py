@@ -39,7 +39,7 @@ def measuring_sha256() -> str:
     try:
         for base, root in roots:
             for path in sorted(root.rglob("*") if root.is_dir() else [root]):
-                if path.suffix in (".py", ".cu", ".cuh"):
+                if path.suffix in (".py", ".cu", ".cuh") and path.is_file():
                     digest.update(path.relative_to(base).as_posix().encode() + b"\0")
                     digest.update(hashlib.sha256(path.read_bytes()).digest())
     except OSError as error:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -121,3 +123,17 @@ def test_every_source_of_ours_has_its_headers() -> None:
         for file, text in ((program.name, program.text), *program.headers):
             conditions = re.findall(r"^\s*#\s*(?:if|ifdef|ifndef|elif)\b.*$", text, re.MULTILINE)
             assert len(conditions) == (file == "gpubench/platform.cuh"), (file, conditions)
+
+
+def test_a_pipe_among_the_sources_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashing and compiling pass over what is no file: a FIFO in a folder of sources blocks nothing."""
+    from gpubench.devices.host_compiler import runtime_library
+    from gpubench.engine.identity import kernels_sha256, measuring_sha256
+
+    root = Path(shutil.copytree(default_tree().root, tmp_path / "cuda_src"))
+    monkeypatch.setenv(OVERRIDE, str(root))
+    before = kernels_sha256(), measuring_sha256()
+    for place in ("cumsum/x.cu", "harness/x.cu", "include/gpubench/target/host/x.hpp"):
+        os.mkfifo(root / place)
+    assert (kernels_sha256(), measuring_sha256()) == before
+    assert runtime_library().is_file()
