@@ -51,10 +51,12 @@ def outcomes(estimated: Estimated, picked: Array, rule: Rule) -> Outcomes:
     few = np.asarray([one is not None for one in estimated.few], dtype=bool)
     found: dict[int, tuple[Outcome, tuple[str, ...]]] = {}
     can, did = 0, 0
+    change = machine_change(estimated, rule)
+    changed = change is not None and change.changed and not rule.adjust
     for same in (True, False):
         at = picked[(estimated.unchanged[picked] == same) & ~few[picked]]
         if len(at):
-            group = _Group(estimated, at, band[at], rule, same and estimated.machine is not None)
+            group = _Group(estimated, at, band[at], rule, same and change is not None, changed)
             found.update(group.outcomes())
             can += int((group.decidable | (group.call != 2)).sum())
             did += int((group.call != 2).sum())
@@ -71,9 +73,11 @@ def _times(estimated: Estimated, number: int) -> tuple[float, float]:
 
 
 class _Group:
-    """Pairs that are judged together, arrays of shape (group,). `control`: unchanged work of two results."""
+    """Pairs that are judged together, arrays of shape (group,). `control`: unchanged work of two results. `changed`:
+    the machine changed, and its change is not taken off.
+    """
 
-    def __init__(self, estimated: Estimated, at: Array, band: Array, rule: Rule, control: bool) -> None:
+    def __init__(self, estimated: Estimated, at: Array, band: Array, rule: Rule, control: bool, changed: bool) -> None:
         self.estimated, self.at, self.band, self.rule, self.control = estimated, at, band, rule, control
         self.effect = _taken(estimated.effect, at)
         self.rounds = estimated.rounds[at]
@@ -82,7 +86,7 @@ class _Group:
         raw = estimated.measured[at]
         self.moved = (np.abs(raw) > band) & (not rule.adjust)  # the machine's doing, but no longer the same time
         self.with_machine = np.zeros(len(at), dtype=bool)
-        if control and not rule.adjust:
+        if control and changed:
             alone = replace(self.effect, value=raw, machine=np.zeros(len(at)))
             self.with_machine = np.isin(judge(alone, band, rule.alpha).call, (-1, 1))
         self.call[(self.call == 0) & self.moved] = 2
