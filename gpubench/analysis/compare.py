@@ -10,8 +10,7 @@ import numpy as np
 
 from gpubench.analysis import identity
 from gpubench.analysis.estimate import Estimated, between_results, within_rounds
-from gpubench.analysis.judge import machine_change, outcomes
-from gpubench.analysis.means import geometric_means
+from gpubench.analysis.judge import geometric_means, machine_change, outcomes
 from gpubench.analysis.pairing import Pair, Selection, chosen, pairs
 from gpubench.analysis.repeated import all_calibrated
 from gpubench.analysis.rows import timed_row, untimed_row

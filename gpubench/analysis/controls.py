@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpubench.analysis.moderate import CONFIDENCE, TICK_US
 from gpubench.analysis.noise import Noise, heavy, learned, prior
+from gpubench.analysis.rounds import CONFIDENCE, TICK_US
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]

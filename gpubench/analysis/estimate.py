@@ -10,10 +10,9 @@ import numpy as np
 
 from gpubench.analysis import identity
 from gpubench.analysis.controls import CEILINGS, OURS, Controls, Machine, estimate, tick
-from gpubench.analysis.moderate import Rounds, medians, moderated, round_variance
 from gpubench.analysis.pairing import Pair, keyed, samples
 from gpubench.analysis.repeated import Calibrated
-from gpubench.analysis.rounds import Times, differences, times
+from gpubench.analysis.rounds import Rounds, Times, differences, medians, moderated, round_variance, times
 from gpubench.analysis.rule import Effect
 from gpubench.model import Record, ResultSet
 from gpubench.names import HOST_CONTENDERS, is_ours

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from gpubench.analysis.moderate import usable
+from gpubench.analysis.rounds import usable
 from gpubench.errors import ComparisonError, UsageError
 from gpubench.model import Case, Record, ResultSet
 from gpubench.names import MEASURED

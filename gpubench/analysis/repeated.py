@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpubench.analysis.controls import Controls, estimate
-from gpubench.analysis.moderate import medians, moderated
 from gpubench.analysis.pairing import measured, samples
+from gpubench.analysis.rounds import medians, moderated
 from gpubench.errors import ResultFileError
 from gpubench.model import Record, ResultSet
 from gpubench.names import HOST_CONTENDERS

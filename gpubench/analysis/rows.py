@@ -9,8 +9,8 @@ from statistics import median
 import numpy as np
 
 from gpubench.analysis.identity import CLOCK_TOLERANCE, is_positive, same_code
-from gpubench.analysis.moderate import medians
 from gpubench.analysis.pairing import Pair, measured, samples
+from gpubench.analysis.rounds import medians
 from gpubench.comparison import Difference, Estimate, Row, Verdict
 from gpubench.model import Json, Record
 from gpubench.names import FAILED, MEASURED

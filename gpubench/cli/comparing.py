@@ -15,7 +15,7 @@ from gpubench.cli.options import Number, OutputFile, json_file_option
 from gpubench.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from gpubench.analysis.gate import FailOn, Gate
+    from gpubench.analysis.rule import FailOn, Gate
     from gpubench.comparison import Comparison
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -84,7 +84,7 @@ class Outputs:
     @property
     def gate(self) -> Gate:
         """What the exit code depends on."""
-        from gpubench.analysis.gate import Gate
+        from gpubench.analysis.rule import Gate
 
         return Gate(self.fail_on, self.min_decided, self.fail_on_mean)
 
@@ -194,7 +194,7 @@ def output_options(function: F) -> F:
 
 def emit(comparisons: Sequence[Comparison], outputs: Outputs, quiet: bool = False) -> ExitCode:
     """Print the table, or the matrix of several results (unless `quiet`), write the files, and return the exit code."""
-    from gpubench.analysis.gate import exit_code, row_code, undecided
+    from gpubench.analysis.rule import exit_code, row_code, undecided
     from gpubench.views.comparison_files import comparison_json, junit
 
     code = exit_code(comparisons, outputs.gate)

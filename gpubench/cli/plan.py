@@ -39,7 +39,7 @@ def command(
     """
     import json
 
-    from gpubench.analysis.plan import plan
+    from gpubench.analysis.planning import plan
     from gpubench.analysis.rule import Rule
     from gpubench.errors import UsageError
     from gpubench.results.read import read

@@ -31,7 +31,7 @@ def with_intervals(records: Sequence[Record]) -> tuple[Record, ...]:
 
 
 def _intervals(records: Sequence[Record]) -> list[tuple[float, float] | None]:
-    from gpubench.analysis.moderate import intervals
+    from gpubench.analysis.rounds import intervals
 
     rounds = [[[sample.us for sample in one] for one in record.timing.rounds] for record in records if record.timing]
     return intervals(rounds)

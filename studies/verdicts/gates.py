@@ -77,7 +77,7 @@ def null(scenario: Scenario, gates: int, seed: int, rounds: int = 3) -> Outcome:
 
 
 def _mean_held(effect: Effect, away: Array) -> bool:
-    from gpubench.analysis.means import mean_half
+    from gpubench.analysis.judge import mean_half
 
     return bool(abs(float(away.mean())) <= mean_half(effect, np.arange(CASES)))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpubench.analysis.controls import CEILINGS, OURS
-from gpubench.analysis.moderate import TICK_US
+from gpubench.analysis.rounds import TICK_US
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from gpubench.analysis.compare import Options, compare
-from gpubench.analysis.gate import Gate, exit_code, undecided
-from gpubench.analysis.rule import Rule
+from gpubench.analysis.rule import Gate, Rule, exit_code, undecided
 from gpubench.comparison import Comparison, Row
 from gpubench.errors import ExitCode
 from gpubench.model import ResultSet

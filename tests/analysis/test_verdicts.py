@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from gpubench.analysis.compare import Options, compare
-from gpubench.analysis.gate import Gate, exit_code
 from gpubench.analysis.identity import ceilings
 from gpubench.analysis.pairing import Selection
+from gpubench.analysis.rule import Gate, exit_code
 from gpubench.comparison import Verdict
 from gpubench.errors import ComparisonError, ExitCode, ResultFileError, UsageError
 from gpubench.model import Ceiling, CeilingPoint, Record, ResultSet, Status, TimingOptions

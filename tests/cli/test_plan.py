@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpubench.analysis.plan import plan
+from gpubench.analysis.planning import plan
 from gpubench.analysis.rule import Rule
 from gpubench.cli import main
 from gpubench.errors import ComparisonError

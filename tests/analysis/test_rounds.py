@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpubench.analysis.moderate import intervals, moderated
+from gpubench.analysis.rounds import intervals, moderated
 
 
 def simulated(seed: int, cases: int, rounds: int) -> tuple[np.ndarray, np.ndarray]:
