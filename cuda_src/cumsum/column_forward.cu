@@ -143,7 +143,7 @@ GPUBENCH_DEVICE void carry_on(const ForwardBlock<F, T, Out>& block, const Forwar
 }
 
 // The linkers: `thread` t reads words of column t % width. `running`: the sums of all joined tiles before `seen`. The words of
-// the next tile are on their way while this one's carry is told.
+// the next tile are on their way while this one's carry is handed on.
 template <class F, class T, class Out>
 GPUBENCH_DEVICE void link(const ForwardBlock<F, T, Out>& block, const ForwardShape& shape, int thread) {
     using A = typename F::A;
@@ -182,7 +182,7 @@ GPUBENCH_DEVICE void link(const ForwardBlock<F, T, Out>& block, const ForwardSha
 }
 
 // The joiners of a block that takes the last of `joined` tiles: the sum of them all, for everyone. They know nothing of
-// the ring, so that a sum is told as soon as the tiles have landed, however far the linkers are behind.
+// the ring, so that a sum is published as soon as the tiles have landed, however far the linkers are behind.
 template <class F, class T, class Out>
 GPUBENCH_DEVICE void join(const ForwardBlock<F, T, Out>& block, const ForwardShape& shape, int thread) {
     using A = typename F::A;

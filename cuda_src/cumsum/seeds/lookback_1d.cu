@@ -1,4 +1,4 @@
-// cumsum, variant `lookback_1d`: one pass over a one-dimensional array, with decoupled look-back between tiles.
+// cumsum, variant `lookback_1d`: a chained scan in one pass over an array, with decoupled look-back between tiles.
 //
 // Data: a block takes the next tile of Threads * N elements by a ticket, holds it in registers (each warp's part goes
 // through shared memory once, to turn neighbouring lanes into neighbouring items), sums it, publishes the sum, and adds

@@ -1,4 +1,4 @@
-// What tiles tell later tiles in a single-pass scan, and how a tile learns the total of all before it: decoupled
+// What tiles publish for later tiles in a chained scan, and how a tile learns the total of all before it: decoupled
 // look-back (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA NVR-2016-002,
 // 2016).
 #pragma once
