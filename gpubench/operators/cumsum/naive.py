@@ -8,6 +8,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.cumsum.accuracy import bound
+from gpubench.operators.geometry.dims import without
 from gpubench.operators.launch import BLOCK_THREADS, grid_stride, too_many_dims, walk
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import int64
@@ -26,9 +27,8 @@ class Naive:
         """One launch; none for an empty tensor. Refuses more dims than the kernel's strided walk holds."""
         x, y = problem.operand("x"), problem.operand("y")
         dim = problem.params.dim
-        if refused := too_many_dims(
-            *((_without(one.view.shape, dim), _without(one.view.strides, dim)) for one in (x, y))
-        ):
+        x_lines, y_lines = without(x.view, dim), without(y.view, dim)
+        if refused := too_many_dims(x_lines, y_lines):
             return refused
         length = x.view.shape[dim] if x.view.shape else 1
         accuracy = bound(problem)
@@ -43,8 +43,8 @@ class Naive:
             (
                 Pointer("x"),
                 Pointer("y"),
-                walk(_without(x.view.shape, dim), _without(x.view.strides, dim)),
-                walk(_without(y.view.shape, dim), _without(y.view.strides, dim)),
+                walk(*x_lines),
+                walk(*y_lines),
                 int64(lines),
                 int64(length),
                 int64(x.view.strides[dim] if x.view.shape else 0),
@@ -61,7 +61,3 @@ class Naive:
 def kernel(x: str, y: str) -> str:
     """Return the name expression for these dtypes."""
     return f"gpubench::cumsum::naive<{dtypes.dtype(x).cpp}, {dtypes.dtype(y).cpp}>"
-
-
-def _without(values: tuple[int, ...], dim: int) -> tuple[int, ...]:
-    return values[:dim] + values[dim + 1 :]

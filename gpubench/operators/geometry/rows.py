@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gpubench.layout import View
 from gpubench.operators.coalesce import coalesce
+from gpubench.operators.geometry.dims import part, without
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,7 @@ def rows_along(view: View, dims: Collection[int]) -> Rows | None:
 
     None where these dims, or the others, do not walk as one; the view must have elements.
     """
-    along = one_pitch(*_of(view, [dim for dim in range(len(view.shape)) if dim in dims]))
-    others = one_pitch(*_of(view, [dim for dim in range(len(view.shape)) if dim not in dims]))
+    along, others = one_pitch(*part(view, sorted(dims))), one_pitch(*without(view, *dims))
     if along is None or others is None:
         return None
     (length, step), (rows, pitch) = along, others
@@ -61,7 +61,3 @@ def one_pitch(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int] |
     if not sizes:
         return 1, 1
     return (sizes[0], steps[0]) if len(sizes) == 1 else None
-
-
-def _of(view: View, dims: Sequence[int]) -> tuple[list[int], list[int]]:
-    return [view.shape[dim] for dim in dims], [view.strides[dim] for dim in dims]

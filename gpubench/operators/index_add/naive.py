@@ -9,6 +9,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.layout import View
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.operators.geometry.dims import without
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.launch import BLOCK_THREADS, grid_stride, too_many_dims, walk
 from gpubench.operators.structs import float64, int64
@@ -29,7 +30,7 @@ class Naive:
         dim = problem.params.dim
         bound = atomic_accuracy(problem)
         count = index.view.size
-        place, from_place = _slice(destination.view, dim), _slice(source.view, dim)
+        place, from_place = without(destination.view, dim), without(source.view, dim)
         if refused := too_many_dims(place, from_place):
             return refused
         width = math.prod(place[0])
@@ -65,11 +66,6 @@ class Naive:
 def kernel(dtype: str, index: str) -> str:
     """Return the name expression for these dtypes."""
     return f"gpubench::index_add::naive<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}>"
-
-
-def _slice(view: View, dim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return (sizes, strides) without the indexed dim."""
-    return view.shape[:dim] + view.shape[dim + 1 :], view.strides[:dim] + view.strides[dim + 1 :]
 
 
 def _step(view: View, dim: int) -> int:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.layout import View
 from gpubench.model import Accuracy, DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.geometry.dims import without
 from gpubench.operators.index_add.indices import most_duplicates
 from gpubench.operators.launch import grid_stride, too_many_dims, walk
 from gpubench.operators.structs import float64, int32, int64
@@ -48,7 +48,7 @@ class SortedDeterministic:
         if max(count, places) > LIMIT:
             return Refused(f"more than {LIMIT} indices or places; keys and positions have 32 bits")
         dim = problem.params.dim
-        if refused := too_many_dims(*(_slice(problem.operand(name).view, dim) for name in ("destination", "source"))):
+        if refused := too_many_dims(*(without(problem.operand(name).view, dim) for name in ("destination", "source"))):
             return refused
         duplicates = most_duplicates(problem.params.pattern, places, count)
         accuracy = Accuracy(duplicates + 7, dtypes.dtype(problem.case.dtype).accumulator)
@@ -145,7 +145,7 @@ def _pass(sort: Sort, number: int) -> list[Launch]:
 def _add(problem: Problem[Any], sort: Sort) -> Launch:
     destination, _, source = problem.operands
     dim = problem.params.dim
-    to, of = _slice(destination.view, dim), _slice(source.view, dim)
+    to, of = without(destination.view, dim), without(source.view, dim)
     width = math.prod(to[0])
     lanes = min(32, 1 << (width - 1).bit_length())
     chunks = -(-width // (lanes * ADD_ELEMENTS))
@@ -179,8 +179,3 @@ def _add_kernel(dtype: str) -> str:
 def _places(problem: Problem[Any]) -> int:
     shape = problem.operand("destination").view.shape
     return shape[problem.params.dim] if shape else 1
-
-
-def _slice(view: View, dim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return (sizes, strides) without the indexed dim."""
-    return view.shape[:dim] + view.shape[dim + 1 :], view.strides[:dim] + view.strides[dim + 1 :]

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import Problem
-from gpubench.operators.sum.dims import kept_dims
+from gpubench.operators.geometry.dims import kept_dims
 
 LIMIT = 2**31 - 1
 """Elements, and bytes from the first to the last of an operand, that one launch reaches with its 32-bit offsets."""

@@ -8,10 +8,10 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import Accuracy, DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.operators.geometry.dims import split
 from gpubench.operators.launch import BLOCK_THREADS, grid_stride, too_many_dims, walk
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import int64
-from gpubench.operators.sum.dims import split
 
 SOURCE = "reduce_sum/naive.cu"
 

@@ -12,9 +12,9 @@ from gpubench.errors import ParameterError
 from gpubench.layout import view
 from gpubench.model import Accuracy, Case, Operand, Problem
 from gpubench.operators.base import Operator, Reference, Variant
+from gpubench.operators.geometry.dims import split
 from gpubench.operators.parameters import check_shape, count_dim, count_layout, layout_label, shape_label
 from gpubench.operators.results import require_dtype, sum_dtype
-from gpubench.operators.sum.dims import split
 from gpubench.operators.sum.params import SumParams
 from gpubench.operators.sum.variants import VARIANTS
 

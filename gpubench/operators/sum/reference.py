@@ -11,8 +11,8 @@ from gpubench import dtypes
 from gpubench.model import Problem
 from gpubench.operators import chunks
 from gpubench.operators.base import Reference
+from gpubench.operators.geometry.dims import kept_dims
 from gpubench.operators.precision import Array, Block, BlockReference, is_exact, magnitude, narrow, quiet, wide
-from gpubench.operators.sum.dims import kept_dims
 from gpubench.operators.sum.params import SumParams
 
 NARROW = 256
