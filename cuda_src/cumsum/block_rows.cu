@@ -21,17 +21,43 @@ GPUBENCH_DEVICE constexpr int block_rows_resident(int vectors) {
     const int words = vectors * vector_items<T, Out> * static_cast<int>(sizeof(accumulator_t<Out>)) / 4;
     return words >= 32 ? 1024 : words >= 16 ? 1536 : 2048;
 }
+// The most threads of a block. Rows that need 1024 have vectors enough that the bound on registers is the same for all.
+template <class T, class Out>
+GPUBENCH_DEVICE constexpr int block_rows_threads(int warps, int vectors) {
+    return warps > 0 ? warps * warp_size : block_rows_resident<T, Out>(vectors) == 1024 ? 1024 : 512;
+}
 GPUBENCH_DEVICE constexpr int at_least_one(int value) { return value > 0 ? value : 1; }
 
 // tiles: blocks a row, 1 unless Linked. Aligned: in every row x stands on the grid of y's vectors, its elements side by
 // side; only linked blocks have code for that. launches, sums: workspace, zero before the first launch; used when Linked.
+// The carry of a block whose warps are the launch's: the sums of the warps before are read four at a time.
+template <int Most, class A>
+GPUBENCH_DEVICE A sum_before(const A* warp_sums, int warp) {
+    A carry{};
+    GPUBENCH_UNROLL
+    for (int first = 0; first < Most; first += 4) {
+        if (first >= warp) break;
+        A sums[4];
+        GPUBENCH_UNROLL
+        for (int i = 0; i < 4; ++i) sums[i] = warp_sums[first + i < warp ? first + i : warp];
+        GPUBENCH_UNROLL
+        for (int i = 0; i < 4; ++i) carry = first + i < warp ? add(carry, sums[i]) : carry;
+    }
+    return carry;
+}
+
+// Warps: 0 where they are the launch's, so that one instance serves rows of several lengths; that is not for Linked.
 template <class T, class Out, int Warps, int Vectors, bool Aligned, bool Linked>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block_rows_resident<T, Out>(Vectors) / (Warps * warp_size)))
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(
+    (block_rows_threads<T, Out>(Warps, Vectors)),
+    (at_least_one(block_rows_resident<T, Out>(Vectors) / block_rows_threads<T, Out>(Warps, Vectors))))
     block_rows(const T* x, Out* y, long long length, int tiles, long long x_pitch, long long x_step, uint64* launches,
                void* sums) {
     using A = accumulator_t<Out>;
     constexpr int V = vector_items<T, Out>;
-    GPUBENCH_SHARED(A, warp_sums, Warps);
+    constexpr int most_warps = block_rows_threads<T, Out>(Warps, Vectors) / warp_size;
+    const int warps = Warps > 0 ? Warps : static_cast<int>(block_size_x()) / warp_size;
+    GPUBENCH_SHARED(A, warp_sums, most_warps);
     GPUBENCH_SHARED(uint32, launch, 1);
     uint64 ticket = 0;
     if (Linked && thread_index_x() == 0) ticket = take_ticket(launches);
@@ -42,7 +68,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block
     Out* const target = y + row * length;
     const T* const source = x + row * x_pitch;
     const int shift = empty_slots<V>(y, row * length);
-    const long long start = (static_cast<long long>(tile) * Warps + warp) * (warp_size * Vectors * V) + lane * V - shift;
+    const long long start = (static_cast<long long>(tile) * warps + warp) * (warp_size * Vectors * V) + lane * V - shift;
     const int end = static_cast<int>(length - start > 0x40000000 ? 0x40000000 : length - start);  // may be negative
     const Span span{start, warp_size * V, start < 0 ? shift : 0, end};
     Packed<T, V> raw[Vectors];
@@ -64,8 +90,13 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, at_least_one(block
         else combine_before<V>(items[k], left, Add{});
     }
     share_warp_totals(run, warp_sums, warp, lane);
-    auto [carry, total] = scan_warps<Warps>(warp_sums, warp, A{}, Add{});
-    if constexpr (Linked) {
+    A carry;
+    if constexpr (!Linked) {
+        carry = sum_before<most_warps>(warp_sums, warp);
+    } else {
+        const BlockPlace<A> place = scan_warps<Warps>(warp_sums, warp, A{}, Add{});
+        carry = place.before;
+        const A total = place.total;
         const uint32 number = launch[0];
         if (thread_index_x() == 0) publish(published_at<A>(sums, block), number, total);
         carry = add(gather_before<Warps>(number, sums, block - tile, block, A{}, Add{}), carry);

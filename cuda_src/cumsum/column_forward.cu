@@ -215,7 +215,7 @@ GPUBENCH_DEVICE void consume(const ForwardBlock<F, T, Out>& block, const Forward
         combine_items(sum, load_totals<F::items>(block.carries + turn.stage * F::width + mine.column), Add{});
         bool staged = false;
         if constexpr (F::staged) {
-            staged = block.contiguous;
+            staged = block.contiguous && block.columns * static_cast<int>(sizeof(T)) <= F::staged_bytes;
             if (staged) {
                 scan_rows<F>(sum, mine, block.columns, mine.source, static_cast<long long>(block.columns), Add{});
                 stage_written();
@@ -268,7 +268,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + Linkers + Jo
     char* const group_words = shape.joined == 1 ? tile_words : words + (all_tiles + strip * shape.groups) * row_of_words;
     ForwardBlock<F, T, Out> block{
         x + outer * shape.x_outer + column, x + shape.elements, y + outer * shape.length * shape.inner + column, columns,
-        F::packed ? warp_size / columns : 0, contiguous, static_cast<int>(block_index_x() - strip * shape.share), stages,
+        F::packed ? warp_size * Items / columns : 0, contiguous, static_cast<int>(block_index_x() - strip * shape.share), stages,
         full, summed, ready, empty, met,
         arrived, before, before + shape.stages * (F::parts * F::width), slices, 0, tile_words, group_words};
     const int warp = thread_index_x() / warp_size;

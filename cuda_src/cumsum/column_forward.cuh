@@ -34,7 +34,8 @@ struct Forward {
     static constexpr int across = Lanes < warp_size ? Lanes : warp_size;
     static constexpr int team = Lanes / across;
     static constexpr int groups = warp_size / across;  // of lanes in a warp, each with rows of its own
-    static constexpr bool packed = Items == 1 && Lanes < warp_size;  // lanes and groups are as many as the columns allow
+    // narrow strips: lanes and groups are as many as the columns allow, so that one instance serves all of them
+    static constexpr bool packed = Lanes < (Items == 1 ? warp_size : 8);
     static constexpr int parts = Consumers / team;
     static constexpr int consumers = Consumers, reducers = Reducers, producers = Producers;
     static constexpr int linkers = Linkers * warp_size, joiners = Joiners * warp_size;  // threads
@@ -47,7 +48,8 @@ struct Forward {
     static constexpr int window = words < most_words ? words : most_words;  // under way at once; more would spill
     static constexpr int join_window = sizeof(A) <= 4 ? 12 : 2 * most_words;  // of one list: all that 132 blocks have, in one trip
     // narrow rows that lie side by side are put together in the stage and leave as whole vectors
-    static constexpr bool staged = is_same<T, Out> && Lanes <= warp_size && width * static_cast<int>(sizeof(T)) < 128;
+    static constexpr bool staged = is_same<T, Out> && (packed || (Lanes <= warp_size && width * static_cast<int>(sizeof(T)) < 128));
+    static constexpr int staged_bytes = packed ? 64 : 128;  // of the longest row that is
     static constexpr int at_once = staged && Items == 8 ? 2 : 4;  // rows of a lane under way; more would spill
     static_assert(linkers % wide == 0 && Consumers % team == 0);
 };
@@ -74,7 +76,7 @@ struct ForwardBlock {
     // Columns that have sums, whether they exist or not.
     GPUBENCH_DEVICE int width() const { return F::packed ? columns : F::width; }
     // Lanes side by side in a warp; groups of them.
-    GPUBENCH_DEVICE int across() const { return F::packed ? columns : F::across; }
+    GPUBENCH_DEVICE int across() const { return F::packed ? columns / F::items : F::across; }
     GPUBENCH_DEVICE int groups() const { return F::packed ? packed_groups : F::groups; }
     GPUBENCH_DEVICE char* word(char* words, int number, int column) const {
         return words + (static_cast<long long>(number) * F::width + column) * Published<A>::bytes;

@@ -18,14 +18,58 @@
 
 namespace gpubench::cumsum {
 
-// launches, published: workspace, zero before the first launch; used when Linked.
-template <class T, class Out, int Items, int Lanes, int Rows, int Warps, int Blocks, bool Linked>
+// A block's tiles, `apart` rows from one to the next: `scan` gets the number of a tile and the totals of the thread's rows
+// in it, and finds what came before them. `begun` is called when the first tile is under way.
+template <class S, class T, class Out, class Begun, class Scan>
+GPUBENCH_DEVICE void walk_strip(const T* source, Out* target, long long left, long long apart, const ColumnShape& shape, int member,
+                                Begun begun, Scan scan) {
+    StripRows<S, T> even, odd;
+    even.load(source, left, shape.x_row);
+    begun();
+    const auto take = [&](const StripRows<S, T>& current, StripRows<S, T>& next, int tile) {
+        source += apart * shape.x_row;
+        next.load(source, left - apart, shape.x_row);
+        Vector<typename S::A, S::items> upto = current.reduce(Add{}), before;
+        scan(tile, upto, before);
+        current.store(target, left, shape.inner, before, Add{});
+        target += apart * shape.inner;
+        left -= apart;
+    };
+    for (int tile = member; tile < shape.tiles; tile += 2 * shape.share) {  // two at a time: what was loaded is not moved
+        take(even, odd, tile);
+        if (tile + shape.share < shape.tiles) take(odd, even, tile + shape.share);
+    }
+}
+
+// lane_bits: the logarithm of a strip's lanes, which are numbers of the launch as its warps are, so that one instance serves
+// strips of every width. Dynamic shared memory: the tables of scan_strip.
+template <class T, class Out, int Items, int Rows>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 1) columns(const T* x, Out* y, ColumnShape shape, int lane_bits) {
+    using S = LooseStrip<T, Out, Items, Rows>;
+    using A = typename S::A;
+    GPUBENCH_DYNAMIC_SHARED(A, table);
+    const int lanes = 1 << lane_bits, groups = static_cast<int>(block_size_x()) >> lane_bits;
+    const long long outer = block_index_x() / shape.strips;
+    const long long column = ((block_index_x() - outer * shape.strips) << lane_bits) * Items + (thread_index_x() & (lanes - 1)) * Items;
+    const long long first = static_cast<long long>(thread_index_x() >> lane_bits) * Rows;
+    const long long left = (column < shape.inner ? shape.length : 0) - first;  // no rows for lanes beside the last column
+    int turn = 0;
+    walk_strip<S>(x + outer * shape.x_outer + column + first * shape.x_row, y + (outer * shape.length + first) * shape.inner + column,
+                  left, static_cast<long long>(groups) * Rows, shape, 0, [] {},
+                  [&](int, Vector<A, Items>& upto, Vector<A, Items>& before) {
+                      scan_strip<S>(upto, before, turn, table, lanes, Add{});
+                      ++turn;
+                  });
+}
+
+// launches, published: workspace, zero before the first launch.
+template <class T, class Out, int Items, int Lanes, int Rows, int Warps, int Blocks>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
-    columns(const T* x, Out* y, ColumnShape shape, uint64* launches, void* published) {
+    linked_columns(const T* x, Out* y, ColumnShape shape, uint64* launches, void* published) {
     using S = Strip<T, Out, Items, Lanes, Rows, Warps>;
     using A = typename S::A;
-    GPUBENCH_SHARED(A, table, 2 * (Warps + 1) * S::columns);
-    GPUBENCH_SHARED(A, parts, Linked ? S::slices * S::columns : 1);
+    GPUBENCH_SHARED(A, table, 2 * Warps * S::columns);
+    GPUBENCH_SHARED(A, parts, S::slices * S::columns);
     GPUBENCH_SHARED(uint32, shared_launch, 1);
     const long long strip = block_index_x() / shape.share;
     const int member = static_cast<int>(block_index_x() - strip * shape.share);
@@ -33,41 +77,27 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
     const long long column = (strip - outer * shape.strips) * S::columns + thread_index_x() % Lanes * Items;
     const long long group = thread_index_x() / Lanes;
     uint64 ticket = 0;
-    if (Linked && thread_index_x() == 0) ticket = take_ticket(launches);
+    if (thread_index_x() == 0) ticket = take_ticket(launches);
     const long long first = (member * static_cast<long long>(S::groups) + group) * Rows;
     const long long apart = static_cast<long long>(shape.share) * S::tile;  // rows from one tile of the block to the next
-    long long left = (column < shape.inner ? shape.length : 0) - first;     // no rows for lanes beside the last column
-    const T* source = x + outer * shape.x_outer + column + first * shape.x_row;
-    Out* target = y + (outer * shape.length + first) * shape.inner + column;
-    StripRows<S, T> even, odd;
-    even.load(source, left, shape.x_row);
-    if (Linked && thread_index_x() == 0) shared_launch[0] = launch_number(ticket);  // seen behind the first scan's barrier
+    const long long left = (column < shape.inner ? shape.length : 0) - first;  // no rows for lanes beside the last column
     Vector<A, Items> running{};
     int turn = 0;
-    const auto take = [&](const StripRows<S, T>& current, StripRows<S, T>& next, int tile) {
-        source += apart * shape.x_row;
-        next.load(source, left - apart, shape.x_row);
-        Vector<A, Items> upto = current.reduce(Add{}), before;
-        if constexpr (Linked) {
-            Vector<A, Items> total;
-            scan_groups_of_block<S>(upto, before, total, table + turn % 2 * (Warps * S::columns), Add{});
-            publish_columns<S>(published, shared_launch[0], strip * shape.tiles + tile, total);
-            const int after = tile == member ? -1 : tile - shape.share;
-            combine_items(running, gather_columns<S>(published, shared_launch[0], strip * shape.tiles, after, tile, parts, Add{}), Add{});
-            combine_items(before, running, Add{});
-            combine_items(running, total, Add{});
-        } else {
-            scan_strip<S>(upto, before, turn, table, Add{});
-        }
-        current.store(target, left, shape.inner, before, Add{});
-        target += apart * shape.inner;
-        left -= apart;
+    const auto begun = [&] {
+        if (thread_index_x() == 0) shared_launch[0] = launch_number(ticket);  // seen behind the first scan's barrier
+    };
+    const auto scan = [&](int tile, Vector<A, Items>& upto, Vector<A, Items>& before) {
+        Vector<A, Items> total;
+        scan_groups_of_block<S>(upto, before, total, table + turn % 2 * (Warps * S::columns), Add{});
+        publish_columns<S>(published, shared_launch[0], strip * shape.tiles + tile, total);
+        const int after = tile == member ? -1 : tile - shape.share;
+        combine_items(running, gather_columns<S>(published, shared_launch[0], strip * shape.tiles, after, tile, parts, Add{}), Add{});
+        combine_items(before, running, Add{});
+        combine_items(running, total, Add{});
         ++turn;
     };
-    for (int tile = member; tile < shape.tiles; tile += 2 * shape.share) {  // two at a time: what was loaded is not moved
-        take(even, odd, tile);
-        if (tile + shape.share < shape.tiles) take(odd, even, tile + shape.share);
-    }
+    walk_strip<S>(x + outer * shape.x_outer + column + first * shape.x_row, y + (outer * shape.length + first) * shape.inner + column,
+                  left, apart, shape, member, begun, scan);
 }
 
 }  // namespace gpubench::cumsum

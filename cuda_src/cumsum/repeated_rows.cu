@@ -13,6 +13,7 @@
 namespace gpubench::cumsum {
 
 // rows: of y, `length` elements each. The grid: at most a block a row, a multiple of a vector's elements.
+// Warps: the most of a block; it has as many as are launched.
 template <class T, class Out, int Warps, int Vectors>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, 1)
     repeated_rows(const T* x, Out* y, long long length, long long rows, long long x_step) {

@@ -70,9 +70,17 @@ def kernel(dtype: str, items: int, lanes: int) -> str:
     return "gpubench::cumsum::column_forward" + template(dtype, sum_dtype(dtype), items, lanes, *roles)
 
 
+def packed_lanes(items: int) -> int:
+    """Return the lanes from which a strip has a fixed number of them (`Forward::packed` in C++).
+
+    One instance, of half as many, serves the narrower ones: it takes as many lanes as there are columns.
+    """
+    return 32 if items == 1 else 8
+
+
 def lanes_of(dtype: str, items: int) -> Iterator[int]:
     """Yield the lanes that a row of a strip may take, fewest first."""
-    lanes = 1 if items > 1 else 2  # a strip has at least two columns
+    lanes = packed_lanes(items) // 2
     most = tuning.FORWARD_STRIP_BYTES[1] // row_of(dtype).itemsize if items > 1 else tuning.FORWARD_COLUMNS
     while lanes * items <= min(tuning.FORWARD_COLUMNS, most):
         yield lanes
@@ -81,7 +89,7 @@ def lanes_of(dtype: str, items: int) -> Iterator[int]:
 
 def parts_of(items: int, lanes: int, columns: int) -> tuple[int, int]:
     """Return (parts of a tile, groups of lanes in a warp), as `Forward` and `ForwardBlock::groups` in C++."""
-    across = columns if items == 1 and lanes < 32 else min(lanes, 32)
+    across = columns // items if lanes < packed_lanes(items) else min(lanes, 32)
     return SHAPE.consumers // max(lanes // 32, 1), 32 // across
 
 

@@ -15,6 +15,7 @@ from gpubench.operators.geometry.cuts import Cut, cut_columns
 from gpubench.operators.geometry.vectors import accumulator_bytes, items_of, published_bytes
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.structs import int32
 
 NOT_COLUMNS = "takes only dims with neighbouring columns behind them, in one piece"
 
@@ -40,9 +41,11 @@ def cut(columns: Columns, shape: StripShape, items: int) -> Cut:
 
 
 def strip_kernel(dtype: str, items: int, shape: StripShape, linked: bool) -> str:
-    """Return the name expression."""
-    numbers = (items, shape.lanes, shape.rows, shape.warps, shape.blocks, linked)
-    return "gpubench::cumsum::columns" + template(dtype, sum_dtype(dtype), *numbers)
+    """Return the name expression: `columns` takes lanes and warps when it is launched."""
+    if not linked:
+        return "gpubench::cumsum::columns" + template(dtype, sum_dtype(dtype), items, shape.rows)
+    numbers = (items, shape.lanes, shape.rows, shape.warps, shape.blocks)
+    return "gpubench::cumsum::linked_columns" + template(dtype, sum_dtype(dtype), *numbers)
 
 
 def strip_plan(name: str, problem: Problem[Any], columns: Columns, shape: StripShape, one: Cut) -> Plan:
@@ -50,12 +53,15 @@ def strip_plan(name: str, problem: Problem[Any], columns: Columns, shape: StripS
     linked, items = name == "linked_columns", strip_items(problem, columns)
     x, y = problem.operand("x").dtype, problem.operand("y").dtype
     strips = one.strips * columns.outer
+    tables = 2 * (shape.warps + 1) * shape.lanes * items * accumulator_bytes(y)
+    more = (Workspace(0), Workspace(16)) if linked else (int32(shape.lanes.bit_length() - 1),)
     launch = Launch(
         Strips.source,
         strip_kernel(x, items, shape, linked),
         (strips * one.share, 1, 1),
         (32 * shape.warps, 1, 1),
-        (Pointer("x"), Pointer("y"), one.argument(columns), Workspace(0), Workspace(16)),
+        (Pointer("x"), Pointer("y"), one.argument(columns), *more),
+        shared_bytes=0 if linked else tables,
         waits_for_blocks=linked,
     )
     additions = shape.rows + 5 + shape.warps + 3 + 2 * -(-one.tiles // one.share) + (one.share if linked else 0)
@@ -120,7 +126,7 @@ class Strips:
         return strip_plan(self.name, problem, columns, *strip_cut(problem, columns, device))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """One instance a shape, for whole vectors and for single columns."""
+        """One instance a number of rows, for whole vectors and for single columns."""
         return strip_instances(dtype, False)
 
 

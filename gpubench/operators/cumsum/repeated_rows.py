@@ -49,12 +49,13 @@ class RepeatedRows:
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a shape."""
         y = sum_dtype(dtype)
-        return [(self.source, kernel(dtype, y, shape)) for shape in tuning.BLOCK_SHAPES[words_per_vector(dtype, y)]]
+        names = [kernel(dtype, y, shape) for shape in tuning.BLOCK_SHAPES[words_per_vector(dtype, y)]]
+        return [(self.source, name) for name in dict.fromkeys(names)]
 
 
 def kernel(x: str, y: str, shape: tuning.BlockShape) -> str:
-    """Return the name expression."""
-    return "gpubench::cumsum::repeated_rows" + template(x, y, shape.warps, shape.vectors)
+    """Return the name expression: one instance for blocks of up to 16 warps, one for larger ones."""
+    return "gpubench::cumsum::repeated_rows" + template(x, y, 16 if shape.warps <= 16 else 32, shape.vectors)
 
 
 def grid_of(rows: Rows, items: int, most: int) -> int:

@@ -94,8 +94,9 @@ class BlockRows:
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a shape."""
-        shapes = dict.fromkeys((*tuning.LONE_SHAPES, *tuning.BLOCK_SHAPES[words_per_vector(dtype, sum_dtype(dtype))]))
-        return [(self.source, block_kernel(dtype, shape, False, False)) for shape in shapes]
+        shapes = (*tuning.LONE_SHAPES, *tuning.BLOCK_SHAPES[words_per_vector(dtype, sum_dtype(dtype))])
+        names = [block_kernel(dtype, shape, False, False) for shape in shapes]
+        return [(self.source, name) for name in dict.fromkeys(names)]
 
 
 def words_per_vector(x: str, y: str) -> int:
@@ -117,8 +118,8 @@ def fitting_shape(shapes: Sequence[tuning.BlockShape], vectors: int) -> tuning.B
 
 
 def block_kernel(dtype: str, shape: tuning.BlockShape, aligned: bool, linked: bool) -> str:
-    """Return the name expression."""
-    arguments = template(dtype, sum_dtype(dtype), shape.warps, shape.vectors, aligned, linked)
+    """Return the name expression. Blocks that know nothing of each other take their warps from the launch."""
+    arguments = template(dtype, sum_dtype(dtype), shape.warps if linked else 0, shape.vectors, aligned, linked)
     return "gpubench::cumsum::block_rows" + arguments
 
 

@@ -30,25 +30,62 @@ GPUBENCH_DEVICE void scan_groups_of_warp(Vector<typename S::A, S::items>& upto, 
     if (lane >= warp_size - S::lanes) store_vector(totals + lane % S::lanes * S::items, upto);
 }
 
-// `before` gets the totals of all rows of the strip before the thread's own. table: shared memory, two tables in turn (see
+// The same for a LooseStrip of `lanes` lanes. Two or four columns a lane are taken one after the other, each step a branch of
+// its own: in a loop over the steps 65536 x 8 x 64 float32 took 71.9 us, not 68.7, 4096 x 8192 int8 92.6, not 87.1. Eight
+// columns run out of registers that way (16 x 4096 x 1024 float16 81.4 us, 74.7 in the loop), and single ones are no faster
+// (2048 x 16385 complex64 180.8 us, 165.6). One H200.
+template <class S, class Combine>
+GPUBENCH_DEVICE void scan_loose_groups(Vector<typename S::A, S::items>& upto, Vector<typename S::A, S::items>& before,
+                                       typename S::A* totals, int lanes, Combine combine) {
+    using A = typename S::A;
+    constexpr bool steps_unrolled = S::items == 2 || S::items == 4;
+    const int lane = steps_unrolled ? lane_index() : opaque(lane_index());
+    if constexpr (!steps_unrolled) {
+        GPUBENCH_NO_UNROLL
+        for (int delta = lanes; delta < warp_size; delta *= 2) {
+            GPUBENCH_UNROLL
+            for (int j = 0; j < S::items; ++j) {
+                const A other = shuffle_up(full_mask, upto[j], delta);
+                if (lane >= delta) upto[j] = combine(other, upto[j]);
+            }
+        }
+    }
+    GPUBENCH_UNROLL
+    for (int j = 0; j < S::items; ++j) {
+        const int place = steps_unrolled ? opaque(lane) : lane;
+        GPUBENCH_UNROLL
+        for (int delta = S::lanes; steps_unrolled && delta < warp_size; delta *= 2) {
+            if (delta < lanes) continue;
+            const A other = shuffle_up(full_mask, upto[j], delta);
+            if (place >= delta) upto[j] = combine(other, upto[j]);
+        }
+        const A left = shuffle_up(full_mask, upto[j], lanes % warp_size);
+        before[j] = A{};
+        if (place >= lanes) before[j] = left;
+    }
+    if (lane >= warp_size - lanes) store_vector(totals + (lane & (lanes - 1)) * S::items, upto);
+}
+
+// `before` gets the totals of all rows of a LooseStrip before the thread's own. table: shared memory, two tables in turn (see
 // `turn`) of a row of columns for what came before the tile, and one for each warp. The last warp carries the totals on.
 template <class S, class Combine>
 GPUBENCH_DEVICE void scan_strip(Vector<typename S::A, S::items>& upto, Vector<typename S::A, S::items>& before, int turn,
-                                typename S::A (&table)[2 * (S::warps + 1) * S::columns], Combine combine) {
+                                typename S::A* table, int lanes, Combine combine) {
     using A = typename S::A;
-    constexpr int size = (S::warps + 1) * S::columns;
+    const int warps = block_size_x() / warp_size, columns = lanes * S::items;
+    const int size = (warps + 1) * columns;
     const int warp = thread_index_x() / warp_size;
-    const int column = lane_index() % S::lanes * S::items;
+    const int column = (lane_index() & (lanes - 1)) * S::items;
     A* const rows = table + turn % 2 * size;
-    if (turn == 0 && warp == 0 && lane_index() < S::lanes) store_vector(rows + column, Vector<A, S::items>{});
-    scan_groups_of_warp<S>(upto, before, rows + (warp + 1) * S::columns, combine);
+    if (turn == 0 && warp == 0 && lane_index() < lanes) store_vector(rows + column, Vector<A, S::items>{});
+    scan_loose_groups<S>(upto, before, rows + (warp + 1) * columns, lanes, combine);
     block_barrier();
     Vector<A, S::items> earlier = load_vector<S::items>(rows + column);
     GPUBENCH_NO_UNROLL  // a warp combines only the warps before it
     for (int other = 1; other <= warp; ++other) {
-        combine_items(earlier, load_vector<S::items>(rows + other * S::columns + column), combine);
+        combine_items(earlier, load_vector<S::items>(rows + other * columns + column), combine);
     }
-    if (warp == S::warps - 1 && lane_index() >= warp_size - S::lanes) {
+    if (warp == warps - 1 && lane_index() >= warp_size - lanes) {
         combine_items(upto, earlier, combine);
         store_vector(table + (turn + 1) % 2 * size + column, upto);
     }

@@ -31,6 +31,14 @@ struct Strip {
     static constexpr int slices = W * warp_size / columns > 0 ? W * warp_size / columns : 1;
 };
 
+// A strip whose lanes (a power of two, no fewer than `lanes`) and warps are the launch's: one kernel serves strips of every
+// width.
+template <class T, class Out, int I, int R>
+struct LooseStrip {
+    using A = accumulator_t<Out>;
+    static constexpr int items = I, lanes = 4, rows = R;
+};
+
 // S::rows rows of one vector of columns in the registers of a thread, as they were loaded.
 template <class S, class T>
 struct StripRows {
