@@ -215,6 +215,8 @@ def undecided(comparison: Comparison, gate: Gate) -> str | None:
             f"{comparison.decided} of {comparison.decidable} rows that could be decided are, "
             f"and --min-decided asks for {gate.min_decided:.0%}"
         )
-    if gate.mean is not None and not any(mean.gated for mean in comparison.means):
-        return "no mean can be a gate: it takes two changed pairs of a contender and unchanged ones of the same"
+    if gate.mean is not None and comparison.means and not any(mean.gated for mean in comparison.means):
+        return (
+            "no mean can be a gate: it takes unchanged pairs of the same contender, which hold the machine's part of it"
+        )
     return None

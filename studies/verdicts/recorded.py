@@ -268,7 +268,7 @@ def history() -> list[ResultSet]:
     for commit in git("log", "--format=%h", "--", ".").decode().split():
         changed = git("diff-tree", "--no-commit-id", "-r", "--name-only", "--diff-filter=AM", commit, "--", ".")
         for name in changed.decode().split():
-            if re.search(r"/[a-z_-]+-2026\d+T\d+Z\.json$", name) and "calibrated" not in name:
+            if re.search(r"/[a-z_-]+-2026\d+T\d+Z\.json$", name) and not re.search("calibrated|-ab-", name):
                 found[name] = reads(git("show", f"{commit}:{name}"), name)
     return sorted(found.values(), key=lambda one: one.created)
 

@@ -196,6 +196,9 @@ def test_the_mean_is_a_gate_where_controls_of_the_contender_hold_it() -> None:
     assert exit_code([held], Gate(mean=0.005)) == ExitCode.REGRESSION
     assert exit_code([held], Gate(mean=0.01)) == ExitCode.FINE
     assert exit_code([held], Gate("none", mean=0.005)) == ExitCode.FINE
+    alike = compare(side(1, 1.0, True), replace(side(2, 1.0, True), records=side(1, 1.0, True).records))
+    assert alike.means == ()
+    assert exit_code([alike], Gate(mean=0.005)) == ExitCode.FINE
     loose = compare(side(1, 1.0, False), side(2, 1.008, False))
     assert not any(mean.gated for mean in loose.means)
     assert exit_code([loose], Gate(mean=0.005)) == ExitCode.NOT_COMPARABLE
