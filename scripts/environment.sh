@@ -92,6 +92,13 @@ make_environment() {
     "$maker" -m venv "$venv" || fail "$maker could not make $venv"
 }
 
+# Of what pip says pass on each package that it fetches, with its size, and that it has come to unpacking them.
+installation_steps() {
+    sed -unE -e '/\.metadata/d' \
+        -e 's/^ *(Downloading|Using cached) ([^ ]+) \(([^)]*)\).*/  \2: \3/p' \
+        -e 's/^Installing collected packages:.*/  unpacking .../p'
+}
+
 # Install the project (editable: the folder itself is what runs) with the extras given and those there before.
 install_project() {
     local extras list
@@ -100,8 +107,9 @@ install_project() {
     list=$(printf '%s' "$extras" | paste -s -d , -)
     rm -f -- "$venv/gpubench-installed"
     printf 'Installing gpubench%s into %s, once ...\n' "${list:+[$list]}" "$venv" >&2
-    "$python" -m pip install --quiet --no-input --disable-pip-version-check --editable "$root${list:+[$list]}" \
-        </dev/null >&2 || fail "the installation failed; what pip said stands above. Start again to go on."
+    "$python" -m pip install --no-input --disable-pip-version-check --progress-bar off --editable "$root${list:+[$list]}" \
+        </dev/null | installation_steps >&2 || fail "the installation failed; what pip said stands above. Start again to go on."
+    printf '%s takes %s.\n' "$venv" "$(du -sh -- "$venv" 2>/dev/null | cut -f 1)" >&2
     printf '%s %s\n' "$(fingerprint)" "${list//,/ }" >"$venv/gpubench-installed.new"
     mv -- "$venv/gpubench-installed.new" "$venv/gpubench-installed"
 }

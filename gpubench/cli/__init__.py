@@ -11,7 +11,8 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import click
@@ -24,15 +25,24 @@ BROKEN_PIPE = 141
 """What a shell reports for a program that the reader of its output left (128 + SIGPIPE); no word is said."""
 
 EXIT_CODES = """\b
-Exit codes:
+Exit codes (each command's help has its own):
   0    fine
   1    a regression (compare, ab)
   2    bad usage or input
-  3    nothing compared, not enough data, or results that must not be compared
+  3    nothing measured or compared, not enough data, or results that must not be compared
   4    a kernel's answer is wrong
   5    some case crashed, hung or ran out of memory; an unexpected error
   130  interrupted
 """
+
+USAGE = {2: "bad usage or input"}
+NOT_COMPARABLE = {3: "the two results must not be compared, or have nothing in common"}
+
+
+def exit_codes(meanings: Mapping[int, str]) -> str:
+    """Return the end of a command's help: its own exit codes, and those that any command may end with."""
+    told = {0: "fine", **USAGE, 5: "an unexpected error", 130: "interrupted", **meanings}
+    return "\b\nExit codes:\n" + "\n".join(f"  {code:<4} {told[code]}" for code in sorted(told))
 
 
 class Entry(NamedTuple):
@@ -40,23 +50,37 @@ class Entry(NamedTuple):
 
     target: str
     summary: str
+    codes: Mapping[int, str] = MappingProxyType({})
+    """What the command's own exit codes mean, where its module does not say it."""
 
 
 COMMANDS: dict[str, Entry] = {
     "run": Entry("gpubench.cli.run:command", "Run suites on a device, check the answers and record every sample."),
     "list": Entry("gpubench.cli.list_:command", "Show the cases of suites with the bytes and memory they need."),
-    "compile": Entry("gpubench.cli.compile:command", "Compile every kernel, without a GPU, and show its resources."),
+    "compile": Entry(
+        "gpubench.cli.compile:command",
+        "Compile every kernel, without a GPU, and show its resources.",
+        {2: "a kernel does not compile, or bad usage"},
+    ),
     "schema": Entry("gpubench.cli.schema:command", "Print the JSON Schema of suites, for editors."),
     "devices": Entry("gpubench.cli.devices:command", "List the devices with their figures."),
     "show": Entry("gpubench.cli.show:command", "Print the table of a result file again."),
     "compare": Entry("gpubench.cli.compare:command", "Compare results: faster, slower, same or undecided."),
     "baseline": Entry("gpubench.cli.baseline:command", "Save and list named results to compare with."),
-    "calibrate": Entry("gpubench.cli.calibrate:command", "Measure the noise floor of each case by repeated runs."),
+    "calibrate": Entry(
+        "gpubench.cli.calibrate:command",
+        "Measure the noise floor of each case by repeated runs.",
+        {4: "a kernel's answer is wrong", 5: "some case crashed, hung or ran out of memory; an unexpected error"},
+    ),
     "ab": Entry("gpubench.cli.ab:command", "Run two contenders interleaved and tell which is faster."),
     "plan": Entry("gpubench.cli.plan:command", "Say how many rounds would show a change, and what they take."),
-    "plot": Entry("gpubench.cli.plot:command", "Draw charts of results."),
-    "report": Entry("gpubench.cli.report:command", "Write one self-contained HTML report of a result."),
-    "agreement": Entry("gpubench.cli.agreement:command", "Show how events, CUPTI and NVBench agree on this GPU."),
+    "plot": Entry("gpubench.cli.plot:command", "Draw charts of results.", NOT_COMPARABLE),
+    "report": Entry("gpubench.cli.report:command", "Write one self-contained HTML report of a result.", NOT_COMPARABLE),
+    "agreement": Entry(
+        "gpubench.cli.agreement:command",
+        "Show how events, CUPTI and NVBench agree on this GPU.",
+        {5: "the GPU failed; an unexpected error"},
+    ),
     "check": Entry("gpubench.cli.check:command", "Check the kernels' answers without timing them."),
     "doctor": Entry("gpubench.cli.doctor:command", "Say what this machine can do, and what is missing."),
 }
@@ -79,8 +103,10 @@ class LazyGroup(click.Group):
         command = getattr(importlib.import_module(module), attribute)
         if not isinstance(command, click.Command):
             raise TypeError(f"{COMMANDS[cmd_name].target} is not a click command")
-        if command.epilog is None:
-            command.epilog = EXIT_CODES
+        below = command.commands.values() if isinstance(command, click.Group) else ()
+        for each in (command, *below):
+            if each.epilog is None:
+                each.epilog = exit_codes(COMMANDS[cmd_name].codes)
         return command
 
     def resolve_command(

@@ -65,7 +65,9 @@ from gpubench.results.strict import shown
     metavar="S",
     help="Seconds of sampling a contender of a case.",
 )
-@click.option("--seed", default=0, type=SEED, metavar="N", help="Of whatever is drawn at random.")
+@click.option(
+    "--seed", default=0, type=SEED, metavar="N", help="Orders are drawn at random; another seed gives others."
+)
 @click.option(
     "-o",
     "--output",

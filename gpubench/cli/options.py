@@ -172,9 +172,11 @@ def device_option(function: F) -> F:
 
 def share_option(function: F) -> F:
     """Add `--share-device`. The command gets `share_device: bool`."""
-    return click.option("--share-device", is_flag=True, help="Run even while another gpubench uses the device.")(
-        function
-    )
+    return click.option(
+        "--share-device",
+        is_flag=True,
+        help="Run beside another gpubench on the device, though each disturbs the other.",
+    )(function)
 
 
 def quiet_option(function: F) -> F:

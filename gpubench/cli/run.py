@@ -29,6 +29,7 @@ from gpubench.cli.options import (
     suites_argument,
 )
 from gpubench.cli.planned import planned_rounds, with_planned
+from gpubench.cli.quantities import share, size
 from gpubench.errors import ExitCode, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -50,63 +51,40 @@ Exit codes (the first that applies):
 """
 
 
-MOST_BYTES = 2**60
-_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-
-
-def share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
-    """Read `0.5%` or `0.005`."""
-    del context, parameter
-    if value is None:
-        return None
-    try:
-        number = float(value[:-1]) / 100 if value.endswith("%") else float(value)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1:
-        raise click.BadParameter(f"{value!r} is no share between 0 and 100 %, such as 0.5% or 0.005")
-    return number
-
-
-def size(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
-    """Read a number of bytes: `8G`, `512M` or `1000000`."""
-    del context, parameter
-    if value is None:
-        return None
-    text = value.upper().removesuffix("B").removesuffix("I")
-    unit = _UNITS.get(text[-1:], 1)
-    try:
-        number = int(float(text[:-1] if unit > 1 else text) * unit)
-    except (ValueError, OverflowError):
-        number = 0
-    if not 0 < number <= MOST_BYTES:
-        raise click.BadParameter(f"{value!r} is no size such as 8G or 512M")
-    return number
-
-
 @click.command(epilog=EPILOG)
 @suites_argument
 @device_option
 @filter_options
-@click.option("--peer", "peers", multiple=True, callback=split_commas, metavar="NAMES", help="Add these libraries.")
-@click.option("--rounds", type=click.IntRange(1, 1000), metavar="N", help="Rounds, each with fresh buffers.")
 @click.option(
     "--rounds-from",
     type=click.Path(path_type=Path),
     metavar="PLAN",
     help="Each case with the rounds that `gpubench plan -o PLAN` found; the time limit grows with them.",
 )
-@click.option("--min-samples", type=click.IntRange(1, 100_000), metavar="N", help="The fewest samples a contender.")
-@click.option("--max-noise", callback=share, metavar="SHARE", help="Sample until the median is known to this, as 0.5%.")
-@click.option("--time-limit", type=SECONDS, metavar="S", help="Seconds of sampling a contender.")
-@click.option("--timeout", type=SECONDS, metavar="S", help="Seconds after which a case is killed.")
 @click.option(
-    "--method", type=click.Choice(("cold", "hot", "graph")), help="With cold caches (as suites do), hot, or a graph."
+    "--peer",
+    "peers",
+    multiple=True,
+    callback=split_commas,
+    metavar="NAMES",
+    help="Time these libraries too: torch,cupy ...",
+)
+@click.option("--rounds", type=click.IntRange(1, 1000), metavar="N", help="Rounds of samples, each in new buffers.")
+@click.option(
+    "--min-samples", type=click.IntRange(1, 100_000), metavar="N", help="Take at least N samples a contender."
+)
+@click.option("--max-noise", callback=share, metavar="SHARE", help="Stop when the median is known to 0.5%, say.")
+@click.option("--time-limit", type=SECONDS, metavar="S", help="Stop sampling a contender after S seconds.")
+@click.option("--timeout", type=SECONDS, metavar="S", help="End a case that takes longer than S seconds.")
+@click.option(
+    "--method",
+    type=click.Choice(("cold", "hot", "graph")),
+    help="cold: empty caches before a launch (most suites). hot: launch after launch. graph: a CUDA graph's replays.",
 )
 @click.option(
     "--clock",
     type=click.Choice(("events", "cupti", "both")),
-    help="CUDA events (as suites do), the kernels' own times by CUPTI, or events with some samples by CUPTI.",
+    help="events: CUDA events (most suites). cupti: the kernels' own times. both: events, and CUPTI for some samples.",
 )
 @click.option(
     "-o",
@@ -123,7 +101,11 @@ def size(context: click.Context, parameter: click.Parameter, value: str | None) 
     help="Go on with an unfinished run: its journal or result. Give the same suites and options again.",
 )
 @click.option(
-    "--retries", type=click.IntRange(0, 100), default=0, metavar="N", help="Repeat a contender that killed its worker."
+    "--retries",
+    type=click.IntRange(0, 100),
+    default=0,
+    metavar="N",
+    help="Try a contender whose worker died again, N times.",
 )
 @click.option(
     "--stop-after",
@@ -137,11 +119,16 @@ def size(context: click.Context, parameter: click.Parameter, value: str | None) 
     "--memory-limit",
     callback=size,
     metavar="SIZE",
-    help="Address space of the worker, as 8G. A GPU needs far more than its own memory.",
+    help="Most address space that the worker may take, such as 8G. With a GPU it needs far more than the GPU's memory.",
 )
 @share_option
 @click.option(
-    "--seed", type=SEED, default=0, show_default=True, metavar="N", help="Of the order in which contenders take turns."
+    "--seed",
+    type=SEED,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Contenders take turns in a random order; another seed gives another order.",
 )
 @json_file_option
 @quiet_option
@@ -253,12 +240,14 @@ def _show(finished: Finished, quiet: bool, json_file: Path | None) -> None:
     """Print what was asked for."""
     from gpubench.results.paths import STREAM
     from gpubench.results.write import dumps
+    from gpubench.views.summary import is_long, summary
     from gpubench.views.tables import results_table
 
     if json_file is not None:
         output.put(json_file, dumps(finished.result))
     if json_file != STREAM and not quiet:
-        output.write(results_table(finished.result, output.look()))
+        view = summary(finished.result, str(finished.path), output.look()) if is_long(finished.result) else None
+        output.write(view or results_table(finished.result, output.look()))
         output.report(f"Result: {finished.path}")
     if finished.journal is not None:
         output.report(f"The run is not complete. Go on with the same command and --resume {finished.journal}")

@@ -31,6 +31,7 @@ from gpubench.suite.types import (
     mapping_of,
     strict_model,
 )
+from gpubench.suite.validate import nearest
 
 _LAYOUT_WORDS = ("contiguous", "transposed")
 _SIMPLE: dict[Any, Any] = {int: WHOLE, float: NUMBER, bool: TRUTH, str: TEXT, type(None): NULL}
@@ -166,8 +167,8 @@ def _one_of(*members: tuple[Type_, str]) -> Type_:
         fitting = [tag for tag, (_, its_form) in zip(tags, members, strict=True) if its_form == form]
         if form != "mapping" or len(fitting) < 2:
             return fitting[0] if fitting else None
-        keys = set(value)
-        return max(fitting, key=lambda tag: len(keys & set(members[tags.index(tag)][0].model_fields)))
+        near = nearest([members[tags.index(tag)][0] for tag in fitting], value)
+        return next(tag for tag in fitting if members[tags.index(tag)][0] is near[0])
 
     tagged = tuple(Annotated[member, Tag(tag)] for (member, _), tag in zip(members, tags, strict=True))
     wanted = " or ".join(dict.fromkeys(_FORMS[form] for _, form in members))

@@ -176,16 +176,11 @@ def mapping_of(item: Type_) -> Type_:
     return Annotated[dict[str, item], Field(max_length=MAX_DIMS)]
 
 
-MODELS: list[type[BaseModel]] = []
-"""Every mapping with known keys, so that an unknown key can be compared with them."""
-
-
 def strict_model(name: str, description: str, keys: dict[str, tuple[Type_, Any]]) -> type[BaseModel]:
     """Return the type of mappings with known keys only: each has a type and a default (`...`: it must be there)."""
     fields: dict[str, Any] = dict(keys)
     model: type[BaseModel] = create_model(name, __config__={"extra": "forbid"}, **fields)
     model.__doc__ = description
-    MODELS.append(model)
     return model
 
 

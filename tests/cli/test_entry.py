@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -302,3 +303,15 @@ def test_shell_completion() -> None:
     assert "_GPUBENCH_COMPLETE=bash_complete" in script.stdout
     words = {"COMP_WORDS": "gpubench sh", "COMP_CWORD": "1", "_GPUBENCH_COMPLETE": "bash_complete"}
     assert "plain,show" in gpubench(env={**os.environ, **words}).stdout.splitlines()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_tells_the_codes_of_the_command(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each command's help lists exit codes that it can end with, and none that only another has."""
+    assert main([name, "--help"]) == 0
+    told = capsys.readouterr().out
+    codes = {int(code) for code in re.findall(r"^  +(\d+) +\S", told.partition("Exit codes")[2], re.MULTILINE)}
+    assert {0, 2} <= codes
+    assert (1 in codes) == (name in ("compare", "ab"))
+    assert (4 in codes) == (name in ("run", "check", "calibrate", "compare", "ab"))
+    assert "Exit codes (each command's help has its own)" not in told

@@ -163,3 +163,17 @@ def test_every_mistake_of_an_axis_is_told_once() -> None:
     """A senseless value on one axis is one mistake, however many cases it would have been in."""
     found = mistake("operator: cumsum, shape: [[4, 5], [6, 7]], dim: [5, 0, 1], dtype: [float32, int8, int16]")
     assert "4:55: cases[0].dim[0]" in found
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("pattern: {file: 3}", "there is no key 'file' here. Allowed: below, duplicates, out_of_range."),
+        ("pattern: {belov: 3}", "there is no key 'belov' here. Did you mean below?"),
+        ("pattern: {duplicats: 3}", "there is no key 'duplicats' here. Did you mean duplicates?"),
+        ("pattern: {below: 3, bellow: 4}", "there is no key 'bellow' here. Did you mean below?"),
+    ],
+)
+def test_a_mapping_with_several_readings_is_told_by_the_nearest(written: str, told: str) -> None:
+    """Its own keys are named, of the reading that comes nearest, never those of another mapping."""
+    assert told in mistake(f"operator: index_add, shape: [8], indices: 3, {written}")
