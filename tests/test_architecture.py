@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -52,6 +54,14 @@ def test_imports_go_one_way() -> None:
     code = "import sys\nfrom importlinter.cli import lint_imports\nsys.exit(lint_imports(no_cache=True))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_module_imports_itself_in_a_circle() -> None:
+    """Every module can be read after those that it imports, those imported late or for types alone among them."""
+    graph = grimp.build_graph("gpubench", "studies", cache_dir=None)
+    imports = {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}
+    assert sum(map(len, imports.values())) > 500
+    assert list(graphlib.TopologicalSorter(imports).static_order())
 
 
 def test_no_other_library_is_imported_but_by_its_peer() -> None:

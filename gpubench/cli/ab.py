@@ -165,7 +165,7 @@ def _known(name: str, operators: Iterable[str]) -> None:
     from gpubench.operators import operator
     from gpubench.peers import PEERS
 
-    names = [AUTO, *(contender_of(variant.name) for one in operators for variant in operator(one).variants), *PEERS]
+    names = [AUTO, *(contender_of(variant.name) for each in operators for variant in operator(each).variants), *PEERS]
     if name not in names:
         near = difflib.get_close_matches(name, names, n=3) or names[:12]
         raise UsageError(f"There is no contender {shown(name)!r} for these cases. The nearest: {', '.join(near)}.")

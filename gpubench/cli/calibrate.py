@@ -87,11 +87,11 @@ def command(
             finished.append(measure(cases, loaded, device, number, quiet, path, share_device))
             if not times(finished[0].result, runs):
                 raise UsageError(f"{runs} runs like the first are more than one result can hold: fewer --runs, or -k.")
-    codes = {exit_code(one) for one in finished}
-    code = next((one for one in (ExitCode.WRONG_ANSWER, ExitCode.FAILED_CASE) if one in codes), ExitCode.FINE)
+    codes = {exit_code(run) for run in finished}
+    code = next((bad for bad in (ExitCode.WRONG_ANSWER, ExitCode.FAILED_CASE) if bad in codes), ExitCode.FINE)
     try:
         rule = Rule(threshold, alpha, threshold_us)
-        result, comparisons = calibrate([one.result for one in finished], rule, _summary)
+        result, comparisons = calibrate([run.result for run in finished], rule, _summary)
     except ComparisonError as error:
         if code == ExitCode.FINE:
             raise

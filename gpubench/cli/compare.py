@@ -72,9 +72,9 @@ def command(
         calibrations=() if calibration is None else (read(calibration),),
     )
     comparisons = []
-    for old_name, old, new_name, one in _results(baseline, new):
+    for old_name, old, new_name, comparison in _results(baseline, new):
         named = replace(options, old=_label(old_name, a), new=_label(new_name, b))
-        comparisons.append(compare(old, one, _filtered(named, (old, one), filters)))
+        comparisons.append(compare(old, comparison, _filtered(named, (old, comparison), filters)))
     return emit(comparisons, outputs)
 
 

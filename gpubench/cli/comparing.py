@@ -127,8 +127,8 @@ def rule_options(threshold: str) -> Callable[[F], F]:
     )
 
     def add(function: F) -> F:
-        for one in reversed(options):
-            function = one(function)
+        for option in reversed(options):
+            function = option(function)
         return function
 
     return add
@@ -200,10 +200,10 @@ def emit(comparisons: Sequence[Comparison], outputs: Outputs, quiet: bool = Fals
     code = exit_code(comparisons, outputs.gate)
     if not quiet and not outputs.on_standard_output:
         output.write(_text(comparisons, outputs))
-        for one in comparisons:
-            why = undecided(one, outputs.gate)
+        for comparison in comparisons:
+            why = undecided(comparison, outputs.gate)
             if why and code == ExitCode.NOT_COMPARABLE:
-                output.report(f"{one.new}: {why}")
+                output.report(f"{comparison.new}: {why}")
     if outputs.json_file is not None:
         output.put(outputs.json_file, _json(comparison_json(comparisons, int(code))))
     if outputs.markdown_file is not None:

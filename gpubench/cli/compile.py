@@ -114,7 +114,9 @@ def _matrix(
     _require_known("operator", operators, OPERATORS)
     dtypes = [canonical(name) for name in dtypes]
     _require_known("dtype", dtypes, NAMES)
-    _require_known("variant", variants, {one.name for operator in OPERATORS.values() for one in operator.variants})
+    _require_known(
+        "variant", variants, {variant.name for operator in OPERATORS.values() for variant in operator.variants}
+    )
     items = [
         item
         for item in _instances(architectures)

@@ -104,7 +104,7 @@ def _list_functions(suites: Sequence[str], filters: Filters, as_json: bool) -> N
 
     if suites or not filters.is_empty:
         raise UsageError("--functions lists all of them; it takes no suite and no filter.")
-    rows = [{"function": name, **one.to_json()} for name, one in FUNCTIONS.items()]
+    rows = [{"function": name, **function.to_json()} for name, function in FUNCTIONS.items()]
     if as_json:
         output.write_json(rows)
         return

@@ -7,11 +7,10 @@ import io
 import os
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.console import Console
 
     from gpubench.model import Json
@@ -77,6 +76,18 @@ def report(message: str) -> None:
     with contextlib.suppress(OSError, ValueError):  # nobody listens: the exit code still says it
         sys.stderr.write(printable(message, keep_newlines=True) + "\n")
         sys.stderr.flush()
+
+
+def near(path: Path) -> str:
+    """Return a path as short as it can be typed here."""
+    whole, here = path.absolute(), Path.cwd()
+    return str(whole.relative_to(here) if whole.is_relative_to(here) else path)
+
+
+def program() -> str:
+    """Return how `gpubench` is started here: by its name, or, where no shell would find that, by its place."""
+    beside = Path(sys.executable).with_name("gpubench")
+    return "gpubench" if shutil.which("gpubench") or not beside.exists() else near(beside)
 
 
 def reader_is_gone() -> bool:

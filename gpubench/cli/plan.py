@@ -54,4 +54,4 @@ def command(
         output.put(plan_file, json.dumps(document, indent=1, allow_nan=False) + "\n")
     if plan_file is None or plan_file.name != "-":
         output.write(plan_text(planned, detect, threshold, output.look()))
-    return ExitCode.FINE if any(one.rounds is not None for one in planned) else ExitCode.NOT_COMPARABLE
+    return ExitCode.FINE if any(row.rounds is not None for row in planned) else ExitCode.NOT_COMPARABLE

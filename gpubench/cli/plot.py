@@ -190,7 +190,7 @@ def _charts(kept: ResultSet, whole: ResultSet, kind: str, what: str | None, over
         return []
     made = charts(_narrowed(kept, kind, what), Wish(cast("Kind", kind), over, whole))
     if not made:
-        output.report(f"{kind}: no case has the figures that this chart shows.")
+        output.report(f"{kind}: not drawn, as no case has the figures that it shows.")
     if kind == "samples" and what is None and len(made) > MOST_SAMPLES:
         raise UsageError(
             f"That would be {len(made)} charts of samples: name the case (--kind samples=CASE) or narrow with -k."

@@ -246,9 +246,10 @@ def _show(finished: Finished, quiet: bool, json_file: Path | None) -> None:
     if json_file is not None:
         output.put(json_file, dumps(finished.result))
     if json_file != STREAM and not quiet:
-        view = summary(finished.result, str(finished.path), output.look()) if is_long(finished.result) else None
+        found, path = finished.result, output.near(finished.path)
+        view = summary(found, path, output.look(), output.program()) if is_long(found) else None
         output.write(view or results_table(finished.result, output.look()))
-        output.report(f"Result: {finished.path}")
+        output.report(f"Result: {output.near(finished.path)}")
     if finished.journal is not None:
         output.report(f"The run is not complete. Go on with the same command and --resume {finished.journal}")
 

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from gpubench.model import Accuracy, Case, DeviceInfo, Json, Plan, Problem, Refused
+from gpubench.model import Accuracy, Case, DeviceInfo, Distribution, Json, Plan, Problem, Refused
 from gpubench.operators.choosing import first_plan
 from gpubench.operators.parameters import from_json
+from gpubench.operators.variant import Variant as Variant
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from gpubench.operators.hard import Hard
-
     Array = np.ndarray[Any, np.dtype[Any]]
 
 P = TypeVar("P")
-
-
-class Variant(Protocol):
-    """One implementation of an operator: one source in cuda_src and the host-side rule that launches it."""
-
-    name: str
-    summary: str
-    """One line for `gpubench list --variants`."""
-    origin: str
-    """Where the design comes from, and its limits, in one line."""
-
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
-        """Return the steps, or why this variant does not take the problem. A pure function of its arguments."""
-        ...
-
-    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """Return (source, name expression) of every kernel instance that exists for a case's dtype; may be empty."""
-        ...
 
 
 class Reference(Protocol):
@@ -47,6 +28,16 @@ class Reference(Protocol):
         sum of |terms| behind each output (S of the tolerance formula), None for exact outputs.
         """
         ...
+
+
+class Hard(NamedTuple):
+    """The params of a case as a suite would write them, and the distribution of its inputs.
+
+    `with_nonfinite` has NaN and infinity among floats, the largest and smallest numbers among integers.
+    """
+
+    params: Mapping[str, Json]
+    distribution: Distribution = "normal"
 
 
 class Operator(Protocol[P]):
@@ -80,8 +71,8 @@ class Operator(Protocol[P]):
         """Make the one-dimensional storage arrays of all `in` and `inout` operands: the same on every machine."""
         from gpubench.operators.inputs import operand_storage
 
-        given = [one for one in problem.operands if one.role != "out"]
-        return {one.name: operand_storage(one, problem.case, stream) for stream, one in enumerate(given)}
+        given = [operand for operand in problem.operands if operand.role != "out"]
+        return {operand.name: operand_storage(operand, problem.case, stream) for stream, operand in enumerate(given)}
 
     def reference(self, problem: Problem[P], inputs: Mapping[str, Array]) -> Reference:
         """Prepare the right answer for these inputs. ValueError for inputs that are an error (index out of range)."""

@@ -10,7 +10,7 @@ from gpubench.model import Plan, Refused
 
 if TYPE_CHECKING:
     from gpubench.model import DeviceInfo, Problem
-    from gpubench.operators.base import Variant
+    from gpubench.operators.variant import Variant
 
 
 def first_plan(variants: Iterable[Variant], problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:

@@ -14,12 +14,12 @@ def coalesce(shape: Sequence[int], *strides: Sequence[int]) -> tuple[tuple[int, 
     sizes: list[int] = []
     merged: list[list[int]] = [[] for _ in strides]
     for dim in kept:
-        if sizes and all(out[-1] == one[dim] * shape[dim] for out, one in zip(merged, strides, strict=True)):
+        if sizes and all(out[-1] == steps[dim] * shape[dim] for out, steps in zip(merged, strides, strict=True)):
             sizes[-1] *= shape[dim]
-            for out, one in zip(merged, strides, strict=True):
-                out[-1] = one[dim]
+            for out, steps in zip(merged, strides, strict=True):
+                out[-1] = steps[dim]
         else:
             sizes.append(shape[dim])
-            for out, one in zip(merged, strides, strict=True):
-                out.append(one[dim])
-    return tuple(sizes), tuple(tuple(one) for one in merged)
+            for out, steps in zip(merged, strides, strict=True):
+                out.append(steps[dim])
+    return tuple(sizes), tuple(tuple(steps) for steps in merged)

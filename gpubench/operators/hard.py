@@ -6,30 +6,19 @@ Each operator has its own (`Operator.hard`); here is what they share.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from gpubench.errors import ParameterError, UnsupportedError
 from gpubench.model import Case, Distribution, Json
+from gpubench.operators.base import Hard as Hard
+from gpubench.operators.base import Operator
 from gpubench.operators.parameters import to_json
-
-if TYPE_CHECKING:
-    from gpubench.operators.base import Operator
 
 Shape = tuple[int, ...]
 TRANSPOSED: dict[str, Json] = {"permute": [1, 0]}
 
 SHAPES: tuple[Shape, ...] = ((), (0,), (1,), (5,), (1009,), (4, 0, 3), (1, 7, 1), (17, 129, 9), (3, 2053), (65, 64))
 """Empty, 0-d, one element, primes, size-1 dims, rows and columns longer and shorter than a warp and a block."""
-
-
-class Hard(NamedTuple):
-    """The params of a case as a suite would write them, and the distribution of its inputs.
-
-    `with_nonfinite` has NaN and infinity among floats, the largest and smallest numbers among integers.
-    """
-
-    params: Mapping[str, Json]
-    distribution: Distribution = "normal"
 
 
 def layouts(shape: Shape) -> list[dict[str, Json]]:

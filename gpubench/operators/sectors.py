@@ -22,8 +22,8 @@ def touched_bytes(problem: Problem[Any]) -> tuple[int, int]:
     """Return the bytes of all touched sectors (read, written). Nothing where the problem moves nothing."""
     if problem.touched is not None or problem.bytes == 0:
         return problem.touched or (0, 0)
-    read = sum(operand_bytes(one) for one in problem.operands if one.role in ("in", "inout"))
-    return read, sum(operand_bytes(one) for one in problem.operands if one.role in ("out", "inout"))
+    read = sum(operand_bytes(operand) for operand in problem.operands if operand.role in ("in", "inout"))
+    return read, sum(operand_bytes(operand) for operand in problem.operands if operand.role in ("out", "inout"))
 
 
 def operand_bytes(operand: Operand) -> int:

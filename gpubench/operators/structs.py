@@ -83,7 +83,7 @@ class Struct:
         import numpy as np
 
         for name in self._fields.keys() - fields.keys():
-            fields[name] = next((getattr(one, name) for one in sources if hasattr(one, name)), None)
+            fields[name] = next((getattr(source, name) for source in sources if hasattr(source, name)), None)
         if fields.keys() != self._fields.keys() or None in fields.values():
             raise TypeError(f"{self.cpp} has the fields {', '.join(self._fields)}; given: {fields}")
         record = np.zeros((), self.dtype)  # zeros: padding is part of the bytes
@@ -190,5 +190,5 @@ def offset_calculator(sizes: Sequence[int], *strides: Sequence[int]) -> Value:
 def _check(name: str, most: int, sizes: Sequence[int], *strides: Sequence[int]) -> None:
     if len(sizes) > most:
         raise ValueError(f"{len(sizes)} dims do not fit in a {name} of {most}")
-    if any(len(one) != len(sizes) for one in strides):
-        raise ValueError(f"{len(sizes)} sizes but {[len(one) for one in strides]} strides")
+    if any(len(operand_strides) != len(sizes) for operand_strides in strides):
+        raise ValueError(f"{len(sizes)} sizes but {[len(operand_strides) for operand_strides in strides]} strides")

@@ -28,9 +28,9 @@ class CubPeer:
 
     def offers(self, problem: Problem[Any]) -> str | None:
         """Return why CUB has nothing for the problem."""
-        if any(one.dtype not in DTYPES for one in problem.operands):
+        if any(operand.dtype not in DTYPES for operand in problem.operands):
             return "cuda.compute names no operation for complex dtypes"
-        if any(not one.view.is_contiguous or one.view.size == 0 for one in problem.operands):
+        if any(not operand.view.is_contiguous or operand.view.size == 0 for operand in problem.operands):
             return "CUB takes operands that lie row by row and have elements"
         params = problem.params
         match problem.case.operator:
@@ -109,7 +109,7 @@ class CubPeer:
         return run
 
     def _transform(self, problem: Problem[Any], flat: Mapping[str, Any], stream: _Stream) -> Callable[[], None]:
-        names = [one.name for one in problem.operands if one.role == "in"]
+        names = [operand.name for operand in problem.operands if operand.role == "in"]
         call = functions.call_of(self.name, problem)
         assert call is not None  # `offers` came first
         operation = functions.function_of(self._compute.OpKind, call)  # by name: no compiler of Python is needed
@@ -133,9 +133,9 @@ def _accumulator(problem: Problem[Any]) -> Any:
 def _elementwise_refusal(problem: Problem[Any]) -> str | None:
     if functions.call_of(CUB, problem) is None:
         return f"cuda.compute names no operation for {problem.params.function}"
-    if len({one.view.size for one in problem.operands}) > 1:
+    if len({operand.view.size for operand in problem.operands}) > 1:
         return "CUB's transforms do not broadcast"
-    if len({one.dtype for one in problem.operands}) > 1:
+    if len({operand.dtype for operand in problem.operands}) > 1:
         return "CUB's named operations take operands and a result of one dtype"
     return None
 

@@ -23,7 +23,7 @@ class CupyPeer:
 
     def offers(self, problem: Problem[Any]) -> str | None:
         """Return why CuPy has nothing for the problem."""
-        if any(one.dtype == "bfloat16" for one in problem.operands):
+        if any(operand.dtype == "bfloat16" for operand in problem.operands):
             return "CuPy has no bfloat16"
         params = problem.params
         if problem.case.operator == "elementwise":
@@ -73,7 +73,7 @@ class CupyPeer:
 
     def _elementwise(self, problem: Problem[Any], given: Mapping[str, Any]) -> Callable[[], Any]:
         cupy, y = self._cupy, given["y"]
-        operands = [given[one.name] for one in problem.operands if one.role == "in"]
+        operands = [given[operand.name] for operand in problem.operands if operand.role == "in"]
 
         def store(value: Any) -> None:
             cupy.copyto(y, value, casting="unsafe")

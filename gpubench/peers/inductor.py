@@ -32,7 +32,7 @@ class InductorPeer:
 
     def offers(self, problem: Problem[Any]) -> str | None:
         """Return why there is nothing to compile."""
-        if any(one.view.size == 0 for one in problem.operands):
+        if any(operand.view.size == 0 for operand in problem.operands):
             return "nothing to compile for an operand without elements"
         return tensors.refusal(problem)
 

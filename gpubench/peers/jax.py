@@ -46,12 +46,14 @@ class JaxPeer:
 
     def offers(self, problem: Problem[Any]) -> str | None:
         """Return why JAX has nothing for the problem."""
-        if any(not one.view.is_contiguous for one in problem.operands):
+        if any(not operand.view.is_contiguous for operand in problem.operands):
             return "XLA takes only contiguous operands"
-        if any(one.view.size == 0 for one in problem.operands):
+        if any(operand.view.size == 0 for operand in problem.operands):
             return "XLA takes no foreign array without elements"
         if any(
-            one.view.offset * dtype(one.dtype).itemsize % ALIGNMENT for one in problem.operands if one.role != "out"
+            operand.view.offset * dtype(operand.dtype).itemsize % ALIGNMENT
+            for operand in problem.operands
+            if operand.role != "out"
         ):
             return f"XLA takes over foreign arrays only at multiples of {ALIGNMENT} bytes"
         return functions.refusal(self.name, problem) if problem.case.operator == "elementwise" else None
@@ -94,8 +96,10 @@ class JaxPeer:
 
         def work(*arrays: Any) -> Any:
             arrays = tuple(
-                jax.lax.bitcast_convert_type(one, jnp.bfloat16) if problem.operand(name).dtype == "bfloat16" else one
-                for name, one in zip(names, arrays, strict=True)
+                jax.lax.bitcast_convert_type(array, jnp.bfloat16)
+                if problem.operand(name).dtype == "bfloat16"
+                else array
+                for name, array in zip(names, arrays, strict=True)
             )
             given = dict(zip(names, arrays, strict=True))
             match problem.case.operator:

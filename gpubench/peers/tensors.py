@@ -34,10 +34,10 @@ def refusal(problem: Problem[Any]) -> str | None:
 
 def arguments(torch: Torch, problem: Problem[Any], given: Tensors) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return an elementwise function's operands and keywords as torch takes them."""
-    operands = [given[one.name] for one in problem.operands if one.role == "in"]
+    operands = [given[operand.name] for operand in problem.operands if operand.role == "in"]
     masks = functions.masks_of(problem)
     operands[:masks] = [mask.view(torch.bool) for mask in operands[:masks]]
-    whole = all(dtype(one.dtype).kind == "integer" for one in problem.operands if one.role == "in")
+    whole = all(dtype(operand.dtype).kind == "integer" for operand in problem.operands if operand.role == "in")
     scalars = {name: int(value) if whole else value for name, value in problem.params.scalars.items()}
     after, keywords = _call(problem).arguments(scalars)
     return (*operands, *after), keywords
@@ -81,7 +81,10 @@ def _elementwise(torch: Torch, problem: Problem[Any], given: Tensors) -> Callabl
 
 def _result_dtype(call: Any, operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
     """Return the dtype that the function gives by itself, found on the one-element corner of the operands."""
-    small = [one[tuple(slice(0, 1) for _ in one.shape)] if hasattr(one, "shape") else one for one in operands]
+    small = [
+        operand[tuple(slice(0, 1) for _ in operand.shape)] if hasattr(operand, "shape") else operand
+        for operand in operands
+    ]
     return call(*small, **keywords).dtype
 
 

@@ -81,15 +81,15 @@ def heading(comparison: Comparison) -> list[str]:
         + ("over 0 is slower" if comparison.machine is None else "changes are those beyond the machine's"),
     ]
     lines += [text.printable(note) for note in comparison.notes]
-    for one in comparison.differences:
-        if one.meaning:
-            lines.append(f"{_difference(one)}: {one.meaning}")
-    matters = [one for one in comparison.differences if one.matters and not one.meaning]
-    other = [one for one in comparison.differences if not one.matters and not one.meaning]
+    for difference in comparison.differences:
+        if difference.meaning:
+            lines.append(f"{_difference(difference)}: {difference.meaning}")
+    matters = [difference for difference in comparison.differences if difference.matters and not difference.meaning]
+    other = [difference for difference in comparison.differences if not difference.matters and not difference.meaning]
     if matters:
-        lines.append("environment differs: " + "; ".join(_difference(one) for one in matters))
+        lines.append("environment differs: " + "; ".join(_difference(difference) for difference in matters))
     if other:
-        lines.append("also different: " + "; ".join(_difference(one) for one in other))
+        lines.append("also different: " + "; ".join(_difference(difference) for difference in other))
     return lines
 
 
@@ -227,9 +227,9 @@ def _fitting(names: list[str], widths: dict[str, int], room: int) -> list[str]:
         if spare >= least:
             break
     for name in reversed(long):  # the contender keeps what it needs, as far as the case has its least
-        others = sum(min(widths[one], NARROWEST[one]) + 2 for one in long if one != name)
+        others = sum(min(widths[place], NARROWEST[place]) + 2 for place in long if place != name)
         if name == "case":
-            others = sum(widths[one] + 2 for one in long if one != name)
+            others = sum(widths[place] + 2 for place in long if place != name)
         widths[name] = min(widths[name], max(spare - others - 2, min(widths[name], NARROWEST[name])))
     return names
 
@@ -300,10 +300,10 @@ def calibration_text(entry: Mapping[str, Json], comparisons: Sequence[Comparison
         f"runs compared with each other: {entry['gates_failed']} of {entry['gates']} gates failed, "
         f"{entry['pairs_called_changed']} of {entry['pairs']} pairs were called changed",
     ]
-    for one in comparisons:
-        for row in one.rows:
+    for comparison in comparisons:
+        for row in comparison.rows:
             if row.verdict in ("SLOWER", "FASTER", "DRIFTED"):
-                where = f"{one.old} -> {one.new}  {row.case}  {row.contender}"
+                where = f"{comparison.old} -> {comparison.new}  {row.case}  {row.contender}"
                 lines.append(f"  {row.verdict} {interval(row)}  {text.printable(where)}")
     return "\n".join(lines) + "\n"
 
@@ -332,5 +332,7 @@ def comparison_markdown(
 def _markdown_row(row: Row) -> str:
     strong = row.verdict if row.verdict in UNCHANGED else f"**{row.verdict}**"
     names = (text.markdown_code(row.case), text.markdown_code(CELLS["contender"](row)))
-    figures = [text.markdown(one) for one in (*(CELLS[name](row) for name in ("old", "new", "change")), interval(row))]
+    figures = [
+        text.markdown(figure) for figure in (*(CELLS[name](row) for name in ("old", "new", "change")), interval(row))
+    ]
     return "| " + " | ".join((*names, *figures, strong, text.markdown(reason(row)))) + " |"

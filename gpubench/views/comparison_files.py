@@ -18,7 +18,7 @@ def comparison_json(comparisons: Sequence[Comparison], exit_code: int) -> dict[s
     return {
         "comparison_version": VERSION,
         "exit_code": exit_code,
-        "comparisons": [{**asdict(one), "counts": one.counts()} for one in comparisons],
+        "comparisons": [{**asdict(comparison), "counts": comparison.counts()} for comparison in comparisons],
     }
 
 

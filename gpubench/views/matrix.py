@@ -44,8 +44,8 @@ def matrix_text(comparisons: Sequence[Comparison], look: Look | None = None, onl
     if keys:
         lines += ["", *_grid(keys, table, look, len(comparisons))]
     lines.append("")
-    for number, one in enumerate(comparisons):
-        lines += textwrap.wrap(f"{_letter(number + 1)}: {totals(one)}", width, subsequent_indent="   ")
+    for number, comparison in enumerate(comparisons):
+        lines += textwrap.wrap(f"{_letter(number + 1)}: {totals(comparison)}", width, subsequent_indent="   ")
     return "\n".join(lines) + "\n"
 
 
@@ -75,7 +75,7 @@ def matrix_rows(comparisons: Sequence[Comparison]) -> list[list[Json]]:
     ratio beyond the machine's change with its interval, and the verdict.
     """
     heading: list[Json] = ["case", "contender", comparisons[0].old]
-    heading += [f"{one.new} {name}" for one in comparisons for name in CSV_HEADINGS]
+    heading += [f"{comparison.new} {name}" for comparison in comparisons for name in CSV_HEADINGS]
     keys, table = _table(comparisons, only_changed=False)
     lines = [heading]
     for key in keys:
@@ -91,16 +91,20 @@ def matrix_rows(comparisons: Sequence[Comparison]) -> list[list[Json]]:
 def _head(comparisons: Sequence[Comparison]) -> list[str]:
     """Return a line a result: its letter, its name, and what its machine did."""
     lines = [f"A: {text.printable(comparisons[0].old)}"]
-    for number, one in enumerate(comparisons):
-        said = " ".join(machine_lines(one)[:-1] if one.machine and one.machine.controls else machine_lines(one))
-        lines.append(f"{_letter(number + 1)}: {text.printable(one.new)}. {said}")
-        lines += [f"   {text.printable(note)}" for note in one.notes]
+    for number, comparison in enumerate(comparisons):
+        said = " ".join(
+            machine_lines(comparison)[:-1]
+            if comparison.machine and comparison.machine.controls
+            else machine_lines(comparison)
+        )
+        lines.append(f"{_letter(number + 1)}: {text.printable(comparison.new)}. {said}")
+        lines += [f"   {text.printable(note)}" for note in comparison.notes]
         lines += [
             f"   {text.printable(f'{difference.name} {difference.old} -> {difference.new}')}: {difference.meaning}"
-            for difference in one.differences
+            for difference in comparison.differences
             if difference.meaning
         ]
-    if any(one.simulated for one in comparisons):
+    if any(comparison.simulated for comparison in comparisons):
         lines.append("SIMULATED on the host: these times say nothing about a GPU.")
     return lines
 
@@ -111,8 +115,8 @@ def _letter(number: int) -> str:
 
 def _table(comparisons: Sequence[Comparison], only_changed: bool) -> tuple[list[Key], dict[Key, list[Row | None]]]:
     found: dict[Key, list[Row | None]] = {}
-    for number, one in enumerate(comparisons):
-        for row in one.rows:
+    for number, comparison in enumerate(comparisons):
+        for row in comparison.rows:
             found.setdefault((row.case, row.contender), [None] * len(comparisons))[number] = row
     kept = [
         key

@@ -18,7 +18,7 @@ HEADINGS = ("contender", "time", "rounds now", "rounds", "takes")
 def plan_text(planned: Sequence[Planned], change: float, threshold: float, look: Look | None = None) -> str:
     """Return a line for each contender under a line a case, and what the whole run takes."""
     look = look or Look()
-    cells = [_cells(one) for one in planned]
+    cells = [_cells(row) for row in planned]
     widths = [max(text.cell_width(value) for value in column) for column in zip(HEADINGS, *cells, strict=True)]
     if look.width is not None:
         widths[0] = max(min(widths[0], look.width - sum(widths[1:]) - 2 * len(widths)), 12)
@@ -29,9 +29,9 @@ def plan_text(planned: Sequence[Planned], change: float, threshold: float, look:
         _line(HEADINGS, widths),
     ]
     case = None
-    for one, values in zip(planned, cells, strict=True):
-        if one.case != case:
-            case = one.case
+    for row, values in zip(planned, cells, strict=True):
+        if row.case != case:
+            case = row.case
             lines.append(text.shorten(text.printable(case), look.width or 10_000))
         lines.append(_line(values, widths))
     return "\n".join([*lines, "", *_totals(planned, change)]) + "\n"
@@ -51,11 +51,11 @@ def _line(values: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _totals(planned: Sequence[Planned], change: float) -> list[str]:
-    never = sum(one.rounds is None for one in planned)
+    never = sum(row.rounds is None for row in planned)
     rounds = rounds_by_case(planned)
     can, most = len(planned) - never, max(rounds.values())
     lines = [f"{can} of {len(planned)} can show {100 * change:g} %, with up to {most} rounds"]
-    seconds = [one.seconds / one.rounds * rounds[one.case] for one in planned if one.seconds and one.rounds]
+    seconds = [row.seconds / row.rounds * rounds[row.case] for row in planned if row.seconds and row.rounds]
     if seconds:
         lines[0] += f"; a run takes about {text.duration(sum(seconds) * 1e6)} for these"
     if never:
@@ -66,8 +66,8 @@ def _totals(planned: Sequence[Planned], change: float) -> list[str]:
 def rounds_by_case(planned: Sequence[Planned]) -> dict[str, int]:
     """Return the rounds of each case: the most that a contender needs; those of now where none would help."""
     found: dict[str, int] = {}
-    for one in planned:
-        found[one.case] = max(found.get(one.case, 0), one.rounds or one.rounds_now)
+    for row in planned:
+        found[row.case] = max(found.get(row.case, 0), row.rounds or row.rounds_now)
     return found
 
 
@@ -81,5 +81,5 @@ def plan_json(planned: Sequence[Planned], change: float, threshold: float, suite
         "detect": change,
         "threshold": threshold,
         "rounds": rounds_by_case(planned),
-        "contenders": [asdict(one) for one in planned],
+        "contenders": [asdict(row) for row in planned],
     }

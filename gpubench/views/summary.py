@@ -27,7 +27,7 @@ def is_long(result: ResultSet) -> bool:
     return len(result.records) > ROWS
 
 
-def summary(result: ResultSet, path: str, look: Look) -> str:
+def summary(result: ResultSet, path: str, look: Look, program: str = "gpubench") -> str:
     """Return the summary as text that ends with a line break. `path`: where the result lies, for the commands shown."""
     found = rows(result)
     lines = [*heading(result), "", *_grid(_table(found)), ""]
@@ -36,9 +36,10 @@ def summary(result: ResultSet, path: str, look: Look) -> str:
     lines += [*_problems(found, look), totals(found), ""]
     name = text.printable(path)
     lines += [
-        f"  gpubench show {name}              every row",
-        f"  gpubench plot {name} -o charts    charts",
-        f"  gpubench report {name}            one page with all of it",
+        "Every row; charts; and one page with all of it:",
+        f"  {program} show {name}",
+        f"  {program} plot {name} -o runs/charts",
+        f"  {program} report {name} -o runs/report.html",
     ]
     return "\n".join(lines) + "\n"
 

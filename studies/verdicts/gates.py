@@ -73,7 +73,7 @@ def null(scenario: Scenario, gates: int, seed: int, rounds: int = 3) -> Outcome:
         covered = float((np.abs(away) <= effect.half()).mean())
         calls = ((said.call == 1).any(), (said.call == -1).any())
         found.append((*calls, covered, _mean_held(effect, away), (said.call == 0).mean()))
-    return Outcome(*(float(one) for one in np.mean(np.asarray(found, dtype=np.float64), axis=0)))
+    return Outcome(*(float(value) for value in np.mean(np.asarray(found, dtype=np.float64), axis=0)))
 
 
 def _mean_held(effect: Effect, away: Array) -> bool:
@@ -109,4 +109,4 @@ def power(scenario: Scenario, gates: int, seed: int, change: float, rounds: int,
             us = float(np.median(drawn.old[number]))
             place = next(i for i, (low, high) in enumerate(TIMES) if low <= us < high)
             hits[place].append(bool(call[number] == 1))
-    return tuple(float(np.mean(one)) if one else float("nan") for one in hits)
+    return tuple(float(np.mean(found_in)) if found_in else float("nan") for found_in in hits)

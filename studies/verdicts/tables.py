@@ -35,7 +35,7 @@ def alarms(gates: int, rivals: int) -> list[str]:
         outcome = null(scenario, gates, seed=number)
         others = [false_alarms(scenario, rivals, 100 + number, rule) for rule in RIVALS.values()]
         cells = [f"{100 * outcome.slower:.1f} %", f"{100 * outcome.faster:.1f} %"]
-        cells += [f"{100 * one:.0f} %" for one in (outcome.same, outcome.covered, outcome.mean, *others)]
+        cells += [f"{100 * value:.0f} %" for value in (outcome.same, outcome.covered, outcome.mean, *others)]
         lines.append(f"| {scenario.name} | {' | '.join(cells)} |")
         _said(lines[-1])
     return lines
@@ -51,7 +51,7 @@ def powers(gates: int) -> list[str]:
         "|---|---|---:|" + "---:|" * len(CHANGES),
     ]
     for name in POWERED:
-        scenario = next(one for one in SCENARIOS if one.name == name)
+        scenario = next(scenario for scenario in SCENARIOS if scenario.name == name)
         for same in (True, False):
             for rounds in ROUNDS if scenario.factor == 1.0 else ROUNDS[:1]:
                 lines.append(_power_line(scenario, gates, same, rounds))
@@ -61,7 +61,7 @@ def powers(gates: int) -> list[str]:
 
 def _power_line(scenario: Scenario, gates: int, same: bool, rounds: int) -> str:
     found = [power(scenario, gates, 1000 + rounds, change, rounds, same) for change in CHANGES]
-    cells = [" / ".join(f"{100 * one:.0f}" for one in shares) for shares in found]
+    cells = [" / ".join(f"{100 * part:.0f}" for part in shares) for shares in found]
     return f"| {scenario.name} | {'same' if same else 'another'} | {rounds} | {' | '.join(cells)} |"
 
 

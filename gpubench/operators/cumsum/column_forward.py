@@ -231,4 +231,4 @@ class ColumnForward:
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a number of lanes, for whole vectors and for single columns."""
         items = dict.fromkeys((items_of(dtype, sum_dtype(dtype)), 1))
-        return [(SOURCE, kernel(dtype, one, lanes)) for one in items for lanes in lanes_of(dtype, one)]
+        return [(SOURCE, kernel(dtype, count, lanes)) for count in items for lanes in lanes_of(dtype, count)]

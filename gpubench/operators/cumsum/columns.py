@@ -91,7 +91,7 @@ def short_shape(columns: Columns, items: int) -> StripShape | None:
     """Return the shape for columns of few rows, None for longer ones."""
     needed = -(-columns.inner // items)
     width = next((lanes for lanes in (4, 8, 16) if lanes >= needed), 32)
-    fitting = (one for one in tuning.SHORT_STRIPS if one.lanes == width and tile_rows(one) >= columns.length)
+    fitting = (shape for shape in tuning.SHORT_STRIPS if shape.lanes == width and tile_rows(shape) >= columns.length)
     return next(fitting, None)
 
 

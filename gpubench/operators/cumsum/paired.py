@@ -8,8 +8,11 @@ from typing import Any
 
 from gpubench.layout import View
 from gpubench.model import Accuracy, DeviceInfo, Operand, Plan, Problem, Refused
+from gpubench.operators.base import Variant
+from gpubench.operators.choosing import first_plan
 from gpubench.operators.cumsum.geometry import columns_of
 from gpubench.operators.cumsum.params import CumsumParams
+from gpubench.operators.cumsum.regimes import candidates
 from gpubench.operators.geometry.columns import Columns
 
 PAIRS = {"float32": "complex64", "float64": "complex128"}
@@ -22,10 +25,12 @@ class PairedColumns:
     summary: str = "two columns: as rows of complex numbers"
     origin: str = "complex addition is that of its parts; float32 and float64, two contiguous columns"
 
+    def __init__(self, among: Sequence[Variant]) -> None:
+        """Take the variants that rows may be handed to; the naive one is among them."""
+        self._by_name = {variant.name: variant for variant in among}
+
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """Plan the rows, with the bound of real additions. Takes real columns that start on a pair."""
-        from gpubench.operators.cumsum.auto import choose  # the rule knows all variants, this one among them
-
         columns = columns_of(problem)
         if columns is None or columns.inner != 2 or not columns.contiguous:
             return Refused("takes only two contiguous columns")
@@ -33,7 +38,9 @@ class PairedColumns:
             return Refused("takes only float32 and float64")
         if problem.operand("x").view.offset % 2 or columns.outer_pitch % 2:
             return Refused("the pairs are not aligned to their size")
-        plan = choose(as_rows(problem, columns), device)
+        rows = as_rows(problem, columns)
+        names = (*candidates(rows, device), "naive")
+        plan = first_plan((self._by_name[name] for name in names), rows, device)
         if isinstance(plan, Refused):
             return plan
         bound = Accuracy(plan.accuracy.additions, problem.operand("y").dtype, plan.accuracy.growth)

@@ -183,4 +183,4 @@ class ResidentColumns:
         """One instance for whole vectors, one for single columns; of each shape."""
         items = dict.fromkeys((items_of(dtype, sum_dtype(dtype)), 1))
         shapes = (tuning.RESIDENT,) if is_half(dtype) else (tuning.RESIDENT, tuning.RESIDENT_HALVED)
-        return [(SOURCE, kernel(dtype, one, shape)) for shape in shapes for one in items]
+        return [(SOURCE, kernel(dtype, count, shape)) for shape in shapes for count in items]

@@ -128,7 +128,7 @@ def lines_of(problem: Problem[Any]) -> Lines | None:
     if not transposed.x_along_lines:  # as they lie in x; a broadcast dim is slowest: its lines are no neighbours
         dims.sort(key=lambda dim: (x.view.strides[dim] == 0, x.view.strides[dim]), reverse=True)
     sizes = [x.view.shape[dim] for dim in dims]
-    x_steps, y_steps = ([one.view.strides[dim] for dim in dims] for one in (x, y))
+    x_steps, y_steps = ([operand.view.strides[dim] for dim in dims] for operand in (x, y))
     (x_sizes, (x_merged,)), (y_sizes, (y_merged,)) = coalesce(sizes, x_steps), coalesce(sizes, y_steps)
     along, across = (x, y) if transposed.x_along_lines else (y, x)
     steps, beside = (x_steps, y_steps) if transposed.x_along_lines else (y_steps, x_steps)

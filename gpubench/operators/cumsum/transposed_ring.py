@@ -134,11 +134,11 @@ def ring_of(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -
     """Return the largest ring that fits, of strips as wide as leaves one for nearly every SM."""
     x, y = problem.operand("x").dtype, problem.operand("y").dtype
     choice = widths(x, y, transposed.x_along_lines)
-    enough = (one for one in choice if transposed.strips(one) >= tuning.FULL_SHARE * device.sm_count)
+    enough = (shape for shape in choice if transposed.strips(shape) >= tuning.FULL_SHARE * device.sm_count)
     return largest_ring(x, y, transposed.x_along_lines, next(enough, choice[-1]), device)
 
 
 def largest_ring(x: str, y: str, x_along_lines: bool, lines: int, device: DeviceInfo) -> Ring | None:
     """Return the largest ring of strips of so many lines that fits; None where none does."""
     rings = (ring_shape(x, y, x_along_lines, lines, size) for size in transposed_tuning.RING_BYTES)
-    return next((one for one in rings if one.stages * one.slot_bytes <= device.max_shared_bytes), None)
+    return next((ring for ring in rings if ring.stages * ring.slot_bytes <= device.max_shared_bytes), None)

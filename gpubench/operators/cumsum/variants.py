@@ -19,7 +19,7 @@ from gpubench.operators.cumsum.transposed import TransposedTiles
 from gpubench.operators.cumsum.transposed_lines import TransposedLines
 from gpubench.operators.cumsum.transposed_ring import TransposedRing
 
-VARIANTS: tuple[Variant, ...] = (
+_STRAIGHT: tuple[Variant, ...] = (
     Naive(),
     *PYTORCH_VARIANTS,
     SingleElements(),
@@ -33,8 +33,11 @@ VARIANTS: tuple[Variant, ...] = (
     LinkedStrips(),
     ColumnForward(),
     ResidentColumns(),
-    PairedColumns(),
+)
+_TRANSPOSED: tuple[Variant, ...] = (
     TransposedTiles(),
     TransposedLines(),
     TransposedRing(),
 )
+
+VARIANTS: tuple[Variant, ...] = (*_STRAIGHT, PairedColumns((*_STRAIGHT, *_TRANSPOSED)), *_TRANSPOSED)

@@ -31,8 +31,8 @@ class Call:
 
     def arguments(self, scalars: Scalars) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return what comes behind the operands, and the keywords."""
-        after = tuple(scalars.get(one, one) if isinstance(one, str) else one for one in self.after)
-        return after, {name: scalars.get(one, one) for name, one in self.keywords.items()}
+        after = tuple(scalars.get(value, value) if isinstance(value, str) else value for value in self.after)
+        return after, {name: scalars.get(value, value) for name, value in self.keywords.items()}
 
 
 @dataclass(frozen=True, slots=True)

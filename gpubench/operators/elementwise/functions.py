@@ -60,7 +60,7 @@ def _calls(
 ) -> dict[str, Call]:
     """Return the calls by the libraries' names. A string is a path; where it is empty there is no call."""
     every = {"torch": torch, "cupy": cupy, "jax": jax, "cub": cub, **more}
-    return {name: Call(one) if isinstance(one, str) else one for name, one in every.items() if one}
+    return {name: Call(call) if isinstance(call, str) else call for name, call in every.items() if call}
 
 
 _POSITIVE = ("positive",)

@@ -27,7 +27,7 @@ class Naive:
         """One launch; none for an empty result. Refuses more dims than the kernel's strided walk holds."""
         *inputs, y = problem.operands
         shape = y.view.shape
-        if refused := too_many_dims(*((shape, broadcast_strides(one, shape)) for one in problem.operands)):
+        if refused := too_many_dims(*((shape, broadcast_strides(operand, shape)) for operand in problem.operands)):
             return refused
         params, dtype = problem.params, problem.case.dtype
         bound = accuracy(params, dtype)
@@ -40,8 +40,8 @@ class Naive:
             (BLOCK_THREADS, 1, 1),
             (
                 Pointer("y"),
-                *(Pointer(one.name) for one in inputs),
-                *(walk(shape, broadcast_strides(one, shape)) for one in (y, *inputs)),
+                *(Pointer(operand.name) for operand in inputs),
+                *(walk(shape, broadcast_strides(operand, shape)) for operand in (y, *inputs)),
                 int64(y.view.size),
                 *(float64(value) for value in scalar_parameters(params)),
             ),

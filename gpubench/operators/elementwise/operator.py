@@ -69,7 +69,11 @@ class ElementwiseOperator(Operator[ElementwiseParams]):
         names = zip(NAMES, operand_dtypes(params, case.dtype), params.inputs, strict=False)
         inputs = [Operand(name, "in", dtype, view(spec.shape, spec.layout)) for name, dtype, spec in names]
         y = Operand("y", "out", result, view(broadcast(params.inputs)))
-        read = sum(one.view.unique_elements * dtypes.dtype(one.dtype).itemsize for one in inputs) if y.view.size else 0
+        read = (
+            sum(operand.view.unique_elements * dtypes.dtype(operand.dtype).itemsize for operand in inputs)
+            if y.view.size
+            else 0
+        )
         return Problem(case, params, (*inputs, y), read, y.view.size * dtypes.dtype(result).itemsize)
 
     def inputs(self, problem: Problem[ElementwiseParams]) -> dict[str, Array]:

@@ -18,7 +18,7 @@ from gpubench.operators.precision import Array, Block, BlockReference, narrow, q
 
 def _views(problem: Problem[ElementwiseParams], inputs: Mapping[str, Array]) -> list[Array]:
     """Return the operands' logical arrays."""
-    return [one.view.of(inputs[one.name]) for one in problem.operands if one.role == "in"]
+    return [operand.view.of(inputs[operand.name]) for operand in problem.operands if operand.role == "in"]
 
 
 def _scalars(params: ElementwiseParams, work: str) -> dict[str, float]:

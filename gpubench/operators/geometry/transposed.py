@@ -44,13 +44,13 @@ def transposed_along(x: View, y: View, dim: int) -> Transposed | None:
     """
     if not y.is_contiguous or x.size == 0 or not x.shape or x.shape[dim] == 1:
         return None
-    long = [one for one, size in enumerate(x.shape) if size > 1]
+    long = [place for place, size in enumerate(x.shape) if size > 1]
     across = _across(x, dim, long)
     if across is None:
         return None
-    rest = [one for one in long if one not in (dim, across)]
-    steps = ([view.strides[one] for one in rest] for view in (x, y))
-    sizes, (x_batch, y_batch) = coalesce([x.shape[one] for one in rest], *steps)
+    rest = [place for place in long if place not in (dim, across)]
+    steps = ([view.strides[place] for place in rest] for view in (x, y))
+    sizes, (x_batch, y_batch) = coalesce([x.shape[place] for place in rest], *steps)
     return Transposed(
         long[-1] != dim,
         x.shape[dim],
@@ -69,4 +69,4 @@ def _across(x: View, dim: int, long: list[int]) -> int | None:
     """Return the dim across the lines: y's last where x is fastest along them, else x's fastest."""
     if long[-1] != dim:
         return long[-1] if x.strides[dim] == 1 else None
-    return next((one for one in long if one != dim and x.strides[one] == 1), None)
+    return next((place for place in long if place != dim and x.strides[place] == 1), None)

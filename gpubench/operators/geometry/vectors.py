@@ -12,7 +12,7 @@ VECTOR_BYTES = 16
 
 def vector_items(problem: Problem[Any]) -> int:
     """Return the elements of one vector of the kernels: 16 bytes of the widest operand (`vector_items` in C++)."""
-    return items_of(*(one.dtype for one in problem.operands))
+    return items_of(*(operand.dtype for operand in problem.operands))
 
 
 def items_of(*names: str) -> int:

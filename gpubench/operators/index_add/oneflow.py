@@ -28,9 +28,9 @@ class OneFlow:
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch; none when there is nothing to add. Takes flat arrays only."""
         destination, index, source = problem.operands
-        for one in (destination, source):
-            if not one.view.is_contiguous:
-                return Refused(f"the {one.name} is not contiguous; this design walks flat arrays")
+        for operand in (destination, source):
+            if not operand.view.is_contiguous:
+                return Refused(f"the {operand.name} is not contiguous; this design walks flat arrays")
         shape, dim = destination.view.shape or (1,), problem.params.dim
         accuracy = atomic_accuracy(problem)
         total = source.view.size

@@ -131,11 +131,11 @@ def _compare(a: Dim, b: Dim) -> int:
     """Return 1 when `b` should stand before `a`, -1 when it should stay behind, 0 when nothing tells."""
     if (a.y == 0) != (b.y == 0):
         return 1 if b.y == 0 else -1
-    for one, other in ((a.y, b.y), (a.x, b.x)):
-        if one == 0 or other == 0:
+    for first, other in ((a.y, b.y), (a.x, b.x)):
+        if first == 0 or other == 0:
             continue
-        if one != other:
-            return -1 if one < other else 1
+        if first != other:
+            return -1 if first < other else 1
         if a.size > b.size:
             return 1
     return 0

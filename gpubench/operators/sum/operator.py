@@ -87,7 +87,7 @@ def _dims(dim: int | tuple[int, ...] | Literal["all"], dims: int) -> tuple[int, 
     if dim == "all":
         return tuple(range(dims))
     wanted = (dim,) if isinstance(dim, int) else tuple(dim)
-    counted = [count_dim("dim", one, dims) for one in wanted]
+    counted = [count_dim("dim", number, dims) for number in wanted]
     if len(set(counted)) != len(counted):
         raise ParameterError("dim", f"{list(wanted)} names a dim twice")
     return tuple(sorted(counted)) if dims else ()

@@ -93,7 +93,7 @@ def _panels(drawn: Sequence[Point]) -> dict[str, list[Point]]:
 def _named(mine: Sequence[Point]) -> str:
     """Return a sweep in words: the case ids with what differs in their sizes written as n."""
     ids = [short(point.row.case, point.row.operator) for point in mine]
-    first, *others = (re.split(r"(\d+)", one) for one in dict.fromkeys(ids))
+    first, *others = (re.split(r"(\d+)", name) for name in dict.fromkeys(ids))
     if any(len(other) != len(first) for other in others):
         return f"{mine[0].row.dtype}, {len(ids)} sizes"
     return "".join(part if all(other[i] == part for other in others) else "n" for i, part in enumerate(first))

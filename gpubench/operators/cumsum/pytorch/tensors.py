@@ -78,9 +78,9 @@ def cannot_copy(problem: Problem[Any]) -> Refused | None:
 def _copy(x: Operand, y: Operand, place: int) -> Work:
     source_bytes, target_bytes = dtypes.dtype(x.dtype).itemsize, dtypes.dtype(y.dtype).itemsize
     source = Tensor(
-        Pointer("x"), x.dtype, tuple(one * source_bytes for one in x.view.strides), x.view.offset * source_bytes
+        Pointer("x"), x.dtype, tuple(stride * source_bytes for stride in x.view.strides), x.view.offset * source_bytes
     )
-    target = Tensor(Workspace(place), y.dtype, tuple(one * target_bytes for one in y.view.strides), 0)
+    target = Tensor(Workspace(place), y.dtype, tuple(stride * target_bytes for stride in y.view.strides), 0)
     return copy_work(x.view.shape, source, target)
 
 

@@ -55,7 +55,7 @@ def walks(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[Walk,
         return ()
     order = sorted_dims(shape, strides)
     sizes = tuple(shape[dim] for dim in order)
-    sorted_strides = tuple(tuple(one[dim] for dim in order) for one in strides)
+    sorted_strides = tuple(tuple(operand_strides[dim] for dim in order) for operand_strides in strides)
     whole = merged(Walk(sizes, sorted_strides, (0,) * len(strides)))
     return tuple(_cut(whole))
 
@@ -98,18 +98,18 @@ def merged(walk: Walk) -> Walk:
     sizes: list[int] = []
     strides: list[list[int]] = [[] for _ in walk.strides]
     for dim, size in enumerate(walk.sizes):
-        here = [one[dim] for one in walk.strides]
-        last = [one[-1] for one in strides] if sizes else []
+        here = [operand_strides[dim] for operand_strides in walk.strides]
+        last = [operand_strides[-1] for operand_strides in strides] if sizes else []
         if sizes and (size == 1 or sizes[-1] == 1 or all(sizes[-1] * a == b for a, b in zip(last, here, strict=True))):
             if sizes[-1] == 1:
-                for one, stride in zip(strides, here, strict=True):
-                    one[-1] = stride
+                for operand_strides, stride in zip(strides, here, strict=True):
+                    operand_strides[-1] = stride
             sizes[-1] *= size
         else:
             sizes.append(size)
-            for one, stride in zip(strides, here, strict=True):
-                one.append(stride)
-    return Walk(tuple(sizes), tuple(tuple(one) for one in strides), walk.starts)
+            for operand_strides, stride in zip(strides, here, strict=True):
+                operand_strides.append(stride)
+    return Walk(tuple(sizes), tuple(tuple(operand_strides) for operand_strides in strides), walk.starts)
 
 
 def _extent(sizes: Sequence[int], strides: Sequence[int]) -> int:
@@ -125,12 +125,17 @@ def _cut(walk: Walk) -> Iterator[Walk]:
     half = walk.sizes[dim] // 2
     for start, size in ((0, half), (half, walk.sizes[dim] - half)):
         sizes = (*walk.sizes[:dim], size, *walk.sizes[dim + 1 :])
-        starts = tuple(at + start * one[dim] for at, one in zip(walk.starts, walk.strides, strict=True))
+        starts = tuple(
+            at + start * operand_strides[dim] for at, operand_strides in zip(walk.starts, walk.strides, strict=True)
+        )
         part = Walk(sizes, walk.strides, starts)
         yield from _cut(merged(part) if size == 1 else part)
 
 
 def _farthest_dim(walk: Walk) -> int:
     """Return the dim of the largest extent in any operand, the slowest where several are equal."""
-    reach = [max((size - 1) * one[dim] for one in walk.strides) for dim, size in enumerate(walk.sizes)]
+    reach = [
+        max((size - 1) * operand_strides[dim] for operand_strides in walk.strides)
+        for dim, size in enumerate(walk.sizes)
+    ]
     return max(reversed(range(len(reach))), key=reach.__getitem__)

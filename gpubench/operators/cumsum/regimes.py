@@ -1,0 +1,86 @@
+"""The regimes of `cumsum`: which variants are for a problem of a shape, best first; `tuning` holds the edges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpubench import dtypes
+from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning
+from gpubench.operators.cumsum.columns import strip_cut
+from gpubench.operators.cumsum.geometry import columns_of, rows_of, transposed_of
+from gpubench.operators.geometry.columns import Columns
+from gpubench.operators.geometry.rows import Rows
+from gpubench.operators.geometry.transposed import Transposed
+from gpubench.operators.geometry.vectors import is_half, is_narrow, vector_items
+
+if TYPE_CHECKING:
+    from gpubench.model import DeviceInfo, Problem
+
+
+def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
+    """Return the names of the variants for the problem's regime, best first."""
+    rows = rows_of(problem)
+    transposed = transposed_of(problem)
+    turns = _for_transposed(transposed, problem.operand("x").dtype, device) if transposed is not None else ()
+    if rows is not None:
+        return turns + _for_rows(rows, vector_items(problem), device)
+    columns = columns_of(problem)
+    if columns is not None:
+        return turns + _for_columns(problem, columns, device)
+    return turns
+
+
+def _for_transposed(transposed: Transposed, dtype: str, device: DeviceInfo) -> tuple[str, ...]:
+    along = transposed.x_along_lines
+    if transposed.across < transposed_tuning.ACROSS:
+        return ()
+    most = transposed_tuning.HALF_LENGTH[along] if is_half(dtype) else transposed_tuning.LENGTH
+    many = transposed.strips(transposed_tuning.SHAPES[0].lines) >= transposed_tuning.LINE_STRIPS * device.sm_count
+    tiles = ("transposed_ring", "transposed_tiles") if _has_ring(dtype, device) else ("transposed_tiles",)
+    if transposed.length >= most or not many:
+        return tiles
+    if transposed.length >= transposed_tuning.LINE_LEAST[along]:
+        return ("transposed_lines",)
+    return () if along else tiles
+
+
+def _has_ring(dtype: str, device: DeviceInfo) -> bool:
+    """Tell whether copies in the background bring tiles; of narrow integers few bytes are under way at any time."""
+    return device.compute_capability >= (8, 0) and not is_narrow(dtype)
+
+
+def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:
+    if rows.length == 1:
+        return ("single_elements", "lanes_rows")
+    vectors = rows.vectors(items)
+    if vectors <= tuning.LANES_VECTORS:
+        idle = rows.length % items != 0 or vectors & (vectors - 1) != 0  # lanes, or parts of vectors
+        worth = rows.rows * rows.length >= tuning.FLAT_LEAST
+        return ("flat_rows", "lanes_rows") if idle and worth else ("lanes_rows",)
+    if rows.rows >= tuning.BLOCK_ROWS_PER_SM * device.sm_count or vectors <= tuning.LINKED_VECTORS:
+        repeated = ("repeated_rows",) if vectors > tuning.REPEATED_VECTORS else ()
+        return (*repeated, "block_rows", "carry_forward")
+    return ("linked_blocks", "carry_forward", "block_rows")
+
+
+def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[str, ...]:
+    if columns.inner == 2:
+        return ("paired_columns", *_for_wider_columns(problem, columns, device))
+    return _for_wider_columns(problem, columns, device)
+
+
+def _for_wider_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[str, ...]:
+    if columns.length <= tuning.SHORT_COLUMN:
+        return ("columns",) if columns.inner >= tuning.SHORT_COLUMN_WIDTH else ("naive",)
+    strips = strip_cut(problem, columns, device)[1].strips * columns.outer
+    if strips >= tuning.FULL_SHARE * device.sm_count:
+        return ("columns",)
+    resident = ("resident_columns",) if _is_worth_residence(problem, columns, device) else ()
+    return (*resident, "column_forward", "linked_columns", "columns")
+
+
+def _is_worth_residence(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> bool:
+    """Tell whether there is enough of x, and enough SMs for each block of columns."""
+    x = problem.operand("x")
+    enough = x.view.size * dtypes.dtype(x.dtype).itemsize >= resident_tuning.LEAST_BYTES
+    return enough and columns.outer * resident_tuning.LEAST_SHARE <= device.sm_count
