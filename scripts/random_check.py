@@ -2,7 +2,7 @@
 """Hold random cases of an operator against numpy on a device: seeded, so that every run draws the same cases.
 
     scripts/random_check.py --cases 10000 --processes 8 cuda:0
-    scripts/random_check.py --cases 200 --variants all host
+    scripts/random_check.py --operator sum --cases 200 --variants all host
 
 Draws shapes (0 to 5 dims, sizes from 0 to some hundred thousand elements, round numbers, primes and neighbours of
 powers of two), a dim, a dtype, a layout (permuted, stepped, broadcast, misaligned) and a distribution (NaN and infinity
@@ -30,10 +30,11 @@ from gpubench.layout import Layout
 from gpubench.measure.check import check
 from gpubench.model import Case, Problem, Refused
 from gpubench.operators import OPERATORS
+from gpubench.operators.base import Operator
 from gpubench.operators.cumsum.params import CumsumParams
 from gpubench.operators.parameters import to_json
+from gpubench.operators.sum.params import SumParams
 
-OPERATOR = OPERATORS["cumsum"]
 NICE = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 509, 512, 513, 1000)
 LONG = (1023, 1024, 1025, 2047, 4093, 4096, 4100, 8191, 16384, 16387, 32749, 65536, 100003, 131072, 262147)
 
@@ -65,24 +66,29 @@ def draw_layout(draw: random.Random, dims: int) -> Layout:
     return Layout(expand=(draw.randrange(dims),), offset=offset)
 
 
-def draw_case(seed: int, number: int, largest: int) -> Case:
+def draw_case(operator: Operator[Any], seed: int, number: int, largest: int) -> Case:
     """Draw case `number` of a seed."""
     draw = random.Random(f"{seed}/{number}")
     shape = draw_shape(draw, draw.choice((300, 5000, 50_000, largest)))
-    dtype = draw.choice(OPERATOR.dtypes)
-    params = CumsumParams(shape, draw.randrange(len(shape)) if shape else 0, draw_layout(draw, len(shape)))
-    normal = OPERATOR.normalise(params, dtype)
+    dtype = draw.choice(operator.dtypes)
+    layout = draw_layout(draw, len(shape))
+    params: Any = CumsumParams(shape, draw.randrange(len(shape)) if shape else 0, layout)
+    if operator.name == "sum":
+        dims = tuple(draw.sample(range(len(shape)), draw.randint(min(len(shape), draw.random() < 0.98), len(shape))))
+        params = SumParams(shape, dims, draw.random() < 0.2, layout)
+    normal = operator.normalise(params, dtype)
     distribution: Any = draw.choice(("normal", "normal", "uniform", "integers", "with_nonfinite"))
-    return Case(OPERATOR.label(normal, dtype), "cumsum", dtype, to_json(normal), distribution, seed=number)
+    return Case(operator.label(normal, dtype), operator.name, dtype, to_json(normal), distribution, seed=number)
 
 
 def run_case(device: Any, case: Case, every: bool) -> list[tuple[str, str]]:
     """Return (variant, what was wrong or nothing) of each variant run."""
-    problem: Problem[Any] = OPERATOR.problem(case)
-    inputs = OPERATOR.inputs(problem)
-    reference = OPERATOR.reference(problem, inputs)
+    operator = OPERATORS[case.operator]
+    problem: Problem[Any] = operator.problem(case)
+    inputs = operator.inputs(problem)
+    reference = operator.reference(problem, inputs)
     pristine = Pristine(device, problem, inputs, keep_inputs=True)
-    rules = [variant.plan for variant in OPERATOR.variants] if every else [OPERATOR.choose]
+    rules = [variant.plan for variant in operator.variants] if every else [operator.choose]
     outcomes = []
     for rule in rules:
         plan = rule(problem, device.info)
@@ -98,13 +104,15 @@ def run_case(device: Any, case: Case, every: bool) -> list[tuple[str, str]]:
     return outcomes
 
 
-def run_part(spec: str, seed: int, numbers: range, largest: int, every: bool) -> tuple[dict[str, int], list[str]]:
+def run_part(
+    spec: str, operator: str, seed: int, numbers: range, largest: int, every: bool
+) -> tuple[dict[str, int], list[str]]:
     """Run some of the cases in this process: counts by variant, and what was wrong."""
     device = open_device(spec)
     counts: collections.Counter[str] = collections.Counter()
     wrong = []
     for number in numbers:
-        case = draw_case(seed, number, largest)
+        case = draw_case(OPERATORS[operator], seed, number, largest)
         try:
             outcomes = run_case(device, case, every)
         except GpubenchError as error:
@@ -131,13 +139,13 @@ def processes_of_ours(count: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(count, spawn, initializer=bind, initargs=(os.getpid(),))
 
 
-def compile_all(spec: str, processes: int) -> None:
+def compile_all(spec: str, operator: Operator[Any], processes: int) -> None:
     """Compile every instance side by side, so that the parts find them in the cache."""
     device = open_device(spec)
     arch = "sm_{}{}".format(*device.info.compute_capability)
     if device.info.kind == "cuda":
         instances = dict.fromkeys(
-            (*instance, arch) for v in OPERATOR.variants for dtype in OPERATOR.dtypes for instance in v.instances(dtype)
+            (*instance, arch) for v in operator.variants for dtype in operator.dtypes for instance in v.instances(dtype)
         )
         with processes_of_ours(processes) as pool:
             list(pool.map(compile_one, *zip(*instances, strict=True), chunksize=4))
@@ -148,6 +156,7 @@ def main() -> int:
     """Parse the arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("device")
+    parser.add_argument("--operator", choices=("cumsum", "sum"), default="cumsum")
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--largest", type=int, default=400_000, help="elements of a case at most")
@@ -156,9 +165,9 @@ def main() -> int:
     options = parser.parse_args()
     every = options.variants == "all"
     if options.processes > 1:
-        compile_all(options.device, options.processes)
+        compile_all(options.device, OPERATORS[options.operator], options.processes)
     parts = [range(i, options.cases, options.processes) for i in range(options.processes)]
-    arguments = [(options.device, options.seed, part, options.largest, every) for part in parts]
+    arguments = [(options.device, options.operator, options.seed, part, options.largest, every) for part in parts]
     if options.processes == 1:
         results = [run_part(*arguments[0])]
     else:

@@ -21,6 +21,8 @@
 // PLACE (all int; x is the fastest)
 //   thread_index_x/y/z()  block_index_x/y/z()  block_size_x/y/z() in threads  grid_size_x/y/z() in blocks
 //   lane_index()          place in the warp, 0..31; threads of a block are numbered x first, and 32 in a row are a warp
+//   grid_number() -> uint32   of this launch, never 0: no two launches of a process have the same one, but the replays of a
+//                         launch in a graph have
 //   warp_size = 32        full_mask = 0xffffffff
 //
 // BARRIERS (all threads of the block, or all lanes named by the mask, must arrive)
@@ -57,6 +59,9 @@
 //     Cache::read_only    memory that nobody writes while the kernel runs (loads only)
 //     Cache::streaming    used once: first to be evicted
 //     Cache::no_allocate  used once: takes no line of L1
+//   load_first_out(const W*) -> W   memory that nobody writes while the kernel runs: the L2 cache gives up these lines before
+//                         any others, dirty ones too (compute capability 8.0 and later; L1 keeps them as it does plain ones)
+//   prefetch(const void*)   bring the line of global memory into the L2 cache; nothing waits for it
 //   A load with a hint may move across this thread's own stores: only for memory that the kernel does not write, or
 //   whose loaded value each store depends on. `vector.cuh` builds typed and vector accesses on these.
 //

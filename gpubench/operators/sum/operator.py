@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from gpubench import dtypes
 from gpubench.errors import ParameterError
 from gpubench.layout import view
-from gpubench.model import Accuracy, Case, Operand, Problem
+from gpubench.model import Accuracy, Case, DeviceInfo, Operand, Plan, Problem, Refused
 from gpubench.operators.base import Operator, Reference, Variant
 from gpubench.operators.geometry.dims import split
 from gpubench.operators.parameters import check_shape, count_dim, count_layout, layout_label, shape_label
 from gpubench.operators.results import require_dtype, sum_dtype
+from gpubench.operators.sum.auto import choose
 from gpubench.operators.sum.params import SumParams
 from gpubench.operators.sum.variants import VARIANTS
 
@@ -76,6 +77,10 @@ class SumOperator(Operator[SumParams]):
         from gpubench.operators.sum import hard
 
         return hard.large() if large else hard.small()
+
+    def choose(self, problem: Problem[SumParams], device: DeviceInfo) -> Plan | Refused:
+        """Return the plan that `gpubench:auto` stands for."""
+        return choose(problem, device)
 
     def accuracy(self, problem: Problem[Any]) -> Accuracy:
         """Return the bound for a contender whose order of additions is not known: one after the other."""

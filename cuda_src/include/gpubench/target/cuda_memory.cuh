@@ -111,6 +111,37 @@ GPUBENCH_DEVICE void store_word(W* address, W word) {
     detail::Access<C>::store(address, word);
 }
 
+GPUBENCH_DEVICE void prefetch(const void* address) { asm volatile("prefetch.global.L2 [%0];" ::"l"(address)); }
+
+#define GPUBENCH_PTX_FIRST_OUT_LOAD(W, Register, type, letter)                                                      \
+    GPUBENCH_DEVICE W load_first_out(const W* address) {                                                            \
+        if constexpr (architecture >= 800) {                                                                        \
+            Register word;                                                                                          \
+            uint64 policy;                                                                                          \
+            asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));                             \
+            asm("ld.global.L2::cache_hint." type " %0, [%1], %2;" : letter(word) : "l"(address), "l"(policy));      \
+            return static_cast<W>(word);                                                                            \
+        } else {                                                                                                    \
+            return *address;                                                                                        \
+        }                                                                                                           \
+    }
+GPUBENCH_PTX_FIRST_OUT_LOAD(uint8, uint16, "u8", "=h")
+GPUBENCH_PTX_FIRST_OUT_LOAD(uint16, uint16, "u16", "=h")
+GPUBENCH_PTX_FIRST_OUT_LOAD(uint32, uint32, "u32", "=r")
+GPUBENCH_PTX_FIRST_OUT_LOAD(uint64, uint64, "u64", "=l")
+#undef GPUBENCH_PTX_FIRST_OUT_LOAD
+GPUBENCH_DEVICE Word128 load_first_out(const Word128* address) {
+    if constexpr (architecture >= 800) {
+        Word128 word;
+        uint64 policy;
+        asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+        asm("ld.global.L2::cache_hint.v2.u64 {%0, %1}, [%2], %3;" : "=l"(word.low), "=l"(word.high) : "l"(address), "l"(policy));
+        return word;
+    } else {
+        return load_word(address);
+    }
+}
+
 #define GPUBENCH_PTX_ORDERED(order_load, load_name, order_store, store_name)                                      \
     GPUBENCH_DEVICE uint32 load_name(const uint32* address) {                                                     \
         uint32 word;                                                                                              \

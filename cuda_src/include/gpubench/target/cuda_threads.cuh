@@ -16,6 +16,13 @@ GPUBENCH_DEVICE int grid_size_x() { return static_cast<int>(gridDim.x); }
 GPUBENCH_DEVICE int grid_size_y() { return static_cast<int>(gridDim.y); }
 GPUBENCH_DEVICE int grid_size_z() { return static_cast<int>(gridDim.z); }
 
+// Counted by the driver from 1 on, in one number for the launches of all streams (seen on an H200; replays of a graph keep theirs).
+GPUBENCH_DEVICE uint32 grid_number() {
+    uint64 number;
+    asm("mov.u64 %0, %%gridid;" : "=l"(number));
+    return static_cast<uint32>(number) | 0x80000000u;
+}
+
 GPUBENCH_DEVICE int lane_index() {
     int lane;
     asm("mov.u32 %0, %%laneid;" : "=r"(lane));

@@ -46,6 +46,7 @@ GPUBENCH_HOST_OWN int block_size_z() { return static_cast<int>(host::current->bl
 GPUBENCH_HOST_OWN int grid_size_x() { return static_cast<int>(host::current->grid_size.x); }
 GPUBENCH_HOST_OWN int grid_size_y() { return static_cast<int>(host::current->grid_size.y); }
 GPUBENCH_HOST_OWN int grid_size_z() { return static_cast<int>(host::current->grid_size.z); }
+GPUBENCH_HOST_OWN uint32 grid_number() { return host::current->launch_number; }
 GPUBENCH_HOST_OWN int lane_index() { return static_cast<int>(host::current->rank % warp_size); }
 
 inline void block_barrier(host::Where where = host::Where::here()) { host::barrier(0, where); }

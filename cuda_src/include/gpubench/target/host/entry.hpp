@@ -166,8 +166,10 @@ void gpubench_host_forget(std::uintptr_t address) {
 
 // Run a launch to its end. Returns the report's kind.
 int gpubench_host_launch(const Request* request, Report* report) {
+    static unsigned launches = 0;
     Launch launch;
     launch.request = request;
+    launch.number = ++launches;
     launch.report = report;
     launch.threads = request->block[0] * request->block[1] * request->block[2];
     launch.blocks = 1ull * request->grid[0] * request->grid[1] * request->grid[2];

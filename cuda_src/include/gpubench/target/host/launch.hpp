@@ -47,7 +47,7 @@ inline void reset_threads(Block& block) {
         Thread& thread = block.threads[rank];
         thread = Thread{};
         const Index3 place{rank % size.x, rank / size.x % size.y, rank / (size.x * size.y)};
-        thread.view = ThreadView{place, block.index, size, grid, rank, dynamic, nullptr, {}, 0};
+        thread.view = ThreadView{place, block.index, size, grid, rank, block.worker->launch->number, dynamic, nullptr, {}, 0};
         thread.block = &block;
     }
     for (std::size_t w = 0; w < block.warps.size(); ++w) {

@@ -43,6 +43,12 @@ W load_word(const W* address, host::Where where = host::Where::here()) {
     detail::check_alignment(address, sizeof(W), where);
     return *address;
 }
+inline void prefetch(const void*) {}
+template <class W>
+W load_first_out(const W* address, host::Where where = host::Where::here()) {
+    detail::check_alignment(address, sizeof(W), where);
+    return *address;
+}
 template <Cache C = Cache::normal, class W>
 void store_word(W* address, W word, host::Where where = host::Where::here()) {
     detail::check_alignment(address, sizeof(W), where);

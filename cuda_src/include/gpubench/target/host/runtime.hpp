@@ -31,6 +31,7 @@ struct ThreadView {
     Index3 block_size;
     Index3 grid_size;
     unsigned rank;          // number of the thread in its block, x fastest
+    unsigned launch_number; // from 1: no two launches of a process have the same one
     char* dynamic_shared;   // start of the block's dynamic shared memory
     const void* last_poll;  // address of the last ordered load, and what was there:
     alignas(16) unsigned char last_value[16];  // two in a row that find the same are a wait

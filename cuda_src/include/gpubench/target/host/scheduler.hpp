@@ -146,6 +146,7 @@ struct Launch {
     const Request* request;
     Report* report;
     unsigned threads = 0;
+    unsigned number = 0;             // of this launch in the process
     unsigned long long blocks = 0;
     std::atomic<unsigned long long> next_block{0};
     std::atomic<bool> failed{false};

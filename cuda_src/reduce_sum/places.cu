@@ -1,0 +1,213 @@
+// sum, variant `places`: a thread owns a place in a line of neighbours and adds up what comes to lie there, term by term.
+//
+// Data: a line is what lies side by side and is kept, or kept with reduced dims in between: [groups][together][neighbours],
+// of which `together` elements make one output. Its terms lie `step` apart (and rounds of terms `other_step`). A block takes
+// a slice of a line and a part of its terms: threads are lanes x places, eight loads of each are on their way at once. Then the
+// sums of all places meet in shared memory, and groups of threads fold those of one output; parts join by words.
+// Flat form: rows of a few columns, any number, lie side by side; a line is as many of them as make whole vectors.
+// Ragged form: wide lines that begin off the vectors' grid, each elsewhere; a lane only takes those that begin like its first.
+#include "reduce_sum/exchange.cuh"
+
+namespace gpubench::sum {
+
+//
+enum Form : int32 { whole = 0, flat = 1, ragged = 2 };
+
+struct PlacesShape {
+    Kept kept;                   // of the lines
+    Finish finish;
+    IntegerDivider lines;        // slices of all lines: block = part * slices + slice
+    IntegerDivider slices;       // of a line
+    IntegerDivider places;       // vectors of a slice
+    IntegerDivider neighbours;
+    IntegerDivider together;
+    uint32 line;                 // vectors of a line
+    uint32 terms, inner;         // of a line; of a round
+    int64 step, other_step;      // elements
+    int64 extent;                // elements from x's first to behind its last
+    int64 group_step, neighbour_step;  // of outputs, in y
+    uint32 outputs;              // of a slice
+    uint32 line_outputs;
+    int32 lanes;                 // threads = lanes x places at least
+    int32 parts;
+    int32 width;                 // threads that fold an output, a power of two up to a warp
+    int32 first_out;             // whether the L2 cache gives up x first
+    int32 form;
+    int32 rest;                  // flat: items behind the last whole line
+};
+GPUBENCH_LAYOUT(PlacesShape, 248, rest, 244);
+
+// The block's slice, its part, and the thread's own place.
+struct Slice {
+    uint32 line, number;  // of the line; of the slice in it
+    int part;
+    int lane, place;      // of the thread
+    bool active;
+};
+GPUBENCH_DEVICE Slice slice_of_block(const PlacesShape& shape) {
+    const auto part = shape.lines.divide(block_index_x());
+    const auto line = shape.slices.divide(part.remainder);
+    const auto lane = shape.places.divide(thread_index_x());
+    const int place = static_cast<int>(lane.remainder);
+    const bool exists = shape.form == ragged || line.remainder * shape.places.divisor + place < shape.line;
+    return {line.quotient, line.remainder, static_cast<int>(part.quotient), static_cast<int>(lane.quotient), place,
+            exists && static_cast<int>(lane.quotient) < shape.lanes};
+}
+
+// Terms `first`, first + lanes x parts ... before `stop`, of which term 0 is at `place`.
+template <class T, int V, class S>
+GPUBENCH_DEVICE void sum_terms(PlaceSums<T, V>& sums, const T* place, uint32 first, uint32 stop, const S& source,
+                               const PlacesShape& shape) {
+    constexpr int loads = sizeof(T) == 1 && V > 1 ? 4 : 8;  // sixteen sums leave registers for no more
+    const uint32 turn = shape.lanes * shape.parts;
+    if (first >= stop) return;
+    uint32 count = (stop - first + turn - 1) / turn;
+    uint32 inner = first;
+    const uint32 turn_outer = shape.terms > shape.inner ? turn / shape.inner : 0, turn_inner = turn - turn_outer * shape.inner;
+    if (shape.terms > shape.inner) {
+        const uint32 outer = first / shape.inner;
+        inner = first - outer * shape.inner;
+        place += outer * shape.other_step;
+    }
+    place += inner * shape.step;
+    const int64 moved = turn_inner * shape.step + turn_outer * shape.other_step;
+    const int64 carried = shape.other_step - shape.inner * shape.step;
+    Packed<T, V> raw[loads];
+    while (count > 0) {
+        GPUBENCH_UNROLL
+        for (uint32 k = 0; k < loads; ++k) {
+            raw[k] = source.template load<V>(place, k < count);
+            place += moved;
+            inner += turn_inner;
+            if (inner >= shape.inner) {
+                inner -= shape.inner;
+                place += carried;
+            }
+        }
+        sums.take(raw);
+        count -= count < loads ? count : loads;
+    }
+}
+
+// Items between the vector boundary and the first item of the slice in the term that a lane takes first: in all that it takes.
+template <class T, int V>
+GPUBENCH_DEVICE int ragged_before(const T* line, const Slice& slice, int lane, const PlacesShape& shape) {
+    const T* const first = line + int64{slice.number} * shape.outputs + (lane + slice.part * shape.lanes) * shape.step;
+    return items_before<V>(first);
+}
+
+// The sums of the thread's own place over the block's part of the terms.
+template <class T, int V, class S>
+GPUBENCH_DEVICE void sum_place(PlaceSums<T, V>& sums, const T* line, const Slice& slice, const S& source,
+                               const PlacesShape& shape) {
+    if (shape.form == ragged) {
+        const int shift = ragged_before<T, V>(line, slice, slice.lane, shape);
+        const T* const place = line + int64{slice.number} * shape.outputs - shift + slice.place * V;
+        const uint32 columns = shape.line_outputs - slice.number * shape.outputs;
+        if (slice.place * V - shift >= static_cast<int>(columns < shape.outputs ? columns : shape.outputs)) return;
+        const uint32 first = slice.lane + slice.part * shape.lanes, turn = shape.lanes * shape.parts;
+        if (first >= shape.terms) return;
+        const uint32 last = first + (shape.terms - 1 - first) / turn * turn;  // only there may the vector reach beyond x
+        const bool beyond = source.template beyond<V>(place + last * shape.step);
+        sum_terms(sums, place, first, beyond ? last : shape.terms, source, shape);
+        if (beyond) {
+            const Packed<T, V> raw[1] = {source.template load_last<V>(place + last * shape.step)};
+            sums.take(raw);
+        }
+        return;
+    }
+    const int before = shape.form == flat ? items_before<V>(line) : 0;
+    const int span = static_cast<int>(shape.places.divisor) * V;
+    const T* const place = line - before + int64{slice.number} * span + slice.place * V;
+    uint32 first = 0, stop = shape.terms;
+    if (shape.form == flat) {
+        first = before > 0;
+        stop = shape.terms + (shape.rest + before >= span);
+    }
+    sum_terms(sums, place, first + slice.lane + slice.part * shape.lanes, stop, source, shape);
+    if (shape.form != flat || slice.lane != 0) return;
+    const int mine = slice.place * V, rest = (shape.rest + before) % span;
+    Packed<T, V> raw[1];
+    if (slice.part == 0 && before > 0 && stop > 0 && mine < span) {
+        raw[0] = keep_items(source.template load_any<V>(place), before - mine, V);
+        sums.take(raw);
+    }
+    if (slice.part == shape.parts - 1 && mine < rest) {
+        const int from = stop == 0 ? before - mine : 0;
+        raw[0] = keep_items(source.template load_any<V>(place + stop * shape.step), from, rest - mine);
+        sums.take(raw);
+    }
+}
+
+// The sum of every `width`-th of the places that belong to an output of the slice.
+template <class T, int V>
+GPUBENCH_DEVICE accumulator_t<T> fold_places(const part_t<T>* cells, uint32 output, int before, const PlacesShape& shape) {
+    using A = accumulator_t<T>;
+    const uint32 together = shape.together.divisor, neighbours = shape.neighbours.divisor, span = shape.places.divisor * V;
+    uint32 base = output;
+    if (together > 1) {
+        const auto at = shape.neighbours.divide(output);
+        base = at.quotient * (together * neighbours) + at.remainder;
+    }
+    A sum{};
+    const uint32 all = shape.lanes * together;
+    for (uint32 i = thread_index_x() & (shape.width - 1); i < all; i += shape.width) {
+        const auto cell = shape.together.divide(i);
+        uint32 at = base + cell.remainder * neighbours + before;
+        if (shape.form == ragged) at = base + ((before + cell.quotient * static_cast<uint32>(shape.step)) & (V - 1));
+        else if (at >= span) at -= span;
+        sum = add(sum, convert<A>(cells[cell.quotient * span + at]));
+    }
+    return sum;
+}
+
+template <class T, class Out, int V>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) places(const T* x, Out* y, void* words, const PlacesShape shape) {
+    using A = accumulator_t<T>;
+    GPUBENCH_DYNAMIC_SHARED(part_t<T>, cells);
+    const Slice slice = slice_of_block(shape);
+    const Offsets offsets = offsets_of(shape.kept, slice.line);
+    const int64 number = int64{slice.line} * shape.slices.divisor + slice.number;
+    char* const others = static_cast<char*>(words) + number * shape.parts * shape.outputs * Published<A>::bytes;
+    if (shape.parts > 1 && slice.part == shape.parts - 1) {
+        prepare_to_collect(others, int64{shape.parts} * shape.outputs * Published<A>::bytes);
+    }
+    PlaceSums<T, V> sums;
+    sums.clear();
+    if (slice.active) {
+        if (shape.first_out != 0) sum_place(sums, x + offsets.x, slice, Source<T, true>{x + shape.extent}, shape);
+        else sum_place(sums, x + offsets.x, slice, Source<T, false>{x + shape.extent}, shape);
+        store_vector(cells + (slice.lane * static_cast<int>(shape.places.divisor) + slice.place) * V, sums.sums);
+    }
+    block_barrier();
+    const T* const line = x + offsets.x;
+    const int before = shape.form == flat ? items_before<V>(line) : shape.form == ragged ? ragged_before<T, V>(line, slice, 0, shape) : 0;
+    const uint32 launch = shape.parts > 1 ? grid_number() : 0;
+    const int lane = thread_index_x() & (shape.width - 1);
+    for (uint32 base = 0; base < shape.outputs; base += block_size_x() / shape.width) {
+        const uint32 output = base + thread_index_x() / shape.width, of_line = slice.number * shape.outputs + output;
+        const bool exists = output < shape.outputs && of_line < shape.line_outputs;
+        A sum{};
+        if (exists) sum = fold_places<T, V>(cells, output, before, shape);
+        sum = sum_segment(sum, shape.width);
+        if (slice.part < shape.parts - 1) {
+            if (exists && lane == 0) publish(published_at<A>(others, int64{slice.part} * shape.outputs + output), launch, sum);
+            continue;
+        }
+        if (shape.parts > 1) {
+            A more{};
+            if (exists) {
+                more = collect<A>(published_at<A>(others, output), launch, int64{shape.outputs} * Published<A>::bytes, lane, shape.width,
+                                  shape.parts - 1);
+            }
+            warp_barrier();  // lanes that had to wait longer rejoin the others
+            sum = add(sum_segment(more, shape.width), sum);
+        }
+        if (exists && lane == 0) {
+            const auto at = shape.neighbours.divide(of_line);
+            store_sum(y + offsets.y + at.quotient * shape.group_step + at.remainder * shape.neighbour_step, shape.finish, sum);
+        }
+    }
+}
+
+}  // namespace gpubench::sum

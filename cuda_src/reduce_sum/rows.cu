@@ -1,0 +1,182 @@
+// sum, variant `rows`: a block, or several, for each output, whose terms are one run of neighbours or several.
+//
+// Data: the runs of an output, cut into vectors, are one list, and its threads take every n-th vector of it, so that all
+// blocks of an output read side by side. Eight loads of a thread are on their way at once. Threads sum by a tree over those
+// loads, then over their turns; warps by shuffles, the block through shared memory, blocks by words (exchange.cuh).
+#include "reduce_sum/exchange.cuh"
+
+namespace gpubench::sum {
+
+//
+struct RowsShape {
+    Kept kept;
+    Finish finish;
+    IntegerDivider parts;     // blocks an output: block = output * parts + part
+    int32 first_out;          // whether the L2 cache gives up x first
+    int64 extent;             // elements from x's first to behind its last
+    int64 items;              // of a run
+    int64 step, other_step;   // elements between runs, and between rounds of `inner` runs
+    uint32 vectors, inner;    // of a run; runs of a round
+    uint32 all;               // vectors of an output
+    uint32 turn, turn_vectors, turn_inner, turn_outer;  // vectors from one that a thread takes to the next, as a whole and by digits; of
+                                                        // one run the second is the vectors that a lane takes at once
+    int32 unused;
+};
+GPUBENCH_LAYOUT(RowsShape, 184, unused, 180);
+
+// How the terms of an output lie: as one run at any alignment, as runs that stand on the vectors' grid, as runs at any alignment.
+enum class Runs { one, whole, ragged };
+
+// Of a thread's list of vectors, the digits of the next one's number, and where it is: its own address (whole), or that of
+// its run (ragged).
+template <class T, Runs R>
+struct Place {
+    static constexpr int V = vector_terms<T>;
+    const T* at;
+    uint32 vector, inner;
+
+    GPUBENCH_DEVICE void start(const T* x, const RowsShape& shape, uint32 number) {
+        const uint32 index = number / shape.vectors, outer = index / shape.inner;
+        vector = number - index * shape.vectors;
+        inner = index - outer * shape.inner;
+        at = x + inner * shape.step + outer * shape.other_step;
+        if constexpr (R == Runs::whole) at += int64{vector} * V;
+    }
+    GPUBENCH_DEVICE void move(const RowsShape& shape) {
+        constexpr int width = R == Runs::whole ? V : 0;
+        vector += shape.turn_vectors;
+        inner += shape.turn_inner;
+        at += shape.turn_inner * shape.step + shape.turn_outer * shape.other_step + shape.turn_vectors * width;
+        if (vector >= shape.vectors) {
+            vector -= shape.vectors;
+            inner += 1;
+            at += shape.step - int64{shape.vectors} * width;
+        }
+        if (inner >= shape.inner) {
+            inner -= shape.inner;
+            at += shape.other_step - shape.inner * shape.step;
+        }
+    }
+};
+
+// The next K vectors, of which `count` exist.
+template <int K, class T, class S>
+GPUBENCH_DEVICE void load_places(Packed<T, vector_terms<T>> (&raw)[K], const S& source, Place<T, Runs::whole>& place,
+                                 const RowsShape& shape, uint32 count) {
+    GPUBENCH_UNROLL
+    for (uint32 k = 0; k < K; ++k) {
+        raw[k] = source.template load<vector_terms<T>>(place.at, k < count);
+        place.move(shape);
+    }
+}
+template <int K, class T, class S>
+GPUBENCH_DEVICE void load_places(Packed<T, vector_terms<T>> (&raw)[K], const S& source, Place<T, Runs::ragged>& place,
+                                 const RowsShape& shape, uint32 count) {
+    constexpr int V = vector_terms<T>;
+    int slots[K];
+    const T* last = nullptr;  // the vector that reaches beyond x: one of a thread at most
+    int last_number = K;
+    GPUBENCH_UNROLL
+    for (uint32 k = 0; k < K; ++k) {
+        slots[k] = static_cast<int>(place.vector) * V - items_before<V>(place.at);
+        const bool exists = k < count && slots[k] < shape.items, beyond = exists && source.template beyond<V>(place.at + slots[k]);
+        raw[k] = source.template load<V>(place.at + slots[k], exists && !beyond);
+        if (beyond) {
+            last = place.at + slots[k];
+            last_number = k;
+        }
+        place.move(shape);
+    }
+    GPUBENCH_UNROLL
+    for (int k = 0; k < K; ++k) {
+        if (k == last_number) raw[k] = source.template load_last<V>(last);
+        if (slots[k] < 0 || slots[k] + V > shape.items) raw[k] = keep_items(raw[k], -slots[k], static_cast<int>(shape.items) - slots[k]);
+    }
+}
+
+// The terms of one run. A warp takes chunks of up to eight vectors a lane, side by side, so that one address serves them all; the
+// vectors that the run's ends cut come last.
+template <class T, class S>
+GPUBENCH_DEVICE void sum_run(TotalSum<T>& sum, const T* run, const S& source, const RowsShape& shape, uint32 part) {
+    constexpr int V = vector_terms<T>, loads = 8;
+    const int before = items_before<V>(run);
+    const uint32 first = before > 0, stop = static_cast<uint32>((before + shape.items) / V);
+    const T* const base = run - before;
+    const uint32 warps = block_size_x() / warp_size, warp = part * warps + thread_index_x() / warp_size;
+    const uint32 width = shape.turn_vectors * warp_size, turn = warps * shape.parts.divisor * width;
+    Packed<T, V> raw[loads];
+    for (uint32 next = first + warp * width; next < stop; next += turn) {
+        const T* const place = base + (uint64{next} + lane_index()) * V;
+        const uint32 left = stop - next < width ? stop - next : width;
+        if (left == loads * warp_size) {
+            GPUBENCH_UNROLL
+            for (int k = 0; k < loads; ++k) raw[k] = source.template load<V>(place + k * (warp_size * V), true);
+        } else {
+            GPUBENCH_UNROLL
+            for (uint32 k = 0; k < loads; ++k) {
+                raw[k] = source.template load<V>(place + k * (warp_size * V), k * warp_size + lane_index() < left);
+            }
+        }
+        sum.take(raw);
+    }
+    const uint32 number = part * block_size_x() + thread_index_x();
+    Packed<T, V> edge[1];
+    if (number == 0 && before > 0) {
+        edge[0] = keep_items(source.template load_any<V>(base), before, before + shape.items < V ? static_cast<int>(before + shape.items) : V);
+        sum.take(edge);
+    }
+    if (number == shape.turn - 1 && stop >= first && (before + shape.items) % V > 0) {
+        edge[0] = keep_items(source.template load_any<V>(base + int64{stop} * V), 0, static_cast<int>((before + shape.items) % V));
+        sum.take(edge);
+    }
+}
+
+template <Runs R, class T, class S>
+GPUBENCH_DEVICE void sum_runs(TotalSum<T>& sum, const T* x, const S& source, const RowsShape& shape, uint32 number) {
+    constexpr int loads = R == Runs::whole ? 8 : 4;
+    Place<T, R> place;
+    place.start(x, shape, number);
+    Packed<T, vector_terms<T>> raw[loads];
+    for (uint32 count = number < shape.all ? (shape.all - number + shape.turn - 1) / shape.turn : 0; count > 0;) {
+        load_places(raw, source, place, shape, count);
+        sum.take(raw);
+        count -= count < loads ? count : loads;
+    }
+}
+
+template <Runs R, class T, class S>
+GPUBENCH_DEVICE void sum_terms(TotalSum<T>& sum, const T* x, const S& source, const RowsShape& shape, uint32 part) {
+    if constexpr (R == Runs::one) sum_run(sum, x, source, shape, part);
+    else sum_runs<R>(sum, x, source, shape, part * block_size_x() + thread_index_x());
+}
+
+template <class T, class Out, Runs R>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(R == Runs::ragged ? 256 : 512, R == Runs::ragged ? 3 : 2)
+    rows(const T* x, Out* y, void* words, const RowsShape shape) {
+    using A = accumulator_t<T>;
+    const auto place = shape.parts.divide(block_index_x());
+    const int part = static_cast<int>(place.remainder), parts = static_cast<int>(shape.parts.divisor);
+    const Offsets offsets = offsets_of(shape.kept, place.quotient);
+    char* const mine = static_cast<char*>(words) + int64{place.quotient} * parts * Published<A>::bytes;
+    if (parts > 1 && part == parts - 1) prepare_to_collect(mine, int64{parts} * Published<A>::bytes);
+    TotalSum<T> terms;
+    terms.clear();
+    if (shape.first_out != 0) sum_terms<R>(terms, x + offsets.x, Source<T, true>{x + shape.extent}, shape, place.remainder);
+    else sum_terms<R>(terms, x + offsets.x, Source<T, false>{x + shape.extent}, shape, place.remainder);
+    A sum = sum_block(terms.total());
+    if (parts > 1) {
+        const uint32 launch = grid_number();
+        if (part < parts - 1) {
+            if (thread_index_x() == 0) publish(published_at<A>(mine, part), launch, sum);
+            return;
+        }
+        if (thread_index_x() < warp_size) {
+            const A others = collect<A>(mine, launch, Published<A>::bytes, lane_index(), warp_size, parts - 1);
+            warp_barrier();  // lanes that had to wait longer rejoin the others
+            sum = add(sum_segment(others, warp_size), sum);
+        }
+    }
+    store_sum_by_block(y + offsets.y, shape.finish, sum);
+}
+
+}  // namespace gpubench::sum

@@ -1,0 +1,74 @@
+// sum, variant `staged`: tiles of short rows of any length, or of short groups of columns, through shared memory.
+//
+// Data: x is a flat array of groups of `terms` x `neighbours` elements; an output is one of the neighbours. A block brings a
+// tile of whole groups by one bulk copy, wherever it begins; then a few lanes, or one, read each output's terms from shared
+// memory. Many blocks of an SM take turns, so that one's copy is under way while another sums.
+#include "gpubench/movement/bulk_run.cuh"
+#include "reduce_sum/terms.cuh"
+
+namespace gpubench::sum {
+
+//
+struct StagedShape {
+    Kept kept;                 // of the outputs; x_steps unused
+    Finish finish;
+    IntegerDivider neighbours;
+    int32 terms;
+    int64 extent;              // elements of x
+    int32 tile;                // groups of a tile
+    int32 width;               // lanes an output, a power of two
+    uint32 outputs;
+    int32 first_out;           // whether the L2 cache gives up x first
+};
+GPUBENCH_LAYOUT(StagedShape, 144, first_out, 140);
+
+// The sum of every `width`-th of the terms at `place`, from `first` on.
+template <class T>
+GPUBENCH_DEVICE part_t<T> sum_terms(const T* place, int first, int width, int terms, int apart) {
+    constexpr int at_once = 4;
+    part_t<T> sums[at_once] = {};
+    int term = first;
+    for (; term + (at_once - 1) * width < terms; term += at_once * width) {
+        GPUBENCH_UNROLL
+        for (int i = 0; i < at_once; ++i) sums[i] = add(sums[i], convert<part_t<T>>(place[(term + i * width) * apart]));
+    }
+    GPUBENCH_UNROLL
+    for (int i = 0; i < at_once; ++i) {
+        if (term + i * width < terms) sums[i] = add(sums[i], convert<part_t<T>>(place[(term + i * width) * apart]));
+    }
+    return add(add(sums[0], sums[1]), add(sums[2], sums[3]));
+}
+
+template <class T, class Out>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 4) staged(const T* x, Out* y, const StagedShape shape) {
+    GPUBENCH_SHARED(PhaseBarrier, landed, 1);
+    GPUBENCH_DYNAMIC_SHARED(char, stage);
+    const int apart = static_cast<int>(shape.neighbours.divisor), group = shape.terms * apart;
+    const int64 start = int64{block_index_x()} * shape.tile * group;
+    const int64 left = shape.extent - start, most = int64{shape.tile} * group;
+    if (thread_index_x() == 0) {
+        phase_init(landed, 1);
+        phase_init_done();
+    }
+    block_barrier();
+    if (thread_index_x() < warp_size) {
+        copy_run(stage, x + start, x + start + (left < most ? left : most), x + shape.extent, landed, shape.first_out != 0);
+    }
+    phase_wait(landed, 0);
+    const T* const tile = reinterpret_cast<const T*>(stage + reinterpret_cast<uint64>(x + start) % 16);
+    const uint32 first = static_cast<uint32>(block_index_x()) * (shape.tile * apart), own = shape.tile * apart;
+    const int lane = thread_index_x() & (shape.width - 1);
+    for (uint32 base = 0; base < own; base += block_size_x() / shape.width) {
+        const uint32 output = base + thread_index_x() / shape.width;
+        const bool exists = output < own && first + output < shape.outputs;
+        part_t<T> sum{};
+        if (exists) {
+            const auto at = shape.neighbours.divide(output);
+            sum = sum_terms(tile + at.quotient * group + at.remainder, lane, shape.width, shape.terms, apart);
+        }
+        sum = sum_segment(sum, shape.width);
+        if (exists && lane == 0) store_sum(y + offsets_of(shape.kept, first + output).y, shape.finish, accumulator_t<T>(sum));
+    }
+}
+
+}  // namespace gpubench::sum

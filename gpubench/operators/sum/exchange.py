@@ -1,0 +1,79 @@
+"""What the fast sums share: the words of blocks that share outputs, names of instances, the bound of errors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import Accuracy, Problem, Refused
+from gpubench.operators.results import sum_dtype
+from gpubench.operators.sum.merged import Merged, merged
+from gpubench.operators.sum.structs import KEPT_DIMS
+
+LOADS = 8
+"""Vectors that a thread has on their way."""
+
+PLAIN_FROM = 300 * 2**20
+"""From so many bytes of x on the L2 cache is not told to give them up first. One H200, 64 MiB: 17.8 us with the hint,
+20.1 without; 256 MiB 68.4 and 69.2; 1 GiB 258 and 246."""
+
+
+def shape_of(problem: Problem[Any]) -> Merged | Refused:
+    """Return the sum's dims, or why no fast kernel takes it."""
+    if problem.operand("x").view.size == 0:
+        return Refused("there is nothing to read")
+    shape = merged(problem)
+    if shape.dims and shape.dims[0].x != 1:
+        return Refused("no dim of x has neighbours side by side")
+    if len(shape.copies) > 1:
+        return Refused("outputs of the same terms lie several steps apart")
+    return shape
+
+
+def too_many(kept: int, reduced: int, most_reduced: int) -> Refused | None:
+    """Return why a kernel cannot walk so many dims, or None."""
+    if kept > KEPT_DIMS:
+        return Refused(f"{kept} kept dims are left after merging; the kernel walks {KEPT_DIMS}")
+    if reduced > most_reduced:
+        return Refused(f"{reduced} reduced dims are left after merging; the kernel walks {most_reduced}")
+    return None
+
+
+def accumulator(dtype: str) -> str:
+    """Return the dtype in which sums of a dtype are formed."""
+    return dtypes.dtype(sum_dtype(dtype)).accumulator
+
+
+def word_bytes(dtype: str) -> int:
+    """Return the bytes of `gpubench::Published` of a sum."""
+    size = dtypes.dtype(accumulator(dtype)).itemsize
+    return 8 if size <= 4 else 2 * size
+
+
+def part_bytes(dtype: str) -> int:
+    """Return the bytes of `gpubench::sum::part_t`: 32 bits for 8- and 16-bit integers."""
+    row = dtypes.dtype(dtype)
+    return 4 if row.kind == "integer" and row.itemsize < 4 else dtypes.dtype(accumulator(dtype)).itemsize
+
+
+def instance(kernel: str, dtype: str, *others: int | str) -> str:
+    """Return the name expression of a kernel's instance."""
+    types = [dtypes.dtype(dtype).cpp, dtypes.dtype(sum_dtype(dtype)).cpp, *map(str, others)]
+    return f"gpubench::sum::{kernel}<{', '.join(types)}>"
+
+
+def accuracy(dtype: str, turns: int, others: int, parts: int = 1) -> Accuracy:
+    """Return the bound: `turns` of a thread in order, `others` additions of trees, then the parts of other blocks."""
+    joined = math.ceil(parts / 32) + 6 if parts > 1 else 0
+    return Accuracy(turns + others + joined + 1, accumulator(dtype))
+
+
+def ceil(a: int, b: int) -> int:
+    """Return a / b, rounded up."""
+    return -(-a // b)
+
+
+def power_of_two(least: int) -> int:
+    """Return the smallest power of two from `least` on."""
+    return 1 << max(least - 1, 0).bit_length()

@@ -1,0 +1,147 @@
+"""The host rule of reduce_sum/places.cu: threads that own places in a line of neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
+from gpubench.operators.sum import exchange, structs, tuning
+from gpubench.operators.sum.exchange import ceil, power_of_two
+from gpubench.operators.sum.lines import MOST_PLACES, Cut, Line, lines_of
+from gpubench.operators.sum.merged import Merged
+
+SOURCE = "reduce_sum/places.cu"
+MOST_SHARED = 48 * 1024
+FORMS = ("whole", "flat", "ragged")
+"""As gpubench::sum::Form counts them."""
+
+MOST_NARROW = {1: 2**23, 2: 2**16 - 1}
+"""Terms of 8- and 16-bit integers, by bytes of one, that a thread may add up in 32 bits."""
+
+
+SHAPE = Struct(
+    "gpubench::sum::PlacesShape",
+    SOURCE,
+    kept=structs.KEPT,
+    finish=structs.FINISH,
+    **dict.fromkeys(("lines", "slices", "places", "neighbours", "together"), INTEGER_DIVIDER),
+    **dict.fromkeys(("line", "terms", "inner"), "u4"),
+    **dict.fromkeys(("step", "other_step", "extent", "group_step", "neighbour_step"), "i8"),
+    **dict.fromkeys(("outputs", "line_outputs"), "u4"),
+    **dict.fromkeys(("lanes", "parts", "width", "first_out", "form", "rest"), "i4"),
+)
+
+
+class Places:
+    """Sums across what lies side by side."""
+
+    name: str = "places"
+    summary: str = (
+        "a thread a place of 16 bytes in a line of neighbours, its terms one after the other; columns and sets of dims"
+    )
+    origin: str = (
+        "as the strips of cumsum's columns; lines of kept dims with one reduced dim in between, 2 more reduced, 3 kept"
+    )
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """Refuses what forms no lines."""
+        shape = exchange.shape_of(problem)
+        if isinstance(shape, Refused):
+            return shape
+        lines = [line for line in lines_of(shape) if len(line.kept) <= structs.KEPT_DIMS]
+        if not lines:
+            return Refused("the dims of x form no lines with places")
+        line = tuning.best_line(lines, shape)
+        return build(problem, shape, line, tuning.cut(line, device))
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """By vectors of 16 bytes, and by elements."""
+        return tuple((SOURCE, kernel(dtype, vector)) for vector in sorted({16 // itemsize(dtype), 1}))
+
+
+def itemsize(dtype: str) -> int:
+    """Return the bytes of an element."""
+    from gpubench import dtypes
+
+    return dtypes.dtype(dtype).itemsize
+
+
+def kernel(dtype: str, vector: int) -> str:
+    """Return the name expression for places of so many elements."""
+    return exchange.instance("places", dtype, vector)
+
+
+def build(problem: Problem[Any], shape: Merged, line: Line, cut: Cut) -> Plan | Refused:
+    """Return the plan for these lines, cut so."""
+    dtype = problem.case.dtype
+    span = cut.places * line.vector
+    vectors = line.items // line.vector
+    slices = ceil(vectors, cut.places)
+    line_outputs = line.neighbours.size * line.groups.size
+    outputs = line.neighbours.size if line.flat else span // line.together
+    if line.ragged:
+        if cut.lanes % line.classes and (cut.lanes < line.rows or cut.parts > 1):
+            return Refused("lanes that would meet terms that begin unlike")
+        outputs = line_outputs if line_outputs + line.vector - 1 <= span else span - line.vector
+        slices = ceil(line_outputs, outputs) if outputs > 0 else 0
+        vectors = slices * cut.places
+    grid = slices * line.lines * cut.parts
+    turns = ceil(line.rows, cut.lanes * cut.parts)
+    shared = cut.lanes * span * exchange.part_bytes(dtype)
+    cells = cut.lanes * line.together
+    if not structs.fits(grid + 1, vectors + cut.places, cells, *(dim.size for dim in line.kept), line_outputs + span):
+        return Refused("more places than the kernel counts")
+    if turns > MOST_NARROW.get(shape.itemsize, turns) or line.rows >= 2**31:
+        return Refused("more terms than a thread adds up")
+    if shared > MOST_SHARED or cut.lanes * cut.places > cut.threads or cut.threads > MOST_PLACES:
+        return Refused("more sums than a block holds")
+    width = max(1, min(32, power_of_two(cut.threads // outputs + 1) // 2, power_of_two(cells)))
+    rest = line.inner.size * line.neighbours.size - line.rows * span if line.flat else 0
+    step = span if line.flat else line.inner.x
+    packed = SHAPE.value(
+        kept=structs.kept(line.kept),
+        finish=structs.finish(shape),
+        lines=divider(slices * line.lines),
+        slices=divider(slices),
+        places=divider(cut.places),
+        neighbours=divider(line.neighbours.size),
+        together=divider(line.together),
+        line=vectors,
+        terms=line.rows,
+        inner=line.rows + 1 if line.flat else line.inner.size,
+        step=step,
+        other_step=line.outer.x,
+        extent=shape.extent,
+        group_step=line.groups.y,
+        neighbour_step=line.neighbours.y,
+        outputs=outputs,
+        line_outputs=line_outputs,
+        lanes=cut.lanes,
+        parts=cut.parts,
+        width=width,
+        first_out=shape.bytes < exchange.PLAIN_FROM,
+        form=FORMS.index(line.form),
+        rest=rest,
+    )
+    launch = Launch(
+        SOURCE,
+        kernel(dtype, line.vector),
+        (grid, 1, 1),
+        (cut.threads, 1, 1),
+        (Pointer("x"), Pointer("y"), Workspace(0), packed),
+        shared_bytes=shared,
+        waits_for_blocks=cut.parts > 1,
+    )
+    bound = exchange.accuracy(dtype, ceil(turns, exchange.LOADS), 3 + ceil(cells, width) + 5, cut.parts)
+    words = exchange.word_bytes(dtype) * grid * outputs if cut.parts > 1 else 0
+    notes = {
+        "places": cut.places,
+        "lanes": cut.lanes,
+        "parts": cut.parts,
+        "vector": line.vector,
+        "form": line.form,
+        "width": width,
+    }
+    return Plan("places", (launch,), bound, words, workspace_zeroed=words > 0, notes=notes)

@@ -1,0 +1,131 @@
+"""The host rule of reduce_sum/rows.cu: a block, or several, for each output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
+from gpubench.operators.sum import exchange, structs, tuning
+from gpubench.operators.sum.exchange import ceil
+from gpubench.operators.sum.merged import Dim, Merged
+
+SOURCE = "reduce_sum/rows.cu"
+RUNS = 3
+"""Reduced dims that the kernel walks: those of a run, of a round of runs, and rounds."""
+
+
+SHAPE = Struct(
+    "gpubench::sum::RowsShape",
+    SOURCE,
+    kept=structs.KEPT,
+    finish=structs.FINISH,
+    parts=INTEGER_DIVIDER,
+    first_out="i4",
+    **dict.fromkeys(("extent", "items", "step", "other_step"), "i8"),
+    **dict.fromkeys(("vectors", "inner", "all", "turn", "turn_vectors", "turn_inner", "turn_outer"), "u4"),
+    unused="i4",
+)
+
+
+class Rows:
+    """Outputs whose terms are runs of neighbours."""
+
+    name: str = "rows"
+    summary: str = "a block or several an output, its runs of terms as one list of vectors"
+    origin: str = "after CUB's device reduction, blocks joined in their order; up to 3 reduced and 3 kept dims"
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """Refuses what is not read along its terms."""
+        shape = exchange.shape_of(problem)
+        if isinstance(shape, Refused):
+            return shape
+        if shape.dims and shape.dims[0].kept:
+            return Refused("the fastest dim of x is kept")
+        if refused := exchange.too_many(len(shape.kept), len(shape.reduced), RUNS):
+            return refused
+        threads, parts = tuning.rows(vectors_of(shape) * runs_of(shape), shape.outputs, device)
+        return build(problem, shape, threads, parts)
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One instance for each way that runs lie."""
+        return tuple((SOURCE, kernel(dtype, runs)) for runs in ("one", "whole", "ragged"))
+
+
+def kernel(dtype: str, runs: str) -> str:
+    """Return the name expression for runs that lie so: gpubench::sum::Runs."""
+    return exchange.instance("rows", dtype, f"gpubench::sum::Runs::{runs}")
+
+
+def run_dims(shape: Merged) -> tuple[Dim, Dim, Dim]:
+    """Return the dims of a run, of a round of runs and of rounds, those that there are not of size 1."""
+    none = Dim(1, 0, 0, kept=False)
+    run, inner, outer = (*shape.reduced, none, none, none)[:3]
+    return run, inner, outer
+
+
+def runs_of(shape: Merged) -> int:
+    """Return the runs of an output."""
+    _, inner, outer = run_dims(shape)
+    return inner.size * outer.size
+
+
+def is_ragged(shape: Merged) -> bool:
+    """Say whether runs begin or end off the grid of vectors."""
+    return not shape.on_grid(run_dims(shape)[0].size, *(dim.x for dim in shape.dims[1:]))
+
+
+def vectors_of(shape: Merged) -> int:
+    """Return the vectors that a run may touch."""
+    return ceil(run_dims(shape)[0].size + (shape.vector - 1 if is_ragged(shape) else 0), shape.vector)
+
+
+def build(problem: Problem[Any], shape: Merged, threads: int, parts: int) -> Plan | Refused:
+    """Return the plan with `parts` blocks of `threads` an output (256 at most for runs at any alignment)."""
+    run, inner, outer = run_dims(shape)
+    dtype = problem.case.dtype
+    vectors = vectors_of(shape)
+    every = vectors * inner.size * outer.size
+    runs = "one" if inner.size * outer.size == 1 else "ragged" if is_ragged(shape) else "whole"
+    threads = min(threads, 256) if runs == "ragged" else threads
+    turn = threads * parts
+    if every + turn >= 2**32 or not structs.fits(parts, shape.outputs * parts, *(dim.size for dim in shape.kept)):
+        return Refused("more vectors than the kernel counts")
+    if runs == "ragged" and run.size >= 2**30:
+        return Refused("longer runs than the kernel counts")
+    turn_runs, turn_vectors = divmod(turn, vectors)
+    turn_outer, turn_inner = divmod(turn_runs, inner.size)
+    if runs == "one":  # a lane's vectors at once
+        turn_vectors = min(exchange.LOADS, ceil(every, turn))
+    packed = SHAPE.value(
+        kept=structs.kept(shape.kept),
+        finish=structs.finish(shape),
+        parts=divider(parts),
+        first_out=shape.bytes < exchange.PLAIN_FROM,
+        extent=shape.extent,
+        items=run.size,
+        step=inner.x,
+        other_step=outer.x,
+        vectors=vectors,
+        inner=inner.size,
+        all=every,
+        turn=turn,
+        turn_vectors=turn_vectors,
+        turn_inner=turn_inner,
+        turn_outer=turn_outer,
+        unused=0,
+    )
+    launch = Launch(
+        SOURCE,
+        kernel(dtype, runs),
+        (shape.outputs * parts, 1, 1),
+        (threads, 1, 1),
+        (Pointer("x"), Pointer("y"), Workspace(0), packed),
+        waits_for_blocks=parts > 1,
+    )
+    turns = ceil(ceil(every, turn), exchange.LOADS)
+    bound = exchange.accuracy(dtype, turns, 3 + shape.vector.bit_length() + 10, parts)
+    words = exchange.word_bytes(dtype) * parts * shape.outputs if parts > 1 else 0
+    notes = {"threads": threads, "parts": parts}
+    return Plan("rows", (launch,), bound, words, workspace_zeroed=words > 0, notes=notes)

@@ -1,0 +1,105 @@
+"""The host rule of reduce_sum/staged.cu: tiles of short rows, or of short groups of columns, through shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
+from gpubench.operators.sum import exchange, structs, tuning
+from gpubench.operators.sum.exchange import ceil
+from gpubench.operators.sum.merged import Dim, Merged
+
+SOURCE = "reduce_sum/staged.cu"
+MOST_BYTES = 40 * 1024
+"""Shared memory of a tile, under what a block has without asking."""
+
+
+SHAPE = Struct(
+    "gpubench::sum::StagedShape",
+    SOURCE,
+    kept=structs.KEPT,
+    finish=structs.FINISH,
+    neighbours=INTEGER_DIVIDER,
+    terms="i4",
+    extent="i8",
+    tile="i4",
+    width="i4",
+    outputs="u4",
+    first_out="i4",
+)
+
+
+class Staged:
+    """Flat arrays of small groups."""
+
+    name: str = "staged"
+    summary: str = "tiles of short rows or groups of columns by one bulk copy, summed out of shared memory"
+    origin: str = "groups side by side of up to 40 KB; rows of any length and alignment"
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """Refuses x with gaps, large groups, and terms in several runs."""
+        del device
+        shape = exchange.shape_of(problem)
+        if isinstance(shape, Refused):
+            return shape
+        if refused := exchange.too_many(len(shape.kept), len(shape.reduced), 1):
+            return refused
+        if not shape.reduced or not is_flat(shape):
+            return Refused("x is no flat array of groups")
+        neighbours, terms = group_of(shape)
+        return build(problem, shape, *tuning.staged(terms, neighbours, shape))
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One instance a dtype."""
+        return ((SOURCE, exchange.instance("staged", dtype)),)
+
+
+def is_flat(shape: Merged) -> bool:
+    """Say whether x is groups of terms x neighbours, side by side and row by row."""
+    if not shape.dims:
+        return False
+    distance = 1
+    for dim in shape.dims:
+        if dim.x != distance:
+            return False
+        distance *= dim.size
+    return not shape.dims[0].kept or (len(shape.dims) > 1 and not shape.dims[1].kept)
+
+
+def group_of(shape: Merged) -> tuple[int, int]:
+    """Return (neighbours, terms) of a group."""
+    first = shape.dims[0]
+    return (first.size, shape.dims[1].size) if first.kept else (1, first.size)
+
+
+def build(problem: Problem[Any], shape: Merged, tile: int, width: int, threads: int) -> Plan | Refused:
+    """Return the plan with tiles of `tile` groups and `width` lanes an output."""
+    neighbours, terms = group_of(shape)
+    shared = ceil(tile * neighbours * terms * shape.itemsize, 16) * 16 + 16
+    if shared > MOST_BYTES + 16:
+        return Refused("a group is larger than a tile")
+    if not structs.fits(shape.outputs + tile * neighbours, *(dim.size for dim in shape.kept)):
+        return Refused("more outputs than the kernel counts")
+    packed = SHAPE.value(
+        kept=structs.kept([Dim(dim.size, 0, dim.y, kept=True) for dim in shape.kept]),
+        finish=structs.finish(shape),
+        neighbours=divider(neighbours),
+        terms=terms,
+        extent=shape.extent,
+        tile=tile,
+        width=width,
+        outputs=shape.outputs,
+        first_out=shape.bytes < exchange.PLAIN_FROM,
+    )
+    launch = Launch(
+        SOURCE,
+        exchange.instance("staged", problem.case.dtype),
+        (ceil(shape.outputs, tile * neighbours), 1, 1),
+        (threads, 1, 1),
+        (Pointer("x"), Pointer("y"), packed),
+        shared_bytes=shared,
+    )
+    bound = exchange.accuracy(problem.case.dtype, ceil(terms, 4 * width), 2 + 5)
+    return Plan("staged", (launch,), bound, notes={"tile": tile, "width": width, "threads": threads})

@@ -1,0 +1,154 @@
+"""The fast sums where they could go wrong: shared outputs, runs off the grid, words of a launch that was ended."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from gpubench.engine.buffers import Operands, Pristine
+from gpubench.measure.check import check
+from gpubench.model import Plan, Problem, Refused
+from gpubench.operators import OPERATORS
+from gpubench.operators.sum import exchange, lanes, places, rows, staged
+from gpubench.operators.sum.auto import choose, preferred
+from gpubench.operators.sum.lines import MOST_PLACES, Cut, least_places, lines_of
+from gpubench.operators.sum.merged import merged
+from tests.operators.cases import DEVICE, make_case
+from tests.operators.on_host import host
+
+SUM = OPERATORS["sum"]
+
+
+def problem_of(shape: tuple[int, ...], dim: Any, dtype: str = "float32", **layout: Any) -> Problem[Any]:
+    """Return a sum's problem."""
+    return SUM.problem(make_case("sum", dtype, shape=shape, dim=dim, layout=layout))
+
+
+def answers(problem: Problem[Any], plan: Plan, stale: int = 0) -> list[bytes]:
+    """Run a plan twice on one workspace, full of `stale` bytes at first; check each answer."""
+    device = host()
+    inputs = SUM.inputs(problem)
+    operands = Operands(
+        device, problem, Pristine(device, problem, inputs, keep_inputs=True), plan.workspace_bytes, True
+    )
+    if stale:
+        device.fill(operands.workspace, stale)
+    run = device.bind(plan, operands.addresses, operands.workspace).run
+    found = []
+    for _ in range(2):
+        operands.poison()
+        run()
+        output = operands.output()
+        verdict = check(problem, SUM.reference(problem, inputs), plan.accuracy, output)
+        assert verdict.ok, (problem.case.id, plan.variant, dict(plan.notes), verdict.first_mismatch)
+        found.append(np.ascontiguousarray(output).tobytes())
+    return found
+
+
+def plans_with_parts(problem: Problem[Any]) -> Iterator[Plan]:
+    """Yield plans of every kernel that takes the problem, with one and with several blocks an output."""
+    shape = merged(problem)
+    found: list[Plan | Refused] = []
+    if shape.dims[0].kept:
+        for line in lines_of(shape):
+            slice_ = line.items // line.vector if line.flat else least_places(line, line.vector) + line.ragged
+            sharing = line.classes if line.ragged else max(1, min(3, line.rows, MOST_PLACES // slice_))
+            found += [
+                places.build(problem, shape, line, Cut(slice_, sharing, parts, 32 * -(-sharing * slice_ // 32)))
+                for parts in (1, 3)
+            ]
+    else:
+        found += [rows.build(problem, shape, 64, parts) for parts in (1, 3)]
+        if len(shape.reduced) == 1 and rows.vectors_of(shape) <= 256:
+            found += [lanes.build(problem, shape, 32, 8, 1)]
+    if staged.is_flat(shape) and len(shape.reduced) == 1:
+        found += [staged.build(problem, shape, 2, 4, 64)]
+    yield from (plan for plan in found if isinstance(plan, Plan))
+
+
+SHAPES: list[tuple[tuple[int, ...], Any, dict[str, Any]]] = [
+    ((2433, 2), 0, {"offset": 3}),  # flat columns whose head and tail make one line more
+    ((1687, 2), 0, {"offset": 2}),
+    ((4, 8191), 1, {"permute": (1, 0), "offset": 5}),
+    ((3, 700, 5), 1, {"offset": 1}),
+    ((5, 33, 64), 1, {}),
+    ((6, 8, 5, 24), (0, 2), {}),
+    ((6, 8, 5, 24), (0, 3), {}),
+    ((7, 12, 49), (0, 2), {}),
+    ((7, 3, 129), (0, 2), {"offset": 1}),
+    ((5, 3001), 1, {"offset": 1}),
+    ((3, 5, 7, 11), (0, 2), {"permute": (2, 0, 3, 1)}),
+    ((40, 6), 1, {"expand": (0,)}),
+    ((40, 6), 1, {"expand": (1,)}),
+]
+
+
+@pytest.mark.parametrize(("shape", "dim", "layout"), SHAPES)
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_every_cut_gives_the_right_sum_twice_with_the_same_bits(
+    shape: tuple[int, ...], dim: Any, layout: dict[str, Any], dtype: str
+) -> None:
+    """One block an output or several: right, fit for the next run, and bitwise the same."""
+    problem = problem_of(shape, dim, dtype, **layout)
+    for plan in (*plans_with_parts(problem), choose(problem, DEVICE)):
+        assert isinstance(plan, Plan)
+        first, second = answers(problem, plan)
+        assert first == second
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "complex128"])
+def test_words_of_a_launch_that_was_ended_are_as_good_as_empty(dtype: str) -> None:
+    """Whatever an earlier launch left in the workspace, blocks wait for this launch's words."""
+    problem = problem_of((5000,), 0, dtype)
+    plan = rows.build(problem, merged(problem), 64, 4)
+    assert isinstance(plan, Plan)
+    assert plan.workspace_bytes > 0
+    answers(problem, plan, stale=0x41)
+
+
+def test_terms_that_are_one_element_count_without_overflow_or_new_nans() -> None:
+    """A broadcast reduced dim multiplies: infinity stays, integers wrap, and a zero count has no part in it."""
+    for dtype in ("int64", "float32", "complex64"):
+        problem = problem_of((3, 1000, 4), (1,), dtype, expand=(1,))
+        plan = choose(problem, DEVICE)
+        assert isinstance(plan, Plan)
+        answers(problem, plan)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "taken"),
+    [(exchange.LOADS * 32 - 1, True), (exchange.LOADS * 32, True), (exchange.LOADS * 32 + 1, False)],
+)
+def test_lanes_take_rows_up_to_what_a_warp_holds(vectors: int, taken: bool) -> None:
+    """256 vectors are eight of each lane; one more is refused."""
+    problem = problem_of((3, vectors * 4), 1)
+    assert isinstance(lanes.Lanes().plan(problem, DEVICE), Plan) is taken
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data())
+def test_rules_plan_whatever_comes(data: st.DataObject) -> None:
+    """Any shape, set of dims and layout has a plan whose grid, threads and shared memory a GPU takes."""
+    shape = tuple(data.draw(st.lists(st.integers(1, 3000), min_size=1, max_size=4)))
+    assume(math.prod(shape) < 2**34)
+    dim = tuple(data.draw(st.sets(st.integers(0, len(shape) - 1), min_size=1)))
+    layout: dict[str, Any] = {"offset": data.draw(st.integers(0, 5))}
+    if data.draw(st.booleans()):
+        layout["permute"] = tuple(data.draw(st.permutations(range(len(shape)))))
+    problem = problem_of(shape, dim, data.draw(st.sampled_from(SUM.dtypes)), **layout)
+    for sms in (1, 16, 132):
+        device = dataclasses.replace(DEVICE, sm_count=sms)
+        plans = [variant.plan(problem, device) for variant in preferred(problem, device)]
+        assert any(isinstance(plan, Plan) for plan in plans)
+        for plan in plans:
+            for launch in plan.launches if isinstance(plan, Plan) else ():
+                assert 0 < launch.grid[0] < 2**31
+                assert launch.block[0] * launch.block[1] <= 1024
+                assert launch.shared_bytes <= 48 * 1024
