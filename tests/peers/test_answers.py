@@ -19,6 +19,9 @@ from gpubench.peers.inductor import InductorPeer
 from gpubench.peers.jax import JaxPeer
 from gpubench.suite.expand import load_suite
 
+# torch 2.11 imports its own deprecated parts when it compiles
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.:DeprecationWarning")
+
 LARGEST = 1_100_000
 NARROW = ("float16", "bfloat16")
 """Dtypes in which XLA on a processor adds without a wider accumulator: its error says nothing of the arguments."""
