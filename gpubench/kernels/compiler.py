@@ -20,6 +20,10 @@ BATCH = 12
 """Instances compiled as one program by `compile_many`. Reading the headers takes 30 ms of CPU time, an instance 10 to
 400: a larger batch saves little; a smaller one spreads better over processes."""
 
+TOGETHER = "together"
+"""In the entry of one instance: the key of the batch that holds its code. So a run finds what `compile` made."""
+
+_ENTRY = re.compile(r"[0-9a-f]{64}")
 _KERNEL = re.compile(r"[A-Za-z_][\w:]*(?:<[\w:<>, ]*>)?")
 
 
@@ -163,8 +167,8 @@ def _compile(program: Program, kernels: tuple[str, ...], arch: str) -> list[Comp
     for kernel in kernels:
         if _KERNEL.fullmatch(kernel) is None:
             raise UsageError(f"{kernel!r} is not the name of a kernel instance.")
-    entry = cache.key(program, kernels, arch, nvrtc.OPTIONS, nvrtc.identity())
-    found = cache.load(entry)
+    entry = _key(program, kernels, arch)
+    found = _kept(entry)
     if found is not None:
         try:
             return [_restored(program, kernel, arch, found) for kernel in kernels]
@@ -175,7 +179,21 @@ def _compile(program: Program, kernels: tuple[str, ...], arch: str) -> list[Comp
     usages = resources.parse(output.log)
     compiled = [_described(program, kernel, arch, output, usages) for kernel in kernels]
     cache.store(entry, {kernel.kernel: _description(kernel) for kernel in compiled}, output.cubin)
+    if len(kernels) > 1:
+        for kernel in kernels:
+            cache.store(_key(program, (kernel,), arch), {TOGETHER: entry}, b"")
     return compiled
+
+
+def _key(program: Program, kernels: tuple[str, ...], arch: str) -> str:
+    return cache.key(program, kernels, arch, nvrtc.OPTIONS, nvrtc.identity())
+
+
+def _kept(entry: str) -> tuple[dict[str, Any], bytes] | None:
+    """Return what is kept under a key, or under the key of the batch that the instance was compiled in."""
+    found = cache.load(entry)
+    batch = found[0].get(TOGETHER) if found is not None else None
+    return cache.load(batch) if isinstance(batch, str) and _ENTRY.fullmatch(batch) else found
 
 
 def _described(

@@ -35,6 +35,25 @@ def test_an_instance_is_compiled_once(tree: SourceTree) -> None:
 
 
 @pytest.mark.usefixtures("compiler")
+def test_a_run_finds_what_was_compiled_together(tree: SourceTree, cache_folder: Path) -> None:
+    """What `compile` makes in batches is there for a launch, which asks for one instance; a lost batch is no loss."""
+    kernels = [f"demo::scale<{name}>" for name in ("float", "double")]
+    together = compile_many([Request("demo/scale.cu", kernel, "sm_90") for kernel in kernels], tree=tree)
+    for kernel, made in zip(kernels, together, strict=True):
+        found = compile_instance("demo/scale.cu", kernel, "sm_90", tree)
+        assert not isinstance(made, CompileError)
+        assert found.cached
+        assert found.resources == made.resources
+        assert found.lowered_name.encode() in found.cubin
+    for file in sorted(cache_folder.rglob("*"), key=lambda path: path.stat().st_size)[-1:]:
+        file.unlink()  # the batch is the largest
+    again = compile_instance("demo/scale.cu", kernels[0], "sm_90", tree)
+    assert not again.cached
+    assert [again.resources] == [made.resources for made in together[:1] if not isinstance(made, CompileError)]
+    assert compile_instance("demo/scale.cu", kernels[0], "sm_90", tree).cached
+
+
+@pytest.mark.usefixtures("compiler")
 def test_an_edit_is_compiled_anew(tree: SourceTree) -> None:
     """A header's change reaches the machine code; a comment changes the source but not the code's hash."""
     first = compile_instance(SCALE, "demo::scale<float>", "sm_90", tree)
