@@ -1,0 +1,257 @@
+"""Exports: what other programs' own readers find in them is what the result holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpubench.cli import main
+from gpubench.model import Record, ResultSet
+from gpubench.names import MEASURED
+from gpubench.results.exports import FORMATS, Options, export, facts
+from gpubench.results.read import read
+from gpubench.results.write import write
+from tests.recorded import recorded
+from tests.results.strategies import results
+from tests.views.samples import mixed, record, result
+
+TEXTS = [name for name, row in FORMATS.items() if row.is_text]
+HOSTILE = 'a/b"\\c\nd\t# EOF {x="1"} \x1b[31m\u202e <&]]> -8, =1+1'
+
+
+def smoke() -> ResultSet:
+    """Return a recorded run of the suite smoke on a GPU, with libraries beside ours."""
+    return read(recorded("nvidia-h200/smoke-2*.json")[-1])
+
+
+def text(content: ResultSet, name: str, **options: Any) -> str:
+    """Return an export of a format that is text."""
+    return export(content, name, Options("out", **options)).data.decode()
+
+
+def measured(content: ResultSet) -> list[Record]:
+    """Return the records that have a time and an answer."""
+    return [one for one in content.records if one.status in MEASURED and facts.median_us(one)]
+
+
+def medians(content: ResultSet) -> dict[tuple[str, str], Any]:
+    """Return the medians in microseconds, as the result holds them."""
+    return {(one.case.id, one.contender): (one.summary or {})["median_us"] for one in measured(content)}
+
+
+def round_medians(one: Record) -> list[float]:
+    """Return the median of each round in microseconds."""
+    return [statistics.median(sample.us for sample in samples) for samples in one.timing.rounds if samples]  # type: ignore[union-attr]
+
+
+# --- Google Benchmark ------------------------------------------------------------------------------------------------
+
+
+def test_google_benchmark_has_an_entry_a_round_and_the_median() -> None:
+    """Each round is a repetition in ns; the aggregate is the record's own median; a wrong answer has no time."""
+    content = mixed()
+    entries = json.loads(text(content, "google-benchmark"))["benchmarks"]
+    for one in measured(content):
+        mine = [entry for entry in entries if entry["run_name"] == f"{one.case.id}/{one.contender}"]
+        times = [entry["real_time"] / 1e3 for entry in mine if entry["run_type"] == "iteration"]
+        assert times == pytest.approx(round_medians(one))
+        assert [entry["real_time"] / 1e3 for entry in mine if entry["run_type"] == "aggregate"] == [
+            pytest.approx(facts.median_us(one))
+        ]
+    errors = [entry["error_message"] for entry in entries if entry.get("error_occurred")]
+    assert errors == ["wrong: one element is off", "unsupported: tiled takes real dtypes only"]
+
+
+def test_compare_of_google_benchmark_reads_two_results(tmp_path: Path) -> None:
+    """Its compare.py finds the change of 10 % that was made, for every record."""
+    tools = os.environ.get("GOOGLE_BENCHMARK_TOOLS", "/usr/share/benchmark")
+    if not Path(tools, "compare.py").is_file():
+        pytest.skip("compare.py is of Debian's libbenchmark-tools, or of a checkout: GOOGLE_BENCHMARK_TOOLS=FOLDER")
+    old = smoke()
+    for name, content in (("old", old), ("new", _slower(old, 1.1))):
+        (tmp_path / f"{name}.json").write_text(text(content, "google-benchmark"))
+    command = [sys.executable, f"{tools}/compare.py", "-d", "changes.json", "benchmarks", "old.json", "new.json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    changes = {
+        one["name"]: one["measurements"][0]["time"]
+        for one in json.loads((tmp_path / "changes.json").read_text())
+        if one["run_type"] == "aggregate" and one["aggregate_name"] == "median"
+    }
+    assert len(changes) == len(measured(old)) > 100
+    assert all(change == pytest.approx(0.1) for change in changes.values())
+
+
+def _slower(content: ResultSet, factor: float) -> ResultSet:
+    """Return the result with every time multiplied."""
+
+    def longer(one: Record) -> Record:
+        if one.timing is None or one.summary is None:
+            return one
+        rounds = tuple(tuple(replace(sample, us=sample.us * factor) for sample in each) for each in one.timing.rounds)
+        summary = {**one.summary, "median_us": (facts.median_us(one) or 0.0) * factor}
+        return replace(one, timing=replace(one.timing, rounds=rounds), summary=summary)
+
+    return replace(content, records=tuple(longer(one) for one in content.records))
+
+
+# --- benchfmt --------------------------------------------------------------------------------------------------------
+
+
+def test_benchfmt_has_a_line_a_round() -> None:
+    """Lines are of the grammar `Name iterations {value unit}`, and give each round's median and samples."""
+    content = smoke()
+    lines = [line for line in text(content, "benchfmt").splitlines() if line.startswith("Benchmark")]
+    found: dict[str, list[Any]] = {}
+    for line in lines:
+        grammar = re.fullmatch(
+            r"(Benchmark[A-Z]\S*/case=[^/\s]+/contender=[^/\s]+) (\d+) (\S+) ns/op( \S+ MB/s)?", line
+        )
+        assert grammar is not None, line
+        assert not re.search(r"-\d+$", grammar[1])
+        found.setdefault(grammar[1], []).append((int(grammar[2]), float(grammar[3]) / 1e3))
+    wanted = [[(len(s), m) for s, m in zip(_rounds(one), round_medians(one), strict=True)] for one in measured(content)]
+    assert list(found.values()) == [[(n, pytest.approx(us)) for n, us in rounds] for rounds in wanted]
+
+
+def _rounds(one: Record) -> list[Any]:
+    return [samples for samples in one.timing.rounds if samples]  # type: ignore[union-attr]
+
+
+@pytest.mark.skipif(shutil.which("benchstat") is None, reason="benchstat needs a Go toolchain to be built")
+def test_benchstat_reads_it(tmp_path: Path) -> None:
+    """Its table has the median of the rounds of a record."""
+    (tmp_path / "a.txt").write_text(text(result(record(median_us=40.0)), "benchfmt"))
+    done = subprocess.run(["benchstat", "-format", "csv", "a.txt"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "4e-05" in done.stdout
+
+
+# --- OpenMetrics -----------------------------------------------------------------------------------------------------
+
+
+def families(exposition: str) -> dict[str, Any]:
+    """Return what the parser of prometheus_client finds, by name."""
+    parser = pytest.importorskip("prometheus_client.openmetrics.parser", reason="prometheus-client is of the extra dev")
+    return {family.name: family for family in parser.text_string_to_metric_families(exposition)}
+
+
+def test_prometheus_reads_every_median() -> None:
+    """Its parser finds each median in seconds under the record's labels, at the time of the run."""
+    content = smoke()
+    found = families(text(content, "openmetrics"))
+    samples = {(one.labels["case"], one.labels["contender"]): one for one in found["gpubench_median_seconds"].samples}
+    wanted = medians(content)
+    assert {key: one.value for key, one in samples.items()} == {
+        key: pytest.approx(us / 1e6) for key, us in wanted.items()
+    }
+    assert {float(one.timestamp) for one in samples.values()} == {facts.created_seconds(content)}
+    assert found["gpubench_rate_bytes_per_second"].unit == "bytes_per_second"
+    assert {one.labels["device"] for one in samples.values()} == {"NVIDIA H200"}
+
+
+def test_a_failure_is_a_sample() -> None:
+    """What was tried and has no time is 1 in `gpubench_failed`; what was never meant to run is not there."""
+    found = families(text(mixed(), "openmetrics", timestamps=False))
+    failed = {(one.labels["case"], one.labels["contender"]): one.value for one in found["gpubench_failed"].samples}
+    assert [key for key, value in failed.items() if value] == [
+        ("index_add/1000000x128/dim=0/n=1048576/zipf/float16", "gpubench:auto")
+    ]
+    assert ("cumsum/64x64/dim=0/complex64", "gpubench:tiled") not in failed
+    assert all(one.timestamp is None for family in found.values() for one in family.samples)
+
+
+# --- JUnit -----------------------------------------------------------------------------------------------------------
+
+
+def test_junit_is_read_with_its_times(tmp_path: Path) -> None:
+    """Its reader finds each record, its median in seconds, and what failed or was skipped."""
+    junitparser = pytest.importorskip("junitparser", reason="junitparser is of the extra dev")
+    content = smoke()
+    (tmp_path / "junit.xml").write_text(text(content, "junit"))
+    (suite,) = junitparser.JUnitXml.fromfile(str(tmp_path / "junit.xml"))
+    wanted = medians(content)
+    times = {tuple(case.name.rsplit(" ", 1)): case.time for case in suite if not case.is_skipped}
+    assert times == {key: pytest.approx(us / 1e6, abs=1e-9) for key, us in wanted.items()}
+    assert suite.skipped == len(content.records) - len(wanted) > 0
+    (tmp_path / "mixed.xml").write_text(text(mixed(), "junit"))
+    (suite,) = junitparser.JUnitXml.fromfile(str(tmp_path / "mixed.xml"))
+    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (9, 1, 0, 1)
+
+
+# --- Every format ----------------------------------------------------------------------------------------------------
+
+
+def hostile() -> ResultSet:
+    """Return a result whose names and messages try to break out of every format."""
+    bad = record(HOSTILE, HOSTILE)
+    environment = {"device": {"kind": "cuda", "name": HOSTILE, "driver": ["x"], "uuid": {"a": HOSTILE}}}
+    wrong = record("cumsum/b", HOSTILE, status="wrong", message=HOSTILE)
+    odd = record("cumsum/c", summary={"median_us": "fast", "ci95_us": [1, "x"], "fraction_of_ceiling": 10**400})
+    return result(bad, wrong, odd, environment=environment, suite={"name": HOSTILE}, created=HOSTILE)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_nothing_of_a_hostile_result_reaches_a_terminal(name: str) -> None:
+    """No export has a character that acts on a terminal, whatever the names and messages are."""
+    assert all(one.isprintable() or one == "\n" for one in text(hostile(), name))
+
+
+def test_hostile_names_stay_inside_their_places() -> None:
+    """Quotes, line breaks and mark-up in names are text to each reader, and a record stays one record."""
+    wanted = facts.harmless(HOSTILE)
+    samples = families(text(hostile(), "openmetrics"))["gpubench_median_seconds"].samples
+    assert [one.labels["contender"] for one in samples] == [wanted]
+    cases = ElementTree.fromstring(text(hostile(), "junit")).findall(".//testcase")
+    assert [case.get("name") for case in cases][:2] == [f"{wanted} {wanted}", f"cumsum/b {wanted}"]
+    lines = [line for line in text(hostile(), "benchfmt").splitlines() if line.startswith("Benchmark")]
+    assert len(lines) == 1
+    assert re.fullmatch(r"Benchmark\S+/case=[^/\s]+/contender=[^/\s]+ 3 \S+ ns/op \S+ MB/s", lines[0])
+    names = {one["run_name"] for one in json.loads(text(hostile(), "google-benchmark"))["benchmarks"]}
+    assert f"{wanted}/{wanted}" in names
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@given(content=results, name=st.sampled_from(TEXTS))
+def test_any_result_can_be_exported(content: ResultSet, name: str) -> None:
+    """Whatever the format of results allows is exported, as UTF-8 without control characters."""
+    assert all(one.isprintable() or one == "\n" for one in text(content, name))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_command_writes_the_file(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The file is what the module gives for the records that the filters leave; the names written are printed."""
+    write(mixed(), tmp_path / "r.json")
+    target = tmp_path / "out" / "exported"
+    arguments = ["export", str(tmp_path / "r.json"), "--format", name, "-o", str(target), "--contender", "numpy"]
+    assert main(arguments) == 0
+    numpy = replace(mixed(), records=tuple(one for one in mixed().records if one.contender == "numpy"))
+    made = export(numpy, name, Options("exported"))
+    assert target.read_bytes() == made.data
+    for end, data in made.beside.items():
+        assert Path(f"{target}{end}").read_bytes() == data
+    assert capsys.readouterr().out.splitlines() == [*(f"{target}{end}" for end in made.beside), str(target)]
+
+
+def test_places_that_cannot_be_written_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder, and timestamps of a format that has none, are exit 2 with a reason."""
+    write(mixed(), tmp_path / "r.json")
+    start = ["export", str(tmp_path / "r.json"), "--format"]
+    assert main([*start, "junit", "-o", str(tmp_path)]) == 2
+    assert main([*start, "junit", "-o", str(tmp_path / "x"), "--no-timestamps"]) == 2
+    assert main([*start, "nothing", "-o", str(tmp_path / "x")]) == 2
+    assert "folder" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
