@@ -18,14 +18,6 @@ GPUBENCH_DEVICE void clear(char* place) {
     for (int i = 0; i < Published<A>::count; ++i) store_relaxed(reinterpret_cast<W*>(place) + i, W{});
 }
 
-// Ask for `bytes` of words at the start, by all threads of the block that will collect them: a word that is written into a sector
-// which the L2 cache does not hold would have to be completed from memory before it can be read.
-GPUBENCH_DEVICE void prepare_to_collect(const void* words, int64 bytes) {
-    for (int64 at = int64{thread_index_x()} * 32; at < bytes; at += int64{block_size_x()} * 32) {
-        prefetch(static_cast<const char*>(words) + at);
-    }
-}
-
 // The sum of the words `first`, `first` + step ... before `stop`, as soon as this launch has written them: several are on
 // their way at once. `apart`: bytes from a word to the next.
 template <class A>

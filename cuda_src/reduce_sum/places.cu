@@ -167,11 +167,6 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) places(const T* x, Out* y, v
     GPUBENCH_DYNAMIC_SHARED(part_t<T>, cells);
     const Slice slice = slice_of_block(shape);
     const Offsets offsets = offsets_of(shape.kept, slice.line);
-    const int64 number = int64{slice.line} * shape.slices.divisor + slice.number;
-    char* const others = static_cast<char*>(words) + number * shape.parts * shape.outputs * Published<A>::bytes;
-    if (shape.parts > 1 && slice.part == shape.parts - 1) {
-        prepare_to_collect(others, int64{shape.parts} * shape.outputs * Published<A>::bytes);
-    }
     PlaceSums<T, V> sums;
     sums.clear();
     if (slice.active) {
@@ -183,6 +178,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) places(const T* x, Out* y, v
     const T* const line = x + offsets.x;
     const int before = shape.form == flat ? items_before<V>(line) : shape.form == ragged ? ragged_before<T, V>(line, slice, 0, shape) : 0;
     const uint32 launch = shape.parts > 1 ? grid_number() : 0;
+    const int64 number = int64{slice.line} * shape.slices.divisor + slice.number;
+    char* const others = static_cast<char*>(words) + number * shape.parts * shape.outputs * Published<A>::bytes;
     const int lane = thread_index_x() & (shape.width - 1);
     for (uint32 base = 0; base < shape.outputs; base += block_size_x() / shape.width) {
         const uint32 output = base + thread_index_x() / shape.width, of_line = slice.number * shape.outputs + output;

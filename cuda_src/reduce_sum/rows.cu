@@ -157,14 +157,13 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(R == Runs::ragged ? 256 : 512, R == 
     const auto place = shape.parts.divide(block_index_x());
     const int part = static_cast<int>(place.remainder), parts = static_cast<int>(shape.parts.divisor);
     const Offsets offsets = offsets_of(shape.kept, place.quotient);
-    char* const mine = static_cast<char*>(words) + int64{place.quotient} * parts * Published<A>::bytes;
-    if (parts > 1 && part == parts - 1) prepare_to_collect(mine, int64{parts} * Published<A>::bytes);
     TotalSum<T> terms;
     terms.clear();
     if (shape.first_out != 0) sum_terms<R>(terms, x + offsets.x, Source<T, true>{x + shape.extent}, shape, place.remainder);
     else sum_terms<R>(terms, x + offsets.x, Source<T, false>{x + shape.extent}, shape, place.remainder);
     A sum = sum_block(terms.total());
     if (parts > 1) {
+        char* const mine = static_cast<char*>(words) + int64{place.quotient} * parts * Published<A>::bytes;
         const uint32 launch = grid_number();
         if (part < parts - 1) {
             if (thread_index_x() == 0) publish(published_at<A>(mine, part), launch, sum);

@@ -111,8 +111,6 @@ GPUBENCH_DEVICE void store_word(W* address, W word) {
     detail::Access<C>::store(address, word);
 }
 
-GPUBENCH_DEVICE void prefetch(const void* address) { asm volatile("prefetch.global.L2 [%0];" ::"l"(address)); }
-
 #define GPUBENCH_PTX_FIRST_OUT_LOAD(W, Register, type, letter)                                                      \
     GPUBENCH_DEVICE W load_first_out(const W* address) {                                                            \
         if constexpr (architecture >= 800) {                                                                        \

@@ -43,7 +43,6 @@ W load_word(const W* address, host::Where where = host::Where::here()) {
     detail::check_alignment(address, sizeof(W), where);
     return *address;
 }
-inline void prefetch(const void*) {}
 template <class W>
 W load_first_out(const W* address, host::Where where = host::Where::here()) {
     detail::check_alignment(address, sizeof(W), where);
