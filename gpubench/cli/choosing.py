@@ -1,11 +1,15 @@
-"""What the commands that draw results share: the records that the filter options leave."""
+"""What the commands that show results share: the records that the filter options leave."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpubench.cli import output
 from gpubench.cli.options import Filters
+from gpubench.errors import UsageError
 
 if TYPE_CHECKING:
     from gpubench.model import ResultSet
@@ -32,3 +36,22 @@ def chosen(result: ResultSet, filters: Filters) -> ResultSet:
     return replace(
         result, records=tuple(record for record in result.records if (record.case.id, record.contender) in wanted)
     )
+
+
+def chosen_of_all(results: Sequence[tuple[Path, ResultSet]], filters: Filters) -> list[ResultSet]:
+    """Return those of several results in which the filters keep something; the others are told of by their path.
+
+    UsageError, with the nearest names, where nothing is kept of any.
+    """
+    kept: list[ResultSet] = []
+    refused: list[tuple[Path, UsageError]] = []
+    for path, result in results:
+        try:
+            kept.append(chosen(result, filters))
+        except UsageError as error:
+            refused.append((path, error))
+    if not kept:
+        raise refused[0][1]
+    for path, reason in refused:
+        output.report(f"{path}: {reason}")
+    return kept

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gpubench.cli import output
-from gpubench.cli.options import result_argument, split_commas
+from gpubench.cli.choosing import chosen_of_all
+from gpubench.cli.options import Filters, filter_options, results_argument, split_commas
 from gpubench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@result_argument
+@results_argument
 @click.option(
     "--sort",
     metavar="ORDER",
@@ -33,11 +34,14 @@ if TYPE_CHECKING:
     "variant, registers, copy, corrected, cupti.",
 )
 @click.option("--markdown", "form", flag_value="markdown", help="Print Markdown for a pull request (60 KB at most).")
-@click.option("--json", "form", flag_value="json", help="Print the whole result as JSON.")
+@click.option("--json", "form", flag_value="json", help="Print the result as JSON; of several, an array.")
 @click.option("--jsonl", "form", flag_value="jsonl", help="Print JSON lines, one record each.")
 @click.option("--csv", "form", flag_value="csv", help="Print comma-separated values, one record a line.")
-def command(result: Path, sort: str | None, columns: tuple[str, ...], form: str | None) -> None:
-    """Print the table of the result file RESULT.
+@filter_options
+def command(
+    results: tuple[Path, ...], sort: str | None, columns: tuple[str, ...], form: str | None, filters: Filters
+) -> None:
+    """Print the table of each result file RESULT.
 
     On a terminal the rows stand in groups, a case each, and columns that do not fit are left out; piped, every row is
     one plain line with nothing left out. "Of ceiling" is against the rate that the device reached in the same run.
@@ -47,24 +51,26 @@ def command(result: Path, sort: str | None, columns: tuple[str, ...], form: str 
 
     _require_known("column", columns, COLUMNS)
     _require_known("order", () if sort is None else (sort,), SORTS)
-    output.write(_render(read(result), form, columns or None, sort))
+    contents = chosen_of_all([(path, read(path)) for path in results], filters)
+    output.write(_render(contents, form, columns or None, sort))
 
 
-def _render(content: ResultSet, form: str | None, columns: Sequence[str] | None, sort: str | None) -> str:
-    """Return the result in the form that was asked for; None is the table."""
+def _render(contents: Sequence[ResultSet], form: str | None, columns: Sequence[str] | None, sort: str | None) -> str:
+    """Return the results in the form that was asked for; None is a table each."""
     from gpubench.results import export, write
     from gpubench.views import tables
 
     match form:
         case "json":
-            return write.dumps(content)
+            documents = [write.dumps(content) for content in contents]
+            return documents[0] if len(documents) == 1 else "[" + ",".join(documents) + "]\n"
         case "jsonl":
-            return "".join(export.json_lines(content))
+            return "".join(line for content in contents for line in export.json_lines(content))
         case "csv":
-            return export.csv_text(content)
+            return export.csv_text(*contents)
         case "markdown":
-            return tables.results_markdown(content, columns, sort)
-    return tables.results_table(content, output.look(), columns, sort)
+            return "\n".join(tables.results_markdown(content, columns, sort) for content in contents)
+    return "\n".join(tables.results_table(content, output.look(), columns, sort) for content in contents)
 
 
 def _require_known(kind: str, given: Collection[str], allowed: Collection[str]) -> None:

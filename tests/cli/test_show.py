@@ -12,7 +12,7 @@ import pytest
 from gpubench.cli import main
 from gpubench.results.read import read
 from gpubench.results.write import write
-from tests.views.samples import mixed
+from tests.views.samples import mixed, record, result
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_the_table_has_every_record(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Each record of the file is one line of the piped table."""
     table = shown(capsys, path).splitlines()
-    for record in read(path).records:
-        assert any(line.startswith(record.case.id) and f" {record.contender} " in line for line in table)
+    for one in read(path).records:
+        assert any(line.startswith(one.case.id) and f" {one.contender} " in line for line in table)
 
 
 def test_columns_and_order_can_be_chosen(path: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,3 +67,38 @@ def test_a_damaged_file_is_refused(path: str, capsys: pytest.CaptureFixture[str]
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith(f"gpubench: {path}")
+
+
+def test_filters_are_those_of_run(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """-k, --operator, --dtype and --contender keep the records that they keep for other commands."""
+    lines = shown(capsys, path, "--jsonl", "--operator", "cumsum", "--contender", "numpy").splitlines()
+    assert [(one["case"]["id"], one["contender"]) for one in map(json.loads, lines)] == [
+        ("cumsum/4096x4096/dim=1/float32", "numpy")
+    ]
+    table = shown(capsys, path, "-k", "zipf")
+    assert "index_add" in table
+    assert "cumsum" not in table
+    assert main(["show", path, "--operator", "nothing"]) == 2
+    assert "--operator nothing matches" in capsys.readouterr().err
+
+
+def test_several_files_are_shown_one_after_another(
+    path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each file has its table; CSV and JSON lines hold the records of all; JSON is an array of the documents."""
+    other = tmp_path / "other.json"
+    write(result(record(contender="gpubench:rows"), suite={"name": "second"}), other)
+    both = len(read(path).records) + 1
+    table = shown(capsys, path, str(other))
+    assert table.index("smoke on") < table.index("second on") < table.index("gpubench:rows")
+    rows = list(csv.DictReader(io.StringIO(shown(capsys, path, str(other), "--csv"))))
+    assert [row["suite"] for row in rows] == ["smoke"] * (both - 1) + ["second"]
+    assert len(shown(capsys, path, str(other), "--jsonl").splitlines()) == both
+    assert [one["suite"]["name"] for one in json.loads(shown(capsys, path, str(other), "--json"))] == [
+        "smoke",
+        "second",
+    ]
+    assert main(["show", path, str(other), "--contender", "gpubench:rows"]) == 0
+    captured = capsys.readouterr()
+    assert "smoke on" not in captured.out
+    assert captured.err.startswith(f"{path}: ")
