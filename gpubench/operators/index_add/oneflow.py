@@ -1,4 +1,4 @@
-"""The host side of index_add/oneflow.cu: one kernel whatever the number of indices."""
+"""The host side of index_add/seeds/oneflow.cu: one kernel whatever the number of indices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The host side of index_add/sorted_deterministic.cu: the indices sorted, then one warp a run of equal ones."""
+"""The host side of index_add/seeds/sorted_deterministic.cu: the indices sorted, then one warp a run of equal ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// Mbarriers and bulk copies on a GPU. Part of target/cuda.cuh; `pipeline.cuh` says what they mean and when they are used.
+// Mbarriers and bulk copies on a GPU. Part of target/cuda.cuh; `movement/stages.cuh` says what they mean and when they are used.
 #pragma once
 
 namespace gpubench {

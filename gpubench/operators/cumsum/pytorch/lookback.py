@@ -1,4 +1,4 @@
-"""The host rules of the one-dimensional scans: cumsum/lookback_1d.cu and cumsum/lookback_1d_deterministic.cu."""
+"""The host rules of the one-dimensional scans: lookback_1d.cu and lookback_1d_deterministic.cu of cumsum/seeds/."""
 
 from __future__ import annotations
 
