@@ -33,7 +33,9 @@ def with_intervals(records: Sequence[Record]) -> tuple[Record, ...]:
 def _intervals(records: Sequence[Record]) -> list[tuple[float, float] | None]:
     from gpubench.analysis.rounds import intervals
 
-    rounds = [[[sample.us for sample in one] for one in record.timing.rounds] for record in records if record.timing]
+    rounds = [
+        [[sample.us for sample in samples] for samples in record.timing.rounds] for record in records if record.timing
+    ]
     return intervals(rounds)
 
 
@@ -52,7 +54,7 @@ def _with_interval(record: Record, low: float, high: float, *, judge: bool) -> R
         rounds = sum(map(bool, timing.rounds))
         known = f"{rounds} rounds tell the median, {middle:.4g} us, to {100 * half:.2g} %"
         reasons.insert(0, f"{known}; {100 * options.max_noise:g} % was wanted (more rounds tell more).")
-    message = " ".join(one for one in reasons if one) or None
+    message = " ".join(reason for reason in reasons if reason) or None
     whole = _reworded(record.message, timing.message, message)
     status = record.status
     if status in RIGHT:

@@ -202,7 +202,7 @@ def _fitting(names: Sequence[str], widths: Sequence[int], width: int, wrong: boo
     """Return the indices of the columns that fit side by side, dropping those that tell least first."""
     kept = list(range(len(names)))
     columns = [COLUMNS[name] for name in names]
-    keep = [one.keep_wrong if wrong and one.keep_wrong is not None else one.keep for one in columns]
+    keep = [column.keep_wrong if wrong and column.keep_wrong is not None else column.keep for column in columns]
     while sum(widths[i] + 2 for i in kept) - 2 > width:
         candidates = [i for i in kept if keep[i] < 9]
         if not candidates:

@@ -22,7 +22,9 @@ def harmless(value: Json, most: int = MOST_CHARACTERS) -> str:
     None gives an empty text; of a long one the beginning.
     """
     text = "" if value is None else value if isinstance(value, str) else str(value)
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text[:most])
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text[:most]
+    )
 
 
 def number(value: Json) -> float | None:
