@@ -40,4 +40,8 @@ _TRANSPOSED: tuple[Variant, ...] = (
     TransposedRing(),
 )
 
-VARIANTS: tuple[Variant, ...] = (*_STRAIGHT, PairedColumns((*_STRAIGHT, *_TRANSPOSED)), *_TRANSPOSED)
+VARIANTS: tuple[Variant, ...] = (
+    *_STRAIGHT,
+    PairedColumns((*_STRAIGHT, *_TRANSPOSED)),
+    *_TRANSPOSED,
+)
