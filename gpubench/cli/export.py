@@ -38,7 +38,7 @@ from gpubench.results.exports import FORMATS
 )
 @filter_options
 def command(result: Path, name: str, target: Path, no_timestamps: bool, filters: Filters) -> None:
-    """Write the result file RESULT in another program's format, and print the names of the files.
+    """Write the result file RESULT in another program's format, and print its name, and those of folders beside it.
 
     Records without a time and a right answer are marked as the format can, or left out where it cannot.
     """
@@ -58,4 +58,5 @@ def command(result: Path, name: str, target: Path, no_timestamps: bool, filters:
     beside = {output_file(f"{target}{end}"): data for end, data in made.beside.items()}
     for path, data in {**beside, target: made.data}.items():  # the file that names the others comes last
         replace_file(path, data)
+    for path in (*dict.fromkeys(path.parent for path in beside), target):
         output.write(str(path))

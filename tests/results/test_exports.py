@@ -19,6 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpubench.cli import main
+from gpubench.cli.choosing import chosen
+from gpubench.cli.options import Filters
 from gpubench.model import Record, ResultSet
 from gpubench.names import MEASURED
 from gpubench.results.exports import FORMATS, Options, export, facts
@@ -28,6 +30,7 @@ from tests.recorded import recorded
 from tests.results.strategies import results
 from tests.views.samples import mixed, record, result
 
+HEAVY = "pyarrow (55 MB) and pandas (12 MB) are too heavy for the extra dev"
 TEXTS = [name for name, row in FORMATS.items() if row.is_text]
 HOSTILE = 'a/b"\\c\nd\t# EOF {x="1"} \x1b[31m\u202e <&]]> -8, =1+1'
 
@@ -192,6 +195,119 @@ def test_junit_is_read_with_its_times(tmp_path: Path) -> None:
     assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (9, 1, 0, 1)
 
 
+# --- NVBench ---------------------------------------------------------------------------------------------------------
+
+
+def exported(folder: Path, name: str, content: ResultSet, form: str) -> Path:
+    """Write a result, export it by the command, and return the file."""
+    write(content, folder / f"{name}-result.json")
+    target = folder / name
+    assert main(["export", str(folder / f"{name}-result.json"), "--format", form, "-o", str(target)]) == 0
+    return target
+
+
+def test_cuda_bench_reads_every_sample(tmp_path: Path) -> None:
+    """Its reader finds every sample, clock and median under the operator's benchmark, and what was skipped and why."""
+    reader = pytest.importorskip("cuda.bench.results", reason="cuda-bench is of the extra dev")
+    content = chosen(smoke(), Filters(expression="float32", contenders=("gpubench:auto", "inductor")))
+    found = reader.BenchmarkResult.from_json(str(exported(tmp_path, "a.json", content, "nvbench")))
+    states = {
+        (f"{name}/{state.point['case']}", state.point["contender"]): state
+        for name, benchmark in found.items()
+        for state in benchmark
+    }
+    assert len(states) == len(content.records)
+    for one in content.records:
+        state = states[one.case.id, one.contender]
+        assert state.is_skipped is (one not in measured(content))
+        if state.is_skipped:
+            assert state.skip_reason.startswith(one.status)
+            continue
+        assert one.timing is not None
+        assert [us * 1e6 for us in state.samples] == pytest.approx([sample.us for sample in one.timing.samples])
+        wanted = statistics.median(sample.us for sample in one.timing.samples)
+        assert state.summaries["nv/cold/time/gpu/median"].value * 1e6 == pytest.approx(wanted)
+        if state.frequencies is not None:
+            clocks = [sample.sm_mhz for sample in one.timing.samples]
+            assert [rate / 1e6 for rate in state.frequencies] == pytest.approx(clocks)
+
+
+@pytest.mark.parametrize("script", ["nvbench_compare", "nvbench_compare_robust"])
+def test_both_compare_scripts_see_the_change(script: str, tmp_path: Path) -> None:
+    """A result against itself is unchanged in every state; one half slower is slower by half."""
+    for name in ("cuda.bench.results", "tabulate", "colorama", "jsondiff"):
+        pytest.importorskip(name, reason="cuda-bench[compare] is of the extra dev")
+    cases = chosen(smoke(), Filters(expression="cumsum and float32", contenders=("gpubench:auto", "torch")))
+    wanted = [statistics.median(sample.us for sample in one.timing.samples) for one in measured(cases) if one.timing]
+    count = len(wanted)
+    exported(tmp_path, "old.json", cases, "nvbench")
+    exported(tmp_path, "new.json", _slower(cases, 1.5), "nvbench")
+
+    def run(new: str) -> str:
+        command = [sys.executable, "-m", f"cuda.bench.scripts.{script}", "old.json", new]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        return re.sub(r"\x1b\[\d*m", "", done.stdout)
+
+    assert f"Total Matches: {count}" in run("old.json")
+    assert len(re.findall(r"\bSAME\b", run("old.json").split("# Summary")[0])) == count > 5
+    slower = run("new.json").split("# Summary")[0]
+    assert not re.search(r"\bSAME\b", slower)
+    if script == "nvbench_compare":
+        assert len(re.findall(r"\b50\.0\d?%", slower)) == count
+        return
+    medians_shown = re.findall(r"([\d.]+) +\[[^]]*\] (.?s) +\| +([\d.]+) +\[[^]]*\] (.?s) +\|[^|]*\| +SLOW", slower)
+    assert len(medians_shown) == count
+    scale = {"us": 1.0, "ms": 1e3}
+    assert [scale[unit] * float(old) for old, unit, _, _ in medians_shown] == pytest.approx(wanted, abs=6e-4, rel=1e-3)
+    assert [scale[unit] * float(new) / 1.5 for _, _, new, unit in medians_shown] == pytest.approx(wanted, rel=1e-3)
+
+
+# --- github-action-benchmark -----------------------------------------------------------------------------------------
+
+
+def test_the_action_gets_every_median() -> None:
+    """Entries have the fields and types that the action asks for, and the medians in us with half their interval."""
+    content = smoke()
+    entries = json.loads(text(content, "github-action"))
+    assert {one["name"]: one["value"] for one in entries} == {
+        f"{case} {contender}": us for (case, contender), us in medians(content).items()
+    }
+    for one in entries:
+        assert set(one) <= {"name", "unit", "value", "range", "extra"}
+        assert all(isinstance(value, float if key == "value" else str) for key, value in one.items())
+        assert re.fullmatch(r"± \S+", one["range"])
+
+
+# --- Parquet ---------------------------------------------------------------------------------------------------------
+
+
+def test_pandas_reads_every_round(tmp_path: Path) -> None:
+    """Pandas finds a row a record, with the medians, the statuses and each sample of each round."""
+    pytest.importorskip("pyarrow", reason=HEAVY)
+    pandas = pytest.importorskip("pandas", reason=HEAVY)
+    content = smoke()
+    frame = pandas.read_parquet(exported(tmp_path, "r.parquet", content, "parquet"))
+    assert list(frame["status"]) == [one.status for one in content.records]
+    rows = frame.dropna(subset="median_us")
+    assert dict(zip(zip(rows["case"], rows["contender"], strict=True), rows["median_us"], strict=True)) == medians(
+        content
+    )
+    for rounds, one in zip(frame["rounds_us"], content.records, strict=True):
+        wanted = [] if one.timing is None else [[sample.us for sample in samples] for samples in one.timing.rounds]
+        assert [list(times) for times in rounds] == [pytest.approx(times, rel=1e-6) for times in wanted]
+
+
+def test_parquet_without_pyarrow_says_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command is exit 2 and names the package, and writes nothing."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    write(mixed(), tmp_path / "r.json")
+    assert main(["export", str(tmp_path / "r.json"), "--format", "parquet", "-o", str(tmp_path / "x")]) == 2
+    assert "pyarrow" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
 # --- Every format ----------------------------------------------------------------------------------------------------
 
 
@@ -225,7 +341,7 @@ def test_hostile_names_stay_inside_their_places() -> None:
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
-@given(content=results, name=st.sampled_from(TEXTS))
+@given(content=results, name=st.sampled_from([*TEXTS, "nvbench"]))
 def test_any_result_can_be_exported(content: ResultSet, name: str) -> None:
     """Whatever the format of results allows is exported, as UTF-8 without control characters."""
     assert all(one.isprintable() or one == "\n" for one in text(content, name))
@@ -234,6 +350,8 @@ def test_any_result_can_be_exported(content: ResultSet, name: str) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_command_writes_the_file(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The file is what the module gives for the records that the filters leave; the names written are printed."""
+    if name == "parquet":
+        pytest.importorskip("pyarrow", reason=HEAVY)
     write(mixed(), tmp_path / "r.json")
     target = tmp_path / "out" / "exported"
     arguments = ["export", str(tmp_path / "r.json"), "--format", name, "-o", str(target), "--contender", "numpy"]
@@ -243,7 +361,8 @@ def test_the_command_writes_the_file(name: str, tmp_path: Path, capsys: pytest.C
     assert target.read_bytes() == made.data
     for end, data in made.beside.items():
         assert Path(f"{target}{end}").read_bytes() == data
-    assert capsys.readouterr().out.splitlines() == [*(f"{target}{end}" for end in made.beside), str(target)]
+    folders = dict.fromkeys(f"{target}{end}".rpartition("/")[0] for end in made.beside)
+    assert capsys.readouterr().out.splitlines() == [*folders, str(target)]
 
 
 def test_places_that_cannot_be_written_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

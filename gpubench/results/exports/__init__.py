@@ -39,9 +39,12 @@ class Format(NamedTuple):
 
 
 FORMATS: dict[str, Format] = {
+    "nvbench": Format("nvbench", "cuda-bench, nvbench-compare", is_text=False),
     "google-benchmark": Format("google_benchmark", "compare.py of Google Benchmark"),
     "benchfmt": Format("benchfmt", "benchstat"),
+    "github-action": Format("github_action", "github-action-benchmark"),
     "openmetrics": Format("openmetrics", "Prometheus, the textfile collector"),
+    "parquet": Format("parquet", "pandas, DuckDB", is_text=False),
     "junit": Format("junit", "the test views of CI systems"),
 }
 

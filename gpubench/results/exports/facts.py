@@ -15,6 +15,9 @@ from gpubench.names import MEASURED
 MOST_CHARACTERS = 1000
 """Of a name or message that are exported."""
 
+LEAST_US, MOST_US = 1e-9, 1e15
+"""Times in microseconds: a femtosecond to thirty years."""
+
 
 def harmless(value: Json, most: int = MOST_CHARACTERS) -> str:
     r"""Return a text on one line without what acts on a terminal or is no character of XML: `\n`, `\x1b` stand for it.
@@ -44,8 +47,13 @@ def figure(record: Record, key: str) -> float | None:
 
 
 def median_us(record: Record) -> float | None:
-    """Return the median in microseconds of a record that was measured, None for the others."""
-    return figure(record, "median_us") or None
+    """Return the median in microseconds of a record that was measured, None for the others.
+
+    None, too, where the median or a sample is no time that anything takes: no format's arithmetic need fear it then.
+    """
+    found = figure(record, "median_us") or 0.0
+    samples = () if record.timing is None else record.timing.samples
+    return found if all(LEAST_US <= us <= MOST_US for us in (found, *(one.us for one in samples))) else None
 
 
 def interval_us(record: Record) -> tuple[float, float] | None:
@@ -65,7 +73,7 @@ def rounds_us(record: Record) -> list[tuple[float, int]]:
 
 def bytes_per_second(record: Record, us: float) -> float | None:
     """Return the rate at which the case's bytes move in a time of `us` microseconds; None for no bytes."""
-    return record.bytes / us * 1e6 if record.bytes and us > 0 else None
+    return record.bytes / us * 1e6 if record.bytes and record.bytes < 2**63 else None
 
 
 def records(result: ResultSet) -> list[Record]:
