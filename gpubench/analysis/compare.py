@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import NoReturn
 
 import numpy as np
 
-from gpubench.analysis import identity
-from gpubench.analysis.estimate import Estimated, between_results, within_rounds
-from gpubench.analysis.judge import geometric_means, machine_change, outcomes
-from gpubench.analysis.pairing import Pair, Selection, chosen, pairs
-from gpubench.analysis.repeated import all_calibrated
-from gpubench.analysis.rows import timed_row, untimed_row
+from gpubench.analysis import pairing
+from gpubench.analysis.estimate import Estimated, all_calibrated, between_results, within_rounds
+from gpubench.analysis.judge import Outcome, geometric_means, machine_change, outcomes
+from gpubench.analysis.pairing import CLOCK_TOLERANCE, Pair, Selection, chosen, is_positive, pairs, same_code
+from gpubench.analysis.rounds import measured, medians, samples
 from gpubench.analysis.rule import Rule
-from gpubench.comparison import Comparison
+from gpubench.comparison import Comparison, Difference, Row, Verdict
 from gpubench.errors import ComparisonError
 from gpubench.model import Json, Record, ResultSet
-from gpubench.names import HOST_CONTENDERS
+from gpubench.names import FAILED, HOST_CONTENDERS, MEASURED
 
 LISTED = 5
 """How many cases a refusal names."""
@@ -50,7 +50,7 @@ def compare(old: ResultSet, new: ResultSet, options: Options | None = None) -> C
     for a filter that matches nothing.
     """
     options = options or Options()
-    refused = identity.refusals(old, new)
+    refused = pairing.refusals(old, new)
     if refused and not options.allow_different:
         _refuse(refused)
     everything = pairs(old, new, options.selection)
@@ -58,7 +58,7 @@ def compare(old: ResultSet, new: ResultSet, options: Options | None = None) -> C
     unequal = _unequal_work(picked)
     if unequal and not options.allow_different:
         _refuse(unequal)
-    listed = identity.differences(old, new)
+    listed = pairing.differences(old, new)
     timed = [pair for pair in everything if pair.is_timed]
     estimated = _estimated(timed, old, new, options)
     members = {id(pair) for pair in picked}
@@ -66,7 +66,7 @@ def compare(old: ResultSet, new: ResultSet, options: Options | None = None) -> C
     judged = outcomes(estimated, at, options.rule)
     told = {id(timed[number]): (*judged.of(number),) for number in at.tolist()}
     rows = tuple(timed_row(pair, *told[id(pair)], listed) if id(pair) in told else untimed_row(pair) for pair in picked)
-    unknown = identity.unknown_versions(picked, old, new) if old is not new else []
+    unknown = pairing.unknown_versions(picked, old, new) if old is not new else []
     if unknown:
         notes.append(f"{', '.join(unknown)}: versions are not recorded, and taken to be the same")
     return Comparison(
@@ -77,7 +77,7 @@ def compare(old: ResultSet, new: ResultSet, options: Options | None = None) -> C
         differences=listed,
         threshold=options.rule.threshold,
         alpha=options.rule.alpha,
-        simulated=identity.is_simulated(old) or identity.is_simulated(new),
+        simulated=pairing.is_simulated(old) or pairing.is_simulated(new),
         paired=options.interleaved,
         notes=(*(f"compared all the same: {one}" for one in [*refused, *unequal]), *notes),
         machine=machine_change(estimated, options.rule),
@@ -127,3 +127,150 @@ def _unequal_work(picked: Sequence[Pair]) -> list[str]:
             more = f" and {len(cases) - LISTED} more" if len(cases) > LISTED else ""
             found.append(f"the {what} differ: {', '.join(cases[:LISTED])}{more}")
     return found
+
+
+# --- Rows ------------------------------------------------------------------------------------------------------------
+
+RESOURCES: tuple[tuple[str, str], ...] = (
+    ("variant", "variant"),
+    ("registers", "registers"),
+    ("spill_bytes", "spilled bytes"),
+    ("shared_bytes", "shared bytes"),
+    ("occupancy", "occupancy"),
+)
+
+
+def timed_row(pair: Pair, outcome: Outcome, words: Sequence[str], listed: Sequence[Difference]) -> Row:
+    """Return the row of a pair that was timed on both sides; `words` say what the verdict needs."""
+    old, new = pair.old, pair.new
+    if old is None or new is None:
+        raise ValueError("a timed pair has two sides")
+    said = [one for one in (outcome.few, *words) if one]
+    if outcome.verdict not in ("SAME", "UNDECIDED") or not outcome.unchanged:
+        said += explanations(pair, listed)
+    return Row(
+        case=new.case.id,
+        operator=new.case.operator,
+        dtype=new.case.dtype,
+        old_contender=old.contender,
+        new_contender=new.contender,
+        verdict=outcome.verdict,
+        estimate=outcome.estimate,
+        old_us=outcome.old_us,
+        new_us=outcome.new_us,
+        old_n=sum(map(len, samples(old))),
+        new_n=sum(map(len, samples(new))),
+        old_status=old.status,
+        new_status=new.status,
+        reasons=tuple(said),
+        unchanged=outcome.unchanged,
+    )
+
+
+def untimed_row(pair: Pair) -> Row:
+    """Return the row of a pair of which at least one side was not timed, or is not there."""
+    old, new = pair.old, pair.new
+    either = pair.either
+    verdict, said = _untimed_verdict(old, new)
+    return Row(
+        case=either.case.id,
+        operator=either.case.operator,
+        dtype=either.case.dtype,
+        old_contender=(old or either).contender,
+        new_contender=(new or either).contender,
+        verdict=verdict,
+        old_us=_typical_us(old),
+        new_us=_typical_us(new),
+        old_status=None if old is None else old.status,
+        new_status=None if new is None else new.status,
+        reasons=(said,) if said else (),
+    )
+
+
+def _untimed_verdict(old: Record | None, new: Record | None) -> tuple[Verdict, str]:
+    """Return the verdict and what to say. A record that was skipped is as good as none."""
+    if new is None or (new.status == "skipped" and old is not None and old.status != "skipped"):
+        return "REMOVED", "" if new is None else _status(new)
+    if old is None or (old.status == "skipped" and new.status != "skipped"):
+        return "ADDED", "" if measured(new) else _status(new)
+    if measured(old) and measured(new):
+        return "UNDECIDED", "no usable samples"
+    if measured(old) or _breakage(new) not in (None, _breakage(old)):
+        return "BROKEN", f"was {old.status}, now {_status(new)}"
+    if measured(new):
+        return "FIXED", f"was {_status(old)}, now {new.status}"
+    return "UNDECIDED", f"{old.status} in the baseline, now {_status(new)}"
+
+
+def _breakage(record: Record) -> str | None:
+    """Return how a record failed: a wrong answer, or no answer at all; None when it did not."""
+    return "wrong" if record.status == "wrong" else "failed" if record.status in FAILED else None
+
+
+def _status(record: Record) -> str:
+    return f"{record.status}: {record.message}" if record.message else record.status
+
+
+def _typical_us(record: Record | None) -> float | None:
+    rounds = samples(record) if record is not None and measured(record) else []
+    return float(np.exp(medians(rounds)[0].mean())) if rounds else None
+
+
+# --- Why -------------------------------------------------------------------------------------------------------------
+
+
+def explanations(pair: Pair, listed: Sequence[Difference]) -> list[str]:
+    """Return what may explain a change of a measured pair, the most telling first."""
+    old, new = pair.old, pair.new
+    if old is None or new is None:
+        return []
+    found = [_clocks(old, new), *_resources(old, new)]
+    found += [_either(old, new, status) for status in reversed(MEASURED) if status != "ok"]
+    if old.bytes != new.bytes:
+        found.append(f"bytes {old.bytes} -> {new.bytes}")
+    digest = (old.kernel or {}).get("cubin_sha256")
+    if digest and digest == (new.kernel or {}).get("cubin_sha256") and not same_code(old, new):
+        found.append("same machine code, other launches or work")
+    found += [f"driver {one.old} -> {one.new}" for one in listed if one.name.endswith("driver")]
+    return [one for one in found if one]
+
+
+def _clock(record: Record, key: str) -> float | None:
+    """Return the median clock of a record in MHz, None where it is not known.
+
+    The SM clocks stand with the samples; the memory clock in the telemetry.
+    """
+    if key == "sm_mhz" and record.timing is not None:
+        clocks = [sample.sm_mhz for sample in record.timing.samples if sample.sm_mhz]
+        if clocks:
+            return float(median(clocks))
+    entry = (record.telemetry or {}).get(key)
+    values = [float(one) for one in (entry if isinstance(entry, list | tuple) else [entry]) if is_positive(one)]
+    return median(values) if values else None
+
+
+def _clocks(old: Record, new: Record) -> str | None:
+    for key, name in (("sm_mhz", "SM clock"), ("memory_mhz", "memory clock")):
+        before, after = _clock(old, key), _clock(new, key)
+        if before and after and abs(after - before) > CLOCK_TOLERANCE * before:
+            return f"{name} {before:.0f} -> {after:.0f} MHz"
+    return None
+
+
+def _resources(old: Record, new: Record) -> list[str]:
+    before, after = old.kernel or {}, new.kernel or {}
+    return [
+        f"{name} {_brief(before[key])} -> {_brief(after[key])}"
+        for key, name in RESOURCES
+        if before.get(key) is not None and after.get(key) is not None and before[key] != after[key]
+    ]
+
+
+def _brief(value: Json) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _either(old: Record, new: Record, status: str) -> str | None:
+    test: Callable[[Record], bool] = lambda record: record.status == status  # noqa: E731 # one line, used twice
+    which = [name for name, record in (("old", old), ("new", new)) if test(record)]
+    return f"{status} ({' and '.join(which)})" if which else None

@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpubench.analysis import identity
-from gpubench.analysis.controls import CEILINGS, OURS, Controls, Machine, estimate, tick
-from gpubench.analysis.pairing import Pair, keyed, samples
-from gpubench.analysis.repeated import Calibrated
-from gpubench.analysis.rounds import Rounds, Times, differences, medians, moderated, round_variance, times
+from gpubench.analysis import pairing
+from gpubench.analysis.controls import CEILINGS, OURS, Controls, Machine, ceilings, estimate, tick
+from gpubench.analysis.pairing import Pair, keyed
+from gpubench.analysis.rounds import (
+    Rounds,
+    Times,
+    differences,
+    measured,
+    medians,
+    moderated,
+    round_variance,
+    samples,
+    times,
+)
 from gpubench.analysis.rule import Effect
+from gpubench.errors import ResultFileError
 from gpubench.model import Record, ResultSet
 from gpubench.names import HOST_CONTENDERS, is_ours
 
@@ -73,16 +83,16 @@ def between_results(
     timed: Sequence[Pair], old: ResultSet, new: ResultSet, calibrations: Sequence[Calibrated]
 ) -> Estimated:
     """Estimate pairs of two results, which may be one result in which two contenders are compared."""
-    swept = {} if old is new else identity.ceilings(old, new)
+    swept = {} if old is new else ceilings(old, new)
     before = result_times(old, {name: one for name, (one, _) in swept.items()})
     after = before if old is new else result_times(new, {name: one for name, (_, one) in swept.items()})
     a = before.at([id(pair.old) for pair in timed])
     b = after.at([id(pair.new) for pair in timed])
     machine, unchanged, controls = None, np.zeros(len(timed), dtype=bool), 0
     if old is not new:
-        unchanged = np.asarray([identity.unchanged(pair, old, new) for pair in timed], dtype=bool)
+        unchanged = np.asarray([pairing.unchanged(pair, old, new) for pair in timed], dtype=bool)
         known = _controls(old, new, before, after, list(swept))
-        machine, controls = estimate(known, identity.same_device(old, new)), len(known.time_us)
+        machine, controls = estimate(known, pairing.same_device(old, new)), len(known.time_us)
     families = np.asarray([family(pair.either) for pair in timed], dtype=object)
     effect = effects(before, after, a, b, machine, families)
     effect, calibrated = _by_repetition(effect, timed, (old, new), calibrations)
@@ -159,7 +169,7 @@ def within_rounds(timed: Sequence[Pair]) -> Estimated:
     some = np.maximum(count, 1)
     effect = Effect(value, spread.variance / some, spread.freedom, tick(time_us) / some, NORMAL, zero, 1e6)
     no = np.zeros(len(timed), dtype=bool)
-    alike = np.asarray([identity.same_code(pair.old, pair.new) for pair in timed if pair.old and pair.new], dtype=bool)
+    alike = np.asarray([pairing.same_code(pair.old, pair.new) for pair in timed if pair.old and pair.new], dtype=bool)
     few = [too_few(pair) for pair in timed]
     return Estimated(timed, (log_us[0], log_us[1]), value, zero, effect, count, few, alike, no)
 
@@ -184,7 +194,7 @@ def _controls(old: ResultSet, new: ResultSet, before: Times, after: Times, swept
     """Return everything that did not change between the results, whatever is compared."""
     ours, theirs = keyed(old.records), keyed(new.records)
     pairs = [Pair(record, theirs[key]) for key, record in ours.items() if key in theirs]
-    kept = [pair for pair in pairs if pair.is_timed and identity.unchanged(pair, old, new)]
+    kept = [pair for pair in pairs if pair.is_timed and pairing.unchanged(pair, old, new)]
     families = [family(pair.either) for pair in kept] + [CEILINGS] * len(swept)
     a = before.at([*(id(pair.old) for pair in kept), *swept])
     b = after.at([*(id(pair.new) for pair in kept), *swept])
@@ -216,3 +226,81 @@ def _calibrated(
     variance, freedom = best.spread[record.case.id, record.contender]
     runs = [next((one.runs for one in calibrations if one.result is side), 1) for side in results]
     return variance * (1 / runs[0] + 1 / runs[1]), freedom
+
+
+# --- What repeated runs showed ---------------------------------------------------------------------------------------
+
+KEY = "noise_floor"
+"""Where a result file keeps its calibration."""
+
+MOST_RUNS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """A calibrated result: how many runs it holds, and by (case id, contender) the variance of the log time of one run
+    (its rounds included) with its degrees of freedom.
+    """
+
+    result: ResultSet
+    runs: int
+    spread: Mapping[tuple[str, str], tuple[float, float]]
+
+
+def calibrated(result: ResultSet) -> Calibrated | None:
+    """Return what the result's own runs say; None when it was never calibrated.
+
+    The rounds of all runs stand one after the other, `rounds_per_run` of each; a case of which a run lacks a round says
+    nothing. ResultFileError when the entry is there but makes no sense.
+    """
+    entry = result.extra.get(KEY)
+    if entry is None:
+        return None
+    runs, rounds = (_count(entry, name) for name in ("runs", "rounds_per_run"))
+    means = {
+        (record.case.id, record.contender): one
+        for record in result.records
+        if record.contender not in HOST_CONTENDERS and (one := _run_means(record, runs, rounds)) is not None
+    }
+    if not means:
+        return Calibrated(result, runs, {})
+    spread = run_spread(np.stack(list(means.values())))
+    return Calibrated(result, runs, dict(zip(means, zip(*(one.tolist() for one in spread), strict=True), strict=True)))
+
+
+def run_spread(log_us: Array) -> tuple[Array, Array]:
+    """Return the variance of one run (cases,) and its degrees of freedom, from log times (cases, runs).
+
+    Each run's own change of the machine is taken off first: what all cases do together is no noise of a case.
+    """
+    centre = log_us.mean(axis=1, keepdims=True)
+    rest = log_us - centre
+    time_us = np.exp(centre[:, 0])
+    family = np.full(len(log_us), "all", dtype=object)
+    for run in range(log_us.shape[1]):
+        known = Controls(family, time_us, rest[:, run], np.full(len(log_us), 1e-8))
+        rest[:, run] -= estimate(known, same_device=True).change.expected(time_us)[0]
+    freedom = log_us.shape[1] - 1
+    spread = moderated(time_us, (rest**2).sum(axis=1) / freedom, np.full(len(log_us), freedom))
+    return spread.variance, spread.freedom
+
+
+def _run_means(record: Record, runs: int, rounds: int) -> Array | None:
+    """Return the mean log round median of each run, (runs,); None where the record does not hold all of them."""
+    if not measured(record) or record.timing is None or len(record.timing.rounds) != runs * rounds:
+        return None
+    logs, _ = medians(samples(record))
+    return logs.reshape(runs, rounds).mean(axis=1) if len(logs) == runs * rounds else None
+
+
+def _count(entry: object, name: str) -> int:
+    value = entry.get(name) if isinstance(entry, Mapping) else None
+    least = 2 if name == "runs" else 1
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST_RUNS:
+        raise ResultFileError(f"{KEY}.{name}: is not a whole number from {least} to {MOST_RUNS}")
+    return value
+
+
+def all_calibrated(results: Sequence[ResultSet]) -> list[Calibrated]:
+    """Return the calibrations among these results."""
+    return [one for result in results if (one := calibrated(result)) is not None]

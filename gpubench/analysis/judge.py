@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpubench.analysis import planning
 from gpubench.analysis.estimate import Estimated, family
 from gpubench.analysis.rounds import CONFIDENCE
-from gpubench.analysis.rows import Outcome
-from gpubench.analysis.rule import Effect, Rule, judge
+from gpubench.analysis.rule import Effect, Rule, decidable, judge, rounds_to_decide, sees
 from gpubench.comparison import Estimate, MachineChange, Mean, Verdict
 
 if TYPE_CHECKING:
@@ -28,6 +26,18 @@ LONG_US = 50.0
 
 LARGEST_LOG = 500.0
 """Beyond e^500 an interval says nothing, and its ends would be infinite in the output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the times of a pair say. `few`: why they are too few for any verdict, None when they suffice."""
+
+    verdict: Verdict
+    estimate: Estimate | None
+    old_us: float
+    new_us: float
+    few: str | None
+    unchanged: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +101,9 @@ class _Group:
             alone = replace(self.effect, value=raw, machine=np.zeros(len(at)))
             self.with_machine = np.isin(judge(alone, band, rule.alpha).call, (-1, 1))
         self.call[(self.call == 0) & self.moved] = 2
-        self.decidable = planning.decidable(self.effect, band)
-        self.sees = planning.sees(self.effect, band, rule.alpha, len(at))
-        self.needed = planning.rounds_to_decide(self.effect, self.rounds, band)
+        self.decidable = decidable(self.effect, band)
+        self.sees = sees(self.effect, band, rule.alpha, len(at))
+        self.needed = rounds_to_decide(self.effect, self.rounds, band)
 
     def outcomes(self) -> dict[int, tuple[Outcome, tuple[str, ...]]]:
         """Return outcome and words by the pair's place."""
@@ -161,7 +171,7 @@ class _Group:
         """Return what rounds cannot mend: the noise from run to run, or the machine's change not known well enough."""
         alone = replace(self.effect, machine=np.zeros(len(self.at)))
         machine = self.estimated.machine
-        if machine is not None and bool(planning.decidable(alone, self.band)[number]):
+        if machine is not None and bool(decidable(alone, self.band)[number]):
             shortest, longest = machine.span_us
             span = f"controls span {shortest:.2g} to {longest:.2g} us" if longest else "there are no controls"
             return f"the machine's change is not known well enough here ({span})"

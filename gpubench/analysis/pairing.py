@@ -1,17 +1,20 @@
-"""Which record of one result stands against which of the other."""
+"""Which record of one result stands against which of the other, and what is the same in both: environment and work."""
 
 from __future__ import annotations
 
 import difflib
+import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from statistics import median
+from typing import NoReturn, TypeGuard
 
-from gpubench.analysis.rounds import usable
+from gpubench.analysis.rounds import is_timed, measured
+from gpubench.comparison import Difference
 from gpubench.errors import ComparisonError, UsageError
-from gpubench.model import Case, Record, ResultSet
-from gpubench.names import MEASURED
+from gpubench.model import Case, Json, Record, ResultSet
+from gpubench.names import HOST_CONTENDERS, is_ours, is_peer
 
 Key = tuple[str, str, int]
 """Case id, contender (empty where two contenders are compared with each other), number among equals."""
@@ -54,27 +57,6 @@ class Pair:
     def is_timed(self) -> bool:
         """True when both were measured and have usable samples."""
         return self.old is not None and self.new is not None and is_timed(self.old) and is_timed(self.new)
-
-
-def measured(record: Record) -> bool:
-    """Return whether the record's status lets its times be compared."""
-    return record.status in MEASURED
-
-
-def is_timed(record: Record) -> bool:
-    """Return whether the record was measured and has usable samples."""
-    return measured(record) and bool(samples(record))
-
-
-def samples(record: Record) -> list[list[float]]:
-    """Return the kept samples by round in microseconds, without empty rounds; empty when nothing was timed.
-
-    A time that is not a positive finite number makes the whole record unfit: then empty as well.
-    """
-    if record.timing is None:
-        return []
-    rounds = [[sample.us for sample in one] for one in record.timing.rounds if one]
-    return rounds if usable(rounds) else []
 
 
 def pairs(old: ResultSet, new: ResultSet, selection: Selection) -> list[Pair]:
@@ -136,3 +118,203 @@ def _nothing_in_common(old: list[Key], new: list[Key]) -> NoReturn:
     if not theirs:
         lines = [f"  only the baseline has {one}" for one in ours[:3]]
     raise ComparisonError("\n".join(["Nothing was compared: the results have no case in common.", *lines]))
+
+
+# --- What refuses a comparison ---------------------------------------------------------------------------------------
+
+CLOCK_TOLERANCE = 0.01
+"""Clocks closer than this are the same clock: the governor moves by single steps of 15 MHz in 1,980."""
+
+CAPPED = 0.95
+"""A median SM clock under this share of the card's maximum was held down."""
+
+
+HARMLESS = ("python", "os", "cpu", "hostname", "host", "numpy", "device.uuid", "device.properties.uuid", "device.name")
+"""Entries of the environment that cannot make a kernel faster; they are listed all the same. (Another device name is
+refused, or allowed explicitly, before this is asked.)"""
+
+VOLATILE = ("free_bytes", "pci_bus_id", "temperature_c", "power_w")
+"""Last words of entries that differ from run to run and say nothing."""
+
+MEANINGS: tuple[tuple[Callable[[str], bool], str], ...] = (
+    (
+        lambda name: name.endswith("uuid"),
+        "another GPU: of kernels over 50 us, 1 in 25 runs 2 % faster or slower on another card with the same code; "
+        "confirm on one GPU",
+    ),
+    (
+        lambda name: name == "harness.protocol",
+        "times are taken in another way: only what changed beyond the controls counts",
+    ),
+    (lambda name: name.endswith("driver"), "libraries may choose other kernels, and the driver other clocks"),
+    (lambda name: name.startswith("libraries."), "this library's pairs are judged as changed"),
+    (lambda name: name.startswith("SM clock"), "a card held down slows some kernels more than others"),
+)
+"""Which differences say what to a reader of the verdicts."""
+
+
+def device_name(result: ResultSet) -> str:
+    """Return the name of the device that a result was measured on, `unknown` where it does not say."""
+    name = _device(result).get("name")
+    return name if isinstance(name, str) else "unknown"
+
+
+def same_device(old: ResultSet, new: ResultSet) -> bool:
+    """Return whether both were measured on one and the same card, as far as they tell."""
+    uuid = _device(old).get("uuid")
+    return uuid is not None and uuid == _device(new).get("uuid")
+
+
+def _device(result: ResultSet) -> Mapping[str, Json]:
+    device = result.environment.get("device")
+    return device if isinstance(device, Mapping) else {}
+
+
+def is_simulated(result: ResultSet) -> bool:
+    """Return whether any time in the result comes from a simulator."""
+    return any(record.simulated for record in result.records)
+
+
+def refusals(old: ResultSet, new: ResultSet) -> list[str]:
+    """Return why these results must not be compared, one sentence each; empty when they may be."""
+    found = []
+    if device_name(old) != device_name(new):
+        found.append(f"the devices differ: {device_name(old)} and {device_name(new)}")
+    if is_simulated(old) != is_simulated(new):
+        which = "first" if is_simulated(old) else "second"
+        found.append(f"the {which} result is simulated and the other is not")
+    return found
+
+
+# --- The environment -------------------------------------------------------------------------------------------------
+
+
+def differences(old: ResultSet, new: ResultSet) -> tuple[Difference, ...]:
+    """Return everything around the results that is not the same, what matters first, with what it means."""
+    before, after = _surroundings(old), _surroundings(new)
+    found = []
+    for name in [*before, *(name for name in after if name not in before)]:
+        if name.rpartition(".")[2] in VOLATILE or _alike(before.get(name), after.get(name)):
+            continue
+        matters = not any(name == one or name.startswith(f"{one}.") for one in HARMLESS)
+        unknown = name not in before or name not in after  # a writer that did not record it yet
+        meaning = "" if unknown else next((words for fits, words in MEANINGS if fits(name)), "")
+        found.append(Difference(name, before.get(name), after.get(name), matters, meaning))
+    found += _capped(old, new)
+    return tuple(sorted(found, key=lambda one: (not one.meaning, not one.matters)))
+
+
+def _surroundings(result: ResultSet) -> dict[str, Json]:
+    harness = {"gpubench": result.gpubench, "harness.protocol": result.harness.protocol}
+    return dict(_flat({**result.environment, **harness}))
+
+
+def _capped(old: ResultSet, new: ResultSet) -> Iterator[Difference]:
+    """Yield a difference where one of the results ran at a clock held under the card's maximum, or at another one."""
+    clocks = [_median_clock(one) for one in (old, new)]
+    highest = [_device(one).get("max_sm_mhz") for one in (old, new)]
+    held = [bool(mhz and is_positive(most) and mhz < CAPPED * most) for mhz, most in zip(clocks, highest, strict=True)]
+    if any(held) and all(clocks):
+        before, after = (f"{mhz:.0f} of {most} MHz" for mhz, most in zip(clocks, highest, strict=True))
+        meaning = next(words for fits, words in MEANINGS if fits("SM clock"))
+        yield Difference("SM clock", before, after, True, meaning)
+
+
+def _median_clock(result: ResultSet) -> float | None:
+    clocks = [
+        sample.sm_mhz
+        for record in result.records
+        if record.timing is not None and record.contender not in HOST_CONTENDERS
+        for sample in record.timing.samples
+        if sample.sm_mhz
+    ]
+    return float(median(clocks)) if clocks else None
+
+
+def _flat(entry: Mapping[str, Json], prefix: str = "") -> Iterator[tuple[str, Json]]:
+    for key, value in entry.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _alike(old: Json, new: Json) -> bool:
+    if _is_number(old) and _is_number(new):
+        return math.isclose(old, new, rel_tol=1e-9)
+    return bool(old == new)
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_positive(value: Json) -> TypeGuard[float]:
+    """Return whether the value is a number over 0."""
+    return _is_number(value) and value > 0
+
+
+# --- The work --------------------------------------------------------------------------------------------------------
+
+
+def unchanged(pair: Pair, old: ResultSet, new: ResultSet) -> bool:
+    """Return whether both sides are the same work: identical machine code of ours, or a library of one version."""
+    if pair.old is None or pair.new is None or pair.old.contender != pair.new.contender:
+        return False
+    if is_ours(pair.new.contender):
+        return same_code(pair.old, pair.new)
+    return (
+        is_peer(pair.new.contender)
+        and _work(pair.old) == _work(pair.new)
+        and not _versions_differ(old, new, pair.new.contender)
+    )
+
+
+def _versions_differ(old: ResultSet, new: ResultSet, contender: str) -> bool | None:
+    """Return whether a library's versions differ, None where the results do not tell.
+
+    The first format recorded no library but CuPy.
+    """
+    for told in (
+        [(one.environment.get("libraries") or {}).get(contender) for one in (old, new)],
+        [one.environment.get(contender) for one in (old, new)],
+    ):
+        if None not in told:
+            return bool(told[0] != told[1])
+    return None
+
+
+def unknown_versions(pairs: Sequence[Pair], old: ResultSet, new: ResultSet) -> list[str]:
+    """Return the libraries among the pairs whose versions the results do not tell; they are taken to be the same."""
+    names = dict.fromkeys(pair.new.contender for pair in pairs if pair.new and is_peer(pair.new.contender))
+    return [name for name in names if _versions_differ(old, new, name) is None]
+
+
+def same_code(old: Record, new: Record) -> bool:
+    """Return whether both ran the same machine code with the same launches on the same work."""
+    before, after = old.kernel or {}, new.kernel or {}
+    digest, launches = before.get("cubin_sha256"), before.get("launches")
+    return (
+        isinstance(digest, str)
+        and bool(digest)
+        and bool(launches)
+        and digest == after.get("cubin_sha256")
+        and _geometry(launches) == _geometry(after.get("launches"))
+        and before.get("variant") == after.get("variant")
+        and _work(old) == _work(new)
+    )
+
+
+def _geometry(launches: Json) -> Json:
+    """Return the launches without the path of their source: the same code may come from two checkouts."""
+    if not isinstance(launches, list | tuple):
+        return launches
+    return [
+        {key: value for key, value in one.items() if key != "source"} if isinstance(one, Mapping) else one
+        for one in launches
+    ]
+
+
+def _work(record: Record) -> tuple[Json, ...]:
+    case = record.case
+    return (case.operator, case.dtype, case.params, case.distribution, case.seed, case.timing.method, record.bytes)

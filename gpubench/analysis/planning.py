@@ -1,85 +1,25 @@
-"""What could be resolved: the least change that would be called, the rounds that it takes, and a plan of them."""
+"""What a change takes to be seen: the noise floors that repeated runs of one thing (A/A) show, and a plan of rounds."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpubench.analysis.controls import UNKNOWN, tick
-from gpubench.analysis.estimate import result_times
-from gpubench.analysis.identity import ceilings
-from gpubench.analysis.noise import DOUBT, TAILS, Noise, prior
-from gpubench.analysis.pairing import is_timed
-from gpubench.analysis.repeated import calibrated
-from gpubench.analysis.rounds import Rounds
-from gpubench.analysis.rule import Effect, Rule
-from gpubench.comparison import Planned
+from gpubench.analysis.compare import Options, compare
+from gpubench.analysis.controls import UNKNOWN, ceilings, tick
+from gpubench.analysis.estimate import KEY, NORMAL, calibrated, result_times
+from gpubench.analysis.rounds import DOUBT, TAILS, Noise, Rounds, is_timed, measured, prior
+from gpubench.analysis.rule import POWER, Effect, Rule, rounds_to_see, sees
+from gpubench.comparison import Comparison, Planned
 from gpubench.errors import ComparisonError
-from gpubench.model import Record, ResultSet
+from gpubench.model import Json, Record, ResultSet, Timing
 from gpubench.names import HOST_CONTENDERS
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
-
-POWER = 0.8
-"""A change that is said to be seen is called in so many of all repetitions."""
-
-MOST_ROUNDS = 1000
-
-
-def sees(effect: Effect, band: Array, alpha: float, pairs: int) -> Array:
-    """Return the least change, as log ratios (n,), that is called SLOWER in 4 of 5 repetitions, alone among `pairs`."""
-    from scipy.stats import t
-
-    variance, freedom = effect.total()
-    error = np.sqrt(variance)
-    level = alpha / max(pairs, 1)
-    far = _far(tuple(effect.weights.tolist()), level) * np.sqrt(effect.runs)
-    return np.asarray(band + np.maximum(t.isf(level, freedom) * error, far) + t.ppf(POWER, freedom) * error)
-
-
-@lru_cache(maxsize=256)
-def _far(weights: tuple[float, ...], level: float) -> float:
-    """Return the quantile of the mixture of tails that is exceeded with this probability, in scales."""
-    from scipy.optimize import brentq
-    from scipy.stats import t
-
-    def excess(x: float) -> float:
-        return float(np.log(sum(w * t.sf(x, nu) for w, nu in zip(weights, TAILS, strict=True)) / level))
-
-    return float(brentq(excess, 0.0, 1e6)) if level < 0.5 else 0.0
-
-
-def decidable(effect: Effect, band: Array) -> Array:
-    """Return whether SAME could be shown with rounds without end, (n,): the runs and the machine allow it."""
-    return np.asarray(effect.with_rounds(0.0).half() <= band)
-
-
-def rounds_to_decide(effect: Effect, rounds: Array, band: Array) -> Array:
-    """Return how many rounds a side would make the 95 % interval fit into the band, (n,); 0 where no number would."""
-    return _fewest(lambda factor: effect.with_rounds(factor).half() <= band, rounds)
-
-
-def rounds_to_see(effect: Effect, rounds: Array, band: Array, change: float, alpha: float, pairs: int) -> Array:
-    """Return how many rounds a side would show this relative change in 4 of 5 repetitions, (n,); 0: no number would."""
-    wanted = math.log1p(change)
-    return _fewest(lambda factor: sees(effect.with_rounds(factor), band, alpha, pairs) <= wanted, rounds)
-
-
-def _fewest(enough: Any, rounds: Array) -> Array:
-    """Return the fewest rounds for which `enough`, asked with the factor on the rounds' variance, is true; else 0."""
-    low, high = np.ones(len(rounds)), np.full(len(rounds), float(MOST_ROUNDS))
-    possible = enough(rounds / high)
-    while (high - low > 1).any():
-        middle = np.floor((low + high) / 2)
-        fits = enough(rounds / middle)
-        high, low = np.where(fits, middle, high), np.where(fits, low, middle)
-    return np.where(possible, np.maximum(high, 2), 0).astype(np.int64)
 
 
 def plan(result: ResultSet, change: float, rule: Rule, kept: Sequence[Record] | None = None) -> tuple[Planned, ...]:
@@ -168,3 +108,120 @@ def _samples(record: Record) -> float:
     """Return how many samples a round of the record has."""
     timing = record.timing
     return len(timing.samples) / max(len(timing.rounds), 1) if timing is not None else 0.0
+
+
+# --- Calibration -----------------------------------------------------------------------------------------------------
+
+Key = tuple[str, str]
+_CLOCKS = ("sm_mhz", "discarded_sm_mhz")
+
+Summarise = Callable[[Record], Mapping[str, Json] | None]
+
+
+def calibrate(runs: Sequence[ResultSet], rule: Rule, summarise: Summarise) -> tuple[ResultSet, tuple[Comparison, ...]]:
+    """Return one result with the rounds of all runs and their `noise_floor`, and the comparisons of the runs.
+
+    `summarise` makes the summary of a record anew. ComparisonError with fewer than 2 runs, or when nothing was timed
+    in two of them.
+    """
+    if len(runs) < 2:
+        raise ComparisonError("A calibration needs at least 2 runs of the same suite.")
+    tables = [{_key(record): record for record in run.records} for run in runs]
+    keys = list(dict.fromkeys(key for table in tables for key in table))
+    timed = [key for key in keys if sum(key in table and measured(table[key]) for table in tables) >= 2]
+    if not timed:
+        raise ComparisonError("Nothing was timed in at least 2 of the runs: there is no noise to measure.")
+    comparisons = _against_each_other(runs, rule)
+    records = tuple(_merged([table[key] for table in tables if key in table], summarise) for key in keys)
+    last = runs[-1]
+    entry: dict[str, Any] = {
+        "runs": len(runs),
+        "rounds_per_run": max(len(one.timing.rounds) for run in runs for one in run.records if one.timing is not None),
+        "alpha": rule.alpha,
+        "threshold": rule.threshold,
+        "power": POWER,
+        **_false_alarms(comparisons),
+    }
+    merged = replace(last, records=records, extra={**last.extra, KEY: entry})
+    floor = _floors(merged, rule)
+    entry["floors"] = [{"case": one, "contender": other, "floor": floor.get((one, other))} for one, other in timed]
+    return merged, comparisons
+
+
+def _key(record: Record) -> Key:
+    return record.case.id, record.contender
+
+
+def _floors(merged: ResultSet, rule: Rule) -> dict[Key, float]:
+    """Return the least change that one more run would show in 4 of 5 repetitions, for each case that all runs timed."""
+    known = calibrated(merged)
+    if known is None or not known.spread:
+        return {}
+    variance, freedom = (np.asarray(one) for one in zip(*known.spread.values(), strict=True))
+    times = {_key(one): float(np.median([x.us for x in one.timing.samples])) for one in merged.records if one.timing}
+    time_us = np.asarray([times[key] for key in known.spread])
+    zero = np.zeros(len(variance))
+    effect = Effect(zero, variance * (1 + 1 / known.runs), freedom, tick(time_us), NORMAL, zero, 1e6)
+    least = sees(effect, rule.band(time_us), rule.alpha, len(variance))
+    return {key: round(float(one), 6) for key, one in zip(known.spread, np.expm1(least), strict=True)}
+
+
+def _against_each_other(runs: Sequence[ResultSet], rule: Rule) -> tuple[Comparison, ...]:
+    """Compare every run with every later one."""
+    judged = replace(rule, adjust=True)
+    return tuple(
+        compare(old, new, Options(judged, old=f"run {i + 1}", new=f"run {j + 1}"))
+        for i, old in enumerate(runs)
+        for j, new in enumerate(runs)
+        if i < j
+    )
+
+
+def _false_alarms(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """Return how many gates between the runs, taken both ways, failed although nothing had changed."""
+    called = [
+        [row.estimate.ratio > 1 for row in one.rows if row.verdict in CHANGED and row.estimate is not None]
+        for one in comparisons
+    ]
+    failed = sum((True in one) + (False in one) for one in called)
+    gates = 2 * len(comparisons)
+    return {
+        "gates": gates,
+        "gates_failed": failed,
+        "false_positive_rate": failed / gates,
+        "pairs": sum(len(one.rows) for one in comparisons),
+        "pairs_called_changed": sum(map(len, called)),
+    }
+
+
+CHANGED = ("SLOWER", "FASTER", "DRIFTED")
+"""Verdicts that are false alarms where nothing changed."""
+
+
+def _merged(records: Sequence[Record], summarise: Summarise) -> Record:
+    """Return one record with the rounds of all; the last one that was not measured wins, so that no failure is lost."""
+    for record in reversed(records):
+        if not measured(record):
+            return record
+    timings = [record.timing for record in records if record.timing is not None]
+    if not timings:
+        return records[-1]
+    starts = np.cumsum([0, *(len(one.rounds) for one in timings)]).tolist()
+    timing = Timing(
+        rounds=tuple(one for timing in timings for one in timing.rounds),
+        discarded=tuple(
+            (start + number, sample)
+            for start, timing in zip(starts, timings, strict=False)
+            for number, sample in timing.discarded
+        ),
+        noisy=any(one.noisy for one in timings),
+        throttled=any(one.throttled for one in timings),
+        message=next((one.message for one in reversed(timings) if one.message), None),
+    )
+    last = records[-1]
+    worst = next((one for one in records if one.status != "ok"), last)
+    telemetry = None
+    if last.telemetry is not None:  # the clocks of the samples stand with the samples, and are written from there
+        telemetry = {key: value for key, value in last.telemetry.items() if key not in _CLOCKS}
+    merged = replace(last, status=worst.status, message=worst.message, timing=timing, telemetry=telemetry)
+    return replace(merged, summary=summarise(merged))

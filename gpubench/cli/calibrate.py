@@ -65,8 +65,8 @@ def command(
     run, whichever of the two results it is; and the noise floor of each case, the least change that one more run would
     show in 4 of 5 repetitions. The runs are also compared with each other: how often would the gate fail falsely?
     """
-    from gpubench.analysis.calibration import calibrate
-    from gpubench.analysis.repeated import KEY
+    from gpubench.analysis.estimate import KEY
+    from gpubench.analysis.planning import calibrate
     from gpubench.analysis.rule import Rule
     from gpubench.cli.measuring import filtered, measure, with_rounds
     from gpubench.engine.run import exit_code

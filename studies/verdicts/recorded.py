@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpubench import names
-from gpubench.analysis import identity
+from gpubench.analysis import pairing
 from gpubench.analysis.compare import Options, compare
-from gpubench.analysis.controls import CEILINGS, OURS, Controls, estimate
+from gpubench.analysis.controls import CEILINGS, OURS, Controls, ceilings, estimate
 from gpubench.analysis.estimate import effects, family, result_times
 from gpubench.analysis.judge import LONG_US
 from gpubench.analysis.pairing import Pair, Selection, keyed
@@ -62,7 +62,7 @@ class Unchanged:
     """The unchanged pairs of two results as arrays, then the ceilings: (pairs + ceilings,)."""
 
     def __init__(self, old: ResultSet, new: ResultSet, without: str = "") -> None:
-        swept = identity.ceilings(old, new)
+        swept = ceilings(old, new)
         self.before = result_times(old, {name: one for name, (one, _) in swept.items()})
         self.after = result_times(new, {name: one for name, (_, one) in swept.items()})
         pairs = [pair for pair in _unchanged(old, new) if pair.either.contender != without]
@@ -71,7 +71,7 @@ class Unchanged:
         self.old = self.before.at([*(id(pair.old) for pair in pairs), *swept])
         self.new = self.after.at([*(id(pair.new) for pair in pairs), *swept])
         self.time_us = np.exp(self.before.log_us[self.old])
-        self.same_device = identity.same_device(old, new)
+        self.same_device = pairing.same_device(old, new)
 
     def judged(self, at: Array, planted: float = 0.0) -> tuple[Effect, Array]:
         """Return effects and calls where the pairs at these places count as changed, the rest as controls.
@@ -135,7 +135,7 @@ def _unchanged(old: ResultSet, new: ResultSet) -> Iterator[Pair]:
     theirs = keyed(new.records)
     for key, record in keyed(old.records).items():
         pair = Pair(record, theirs.get(key))
-        if pair.is_timed and identity.unchanged(pair, old, new):
+        if pair.is_timed and pairing.unchanged(pair, old, new):
             yield pair
 
 
@@ -275,7 +275,7 @@ def history() -> list[ResultSet]:
 
 def _days(files: Sequence[ResultSet]) -> Iterator[str]:
     for one_gpu in (True, False):
-        pairs = [both for both in combinations(files, 2) if identity.same_device(*both) == one_gpu]
+        pairs = [both for both in combinations(files, 2) if pairing.same_device(*both) == one_gpu]
         for without in ("", names.JAX):
             told = [one for a, b in pairs if (one := crossed(a, b, without)).pairs >= LEAST]
             where = ("one GPU" if one_gpu else "two GPUs") + (f", without {without}" if without else "")

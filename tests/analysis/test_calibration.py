@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpubench.analysis.calibration import calibrate
 from gpubench.analysis.compare import Options, compare
+from gpubench.analysis.estimate import calibrated
 from gpubench.analysis.pairing import Selection
-from gpubench.analysis.repeated import calibrated
+from gpubench.analysis.planning import calibrate
 from gpubench.analysis.rule import Rule
 from gpubench.errors import ComparisonError
 from gpubench.model import Record, ResultSet, Sample

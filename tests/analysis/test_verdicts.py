@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpubench.analysis.compare import Options, compare
-from gpubench.analysis.identity import ceilings
+from gpubench.analysis.controls import ceilings
 from gpubench.analysis.pairing import Selection
 from gpubench.analysis.rule import Gate, exit_code
 from gpubench.comparison import Verdict

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpubench.analysis.repeated import calibrated
+from gpubench.analysis.estimate import calibrated
 from gpubench.cli import main
 from gpubench.engine.run import Finished, Request
 from gpubench.errors import UsageError
