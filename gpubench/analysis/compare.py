@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from gpubench.analysis import pairing
-from gpubench.analysis.estimate import Estimated, all_calibrated, between_results, within_rounds
+from gpubench.analysis.estimate import Estimated, between_results, calibrated, within_rounds
 from gpubench.analysis.judge import Outcome, geometric_means, machine_change, outcomes
-from gpubench.analysis.pairing import CLOCK_TOLERANCE, Pair, Selection, chosen, is_positive, pairs, same_code
-from gpubench.analysis.rounds import measured, medians, samples
+from gpubench.analysis.pairing import Pair, Selection, chosen, is_positive, pairs, same_code
+from gpubench.analysis.rounds import measured, samples, typical_us
 from gpubench.analysis.rule import Rule
 from gpubench.comparison import Comparison, Difference, Row, Verdict
 from gpubench.errors import ComparisonError
 from gpubench.model import Json, Record, ResultSet
 from gpubench.names import FAILED, HOST_CONTENDERS, MEASURED
+
+if TYPE_CHECKING:
+    Array = np.ndarray[Any, np.dtype[Any]]
 
 LISTED = 5
 """How many cases a refusal names."""
@@ -61,13 +64,11 @@ def compare(old: ResultSet, new: ResultSet, options: Options | None = None) -> C
     listed = pairing.differences(old, new)
     timed = [pair for pair in everything if pair.is_timed]
     estimated = _estimated(timed, old, new, options)
-    members = {id(pair) for pair in picked}
-    at = np.asarray([number for number, pair in enumerate(timed) if id(pair) in members], dtype=np.int64)
+    at = _places(picked, timed)
     judged = outcomes(estimated, at, options.rule)
     told = {id(timed[number]): (*judged.of(number),) for number in at.tolist()}
     rows = tuple(timed_row(pair, *told[id(pair)], listed) if id(pair) in told else untimed_row(pair) for pair in picked)
-    unknown = pairing.unknown_versions(picked, old, new) if old is not new else []
-    if unknown:
+    if old is not new and (unknown := pairing.unknown_versions(picked, old, new)):
         notes.append(f"{', '.join(unknown)}: versions are not recorded, and taken to be the same")
     return Comparison(
         old=options.old,
@@ -87,10 +88,17 @@ def compare(old: ResultSet, new: ResultSet, options: Options | None = None) -> C
     )
 
 
+def _places(picked: Sequence[Pair], timed: Sequence[Pair]) -> Array:
+    """Return where among the timed pairs those stand that were picked."""
+    members = {id(pair) for pair in picked}
+    return np.asarray([number for number, pair in enumerate(timed) if id(pair) in members], dtype=np.int64)
+
+
 def _estimated(timed: Sequence[Pair], old: ResultSet, new: ResultSet, options: Options) -> Estimated:
     if options.interleaved:
         return within_rounds(timed)
-    return between_results(timed, old, new, all_calibrated((old, new, *options.calibrations)))
+    known = [found for one in (old, new, *options.calibrations) if (found := calibrated(one)) is not None]
+    return between_results(timed, old, new, known)
 
 
 def _without_host(picked: list[Pair], options: Options) -> tuple[list[Pair], list[str]]:
@@ -213,10 +221,14 @@ def _status(record: Record) -> str:
 
 def _typical_us(record: Record | None) -> float | None:
     rounds = samples(record) if record is not None and measured(record) else []
-    return float(np.exp(medians(rounds)[0].mean())) if rounds else None
+    return typical_us(rounds) if rounds else None
 
 
 # --- Why -------------------------------------------------------------------------------------------------------------
+
+
+CLOCK_TOLERANCE = 0.01
+"""Clocks closer than this are the same clock: the governor moves by single steps of 15 MHz in 1,980."""
 
 
 def explanations(pair: Pair, listed: Sequence[Difference]) -> list[str]:

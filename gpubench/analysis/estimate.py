@@ -21,6 +21,7 @@ from gpubench.analysis.rounds import (
     round_variance,
     samples,
     times,
+    typical_us,
 )
 from gpubench.analysis.rule import Effect
 from gpubench.errors import ResultFileError
@@ -149,7 +150,7 @@ def _by_repetition(
         found = _calibrated(pair, results, calibrations)
         if found is not None:
             known[number], (variance[number], freedom[number]) = True, found
-            runs[number] = tick(np.asarray([_typical_us(pair)]))[0]
+            runs[number] = tick(np.asarray([typical_us(samples(pair.either))]))[0]
     return replace(effect, rounds=variance, rounds_freedom=freedom, runs=runs), known
 
 
@@ -205,10 +206,6 @@ def _controls(old: ResultSet, new: ResultSet, before: Times, after: Times, swept
         log_ratio,
         before.variance[a] + after.variance[b],
     )
-
-
-def _typical_us(pair: Pair) -> float:
-    return float(np.exp(medians(samples(pair.either))[0].mean()))
 
 
 def _calibrated(
@@ -299,8 +296,3 @@ def _count(entry: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST_RUNS:
         raise ResultFileError(f"{KEY}.{name}: is not a whole number from {least} to {MOST_RUNS}")
     return value
-
-
-def all_calibrated(results: Sequence[ResultSet]) -> list[Calibrated]:
-    """Return the calibrations among these results."""
-    return [one for result in results if (one := calibrated(result)) is not None]

@@ -120,10 +120,7 @@ def _nothing_in_common(old: list[Key], new: list[Key]) -> NoReturn:
     raise ComparisonError("\n".join(["Nothing was compared: the results have no case in common.", *lines]))
 
 
-# --- What refuses a comparison ---------------------------------------------------------------------------------------
-
-CLOCK_TOLERANCE = 0.01
-"""Clocks closer than this are the same clock: the governor moves by single steps of 15 MHz in 1,980."""
+# --- The results -----------------------------------------------------------------------------------------------------
 
 CAPPED = 0.95
 """A median SM clock under this share of the card's maximum was held down."""

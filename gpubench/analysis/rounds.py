@@ -1,4 +1,4 @@
-"""From samples to round medians, and how much the rounds of one result vary, learned from all of its cases together.
+"""From samples to round medians, how much the rounds of one result vary, and how much runs differ beyond them.
 
 The unit of the statistics is the round, not the sample: samples that share one allocation share its luck.
 
@@ -7,6 +7,8 @@ of a result tell together how much rounds vary here. This is the moderated varia
 empirical Bayes methods for assessing differential expression, 2004) with a trend over the time of a case: the variance
 of a log round median is expected to be A^2 + (C / t)^2, a share A of the time and C microseconds of jitter, and the
 variances of single cases scatter around it as F with d0 degrees of freedom on the trend's side.
+
+What unchanged work varies by from run to run has a scale of the same form, and tails of Student's t.
 """
 
 from __future__ import annotations
@@ -128,6 +130,11 @@ def _median(samples: Sequence[float]) -> tuple[float, float]:
     low = max(round((n - 1) / 2 - math.sqrt(n) / 2), 0)
     log = math.log(ordered[(n - 1) // 2]) / 2 + math.log(ordered[n // 2]) / 2
     return log, (math.log(ordered[n - 1 - low]) - math.log(ordered[low])) / 2
+
+
+def typical_us(rounds: Rounds) -> float:
+    """Return the geometric mean of the round medians in microseconds; at least one round must have samples."""
+    return float(np.exp(medians(rounds)[0].mean()))
 
 
 def round_variance(logs: Array, within: float) -> float:
