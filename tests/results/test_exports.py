@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -306,6 +307,52 @@ def test_parquet_without_pyarrow_says_what_is_missing(
     assert main(["export", str(tmp_path / "r.json"), "--format", "parquet", "-o", str(tmp_path / "x")]) == 2
     assert "pyarrow" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
+
+
+# --- T4 --------------------------------------------------------------------------------------------------------------
+
+TUNER = "kernel-tuner (0.2 MB) brings pandas, scikit-learn and pymoo: too heavy for the extra dev"
+
+
+def test_t4_has_every_median_and_sample_in_milliseconds() -> None:
+    """Each record is a configuration with its samples; what has no answer says why in the schema's words."""
+    content = smoke()
+    document = json.loads(text(content, "t4"))
+    assert len(document["results"]) == len(document["cache"]) == len(content.records)
+    rows = zip(content.records, document["results"], document["cache"].values(), strict=True)
+    for one, entry, cached in rows:
+        assert entry["configuration"] == {"case": one.case.id, "contender": one.contender}
+        if one not in measured(content):
+            assert (entry["invalidity"], cached["time"]) == ("constraints", "InvalidConfig")
+            continue
+        assert entry["measurements"][0]["value"] * 1e3 == pytest.approx(facts.median_us(one))
+        assert cached["time"] == entry["measurements"][0]["value"]
+        assert len(entry["times"]["runtimes"]) == len(one.timing.samples) > 0  # type: ignore[union-attr]
+        assert (entry["invalidity"], entry["correctness"]) == ("correct", 1.0)
+    wrong = [entry for entry in json.loads(text(mixed(), "t4"))["results"] if entry["invalidity"] == "correctness"]
+    assert [entry["correctness"] for entry in wrong] == [0.0]
+
+
+def test_the_schema_of_t4_takes_it() -> None:
+    """The schema that Kernel Tuner has along finds no mistake, not in a hostile result either."""
+    spec = importlib.util.find_spec("kernel_tuner")
+    if spec is None or spec.origin is None:
+        pytest.skip(TUNER)
+    import jsonschema
+
+    schema = json.loads((Path(spec.origin).parent / "schema/T4/1.0.0/results-schema.json").read_text())
+    for content in (smoke(), mixed(), hostile()):
+        jsonschema.validate(json.loads(text(content, "t4")), schema)
+
+
+def test_kernel_tuner_reads_it_as_a_cache(tmp_path: Path) -> None:
+    """Its read_cache finds each time, and an error of its own kinds for what was refused or failed."""
+    util = pytest.importorskip("kernel_tuner.util", reason=TUNER)
+    content = smoke()
+    cache = util.read_cache(exported(tmp_path, "t4.json", content, "t4"), open_cache=False)["cache"]
+    found = {(one["case"], one["contender"]): one["time"] for one in cache.values() if "__error__" not in one}
+    assert found == {key: pytest.approx(us / 1e3) for key, us in medians(content).items()}
+    assert {type(one["__error__"]).__name__ for one in cache.values() if "__error__" in one} == {"InvalidConfig"}
 
 
 # --- Every format ----------------------------------------------------------------------------------------------------

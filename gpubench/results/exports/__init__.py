@@ -45,6 +45,7 @@ FORMATS: dict[str, Format] = {
     "github-action": Format("github_action", "github-action-benchmark"),
     "openmetrics": Format("openmetrics", "Prometheus, the textfile collector"),
     "parquet": Format("parquet", "pandas, DuckDB", is_text=False),
+    "t4": Format("t4", "tuners: T4, Kernel Tuner's cache"),
     "junit": Format("junit", "the test views of CI systems"),
 }
 
