@@ -283,6 +283,5 @@ def _brief(value: Json) -> str:
 
 
 def _either(old: Record, new: Record, status: str) -> str | None:
-    test: Callable[[Record], bool] = lambda record: record.status == status  # noqa: E731 # one line, used twice
-    which = [name for name, record in (("old", old), ("new", new)) if test(record)]
+    which = [name for name, record in (("old", old), ("new", new)) if record.status == status]
     return f"{status} ({' and '.join(which)})" if which else None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import Problem
+from gpubench.operators.coalesce import coalesce
 from gpubench.operators.geometry.dims import kept_dims
 
 
@@ -96,14 +96,10 @@ def merged(problem: Problem[Any]) -> Merged:
 
 
 def join(dims: list[Dim]) -> tuple[Dim, ...]:
-    """Merge neighbours, fastest first, that x and y walk as one."""
-
-    def one_more(done: tuple[Dim, ...], dim: Dim) -> tuple[Dim, ...]:
-        if done:
-            last = done[-1]
-            if last.kept == dim.kept and (dim.x, dim.y) == (last.size * last.x, last.size * last.y):
-                return (*done[:-1], Dim(last.size * dim.size, last.x, last.y, last.kept))
-        return (*done, dim)
-
-    nothing: tuple[Dim, ...] = ()
-    return functools.reduce(one_more, dims, nothing)
+    """Merge neighbours, fastest first, that x and y walk as one. y does not move along reduced dims, and only there."""
+    slowest_first = dims[::-1]
+    sizes, (x, y) = coalesce(
+        [dim.size for dim in slowest_first], [dim.x for dim in slowest_first], [dim.y for dim in slowest_first]
+    )
+    found = [Dim(size, x_step, y_step, y_step != 0) for size, x_step, y_step in zip(sizes, x, y, strict=True)]
+    return tuple(reversed(found))
