@@ -40,6 +40,16 @@ def too_many(kept: int, reduced: int, most_reduced: int) -> Refused | None:
     return None
 
 
+def along_terms(problem: Problem[Any], most_reduced: int) -> Merged | Refused:
+    """Return the dims of a sum whose terms lie side by side, of which a kernel walks so many; or why it is none."""
+    shape = shape_of(problem)
+    if isinstance(shape, Refused):
+        return shape
+    if shape.dims and shape.dims[0].kept:
+        return Refused("the fastest dim of x is kept")
+    return too_many(len(shape.kept), len(shape.reduced), most_reduced) or shape
+
+
 def accumulator(dtype: str) -> str:
     """Return the dtype in which sums of a dtype are formed."""
     return dtypes.dtype(sum_dtype(dtype)).accumulator

@@ -39,13 +39,9 @@ class Lanes:
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """Refuses longer rows, and terms in several runs."""
-        shape = exchange.shape_of(problem)
+        shape = exchange.along_terms(problem, 1)
         if isinstance(shape, Refused):
             return shape
-        if shape.dims and shape.dims[0].kept:
-            return Refused("the fastest dim of x is kept")
-        if refused := exchange.too_many(len(shape.kept), len(shape.reduced), 1):
-            return refused
         vectors = vectors_of(shape)
         if vectors > LANES * VECTORS[-1]:
             return Refused("a row is longer than what a warp holds")

@@ -38,13 +38,9 @@ class Rows:
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """Refuses what is not read along its terms."""
-        shape = exchange.shape_of(problem)
+        shape = exchange.along_terms(problem, RUNS)
         if isinstance(shape, Refused):
             return shape
-        if shape.dims and shape.dims[0].kept:
-            return Refused("the fastest dim of x is kept")
-        if refused := exchange.too_many(len(shape.kept), len(shape.reduced), RUNS):
-            return refused
         threads, parts = tuning.rows(vectors_of(shape) * runs_of(shape), shape.outputs, device)
         return build(problem, shape, threads, parts)
 
