@@ -77,13 +77,3 @@ def accuracy(dtype: str, turns: int, others: int, parts: int = 1) -> Accuracy:
     """Return the bound: `turns` of a thread in order, `others` additions of trees, then the parts of other blocks."""
     joined = math.ceil(parts / 32) + 6 if parts > 1 else 0
     return Accuracy(turns + others + joined + 1, accumulator(dtype))
-
-
-def ceil(a: int, b: int) -> int:
-    """Return a / b, rounded up."""
-    return -(-a // b)
-
-
-def power_of_two(least: int) -> int:
-    """Return the smallest power of two from `least` on."""
-    return 1 << max(least - 1, 0).bit_length()

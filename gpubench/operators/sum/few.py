@@ -8,11 +8,11 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import Struct
 from gpubench.operators.sum import exchange, structs
-from gpubench.operators.sum.exchange import ceil, power_of_two
-from gpubench.operators.sum.merged import Dim, Merged
+from gpubench.operators.sum.merged import Merged, padded
 
 SOURCE = "reduce_sum/few.cu"
 THREADS = 256
@@ -78,8 +78,7 @@ def build(problem: Problem[Any], shape: Merged) -> Plan | Refused:
     """Return the plan."""
     dtype = problem.case.dtype
     width = width_of(shape, dtype)
-    none = Dim(1, 0, 0, kept=False)
-    inner, outer = (*shape.reduced, none, none)[:2]
+    inner, outer = padded(shape.reduced, 2)
     kept = shape.kept
     if width > 1:
         kept = (replace(kept[0], size=kept[0].size // width, x=width, y=width), *kept[1:])
@@ -102,7 +101,7 @@ def build(problem: Problem[Any], shape: Merged) -> Plan | Refused:
     launch = Launch(
         SOURCE,
         exchange.instance("few", dtype, width, terms),
-        (ceil(groups, block), 1, 1),
+        (ceil_div(groups, block), 1, 1),
         (THREADS, 1, 1),
         (Pointer("x"), Pointer("y"), packed),
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import Problem
-from gpubench.operators.geometry.dims import kept_dims
+from gpubench.operators.geometry.merged import result_steps
 
 LIMIT = 2**31 - 1
 """Elements, and bytes from the first to the last of an operand, that one launch reaches with its 32-bit offsets."""
@@ -98,13 +98,9 @@ def reduce_iterator(problem: Problem[Any]) -> ReduceIterator:
     x, y = problem.operand("x"), problem.operand("y")
     shape, reduced = x.view.shape, problem.params.dim
     x_item, y_item = dtypes.dtype(x.dtype).itemsize, dtypes.dtype(y.dtype).itemsize
-    y_strides = dict.fromkeys(range(len(shape)), 0)
-    distance = y_item
-    for dim in reversed(kept_dims(len(shape), reduced)):  # y is contiguous
-        y_strides[dim] = distance
-        distance *= shape[dim]
+    y_strides = result_steps(shape, reduced)
     fastest_first = [
-        Dim(shape[dim], y_strides[dim], x.view.strides[dim] * x_item)
+        Dim(shape[dim], y_strides[dim] * y_item, x.view.strides[dim] * x_item)
         for dim in reversed(range(len(shape)))
         if shape[dim] != 1
     ]

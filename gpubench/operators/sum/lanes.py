@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.structs import Struct
 from gpubench.operators.sum import exchange, structs, tuning
-from gpubench.operators.sum.exchange import ceil
 from gpubench.operators.sum.merged import Merged
 from gpubench.operators.sum.rows import is_ragged, vectors_of
 
@@ -77,7 +77,7 @@ def build(problem: Problem[Any], shape: Merged, width: int, vectors: int, slots:
     launch = Launch(
         SOURCE,
         kernel(problem.case.dtype, vectors),
-        (ceil(shape.outputs, rows), 1, 1),
+        (ceil_div(shape.outputs, rows), 1, 1),
         (THREADS, 1, 1),
         (Pointer("x"), Pointer("y"), packed),
     )

@@ -6,15 +6,13 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gpubench.operators.sum.merged import Dim, Merged
+from gpubench.operators.sum.merged import NONE, Dim, Merged, padded
 
 MOST_FLAT = 128
 """Vectors of a line in the flat form: four lanes at least share a place."""
 
 MOST_PLACES = 512
 """Vectors of a slice that cannot be cut further: a block has a thread for each."""
-
-NONE = Dim(1, 0, 0, kept=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ def lines_of(shape: Merged) -> list[Line]:
         kept = tuple(dim for dim in rest if dim.kept)
         if len(terms) > 2:
             continue
-        inner, outer = (*terms, NONE, NONE)[:2]
+        inner, outer = padded(terms, 2)
         line = Line(neighbours, together, groups, inner, outer, kept, 1)
         aligned = shape.on_grid(line.items, *(dim.x for dim in rest))
         vectors = (shape.vector, 1) if aligned else (1,)

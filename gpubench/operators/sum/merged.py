@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
+from gpubench.layout import View
 from gpubench.model import Problem
-from gpubench.operators.coalesce import coalesce
-from gpubench.operators.geometry.dims import kept_dims
+from gpubench.operators.geometry.dims import part
+from gpubench.operators.geometry.merged import merged_dims, result_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,20 @@ class Dim:
     size: int
     x: int
     y: int
-    kept: bool
+
+    @property
+    def kept(self) -> bool:
+        """Whether the result has this dim."""
+        return self.y != 0
+
+
+NONE = Dim(1, 0, 0)
+"""Stands where there is no dim."""
+
+
+def padded(dims: Sequence[Dim], count: int) -> tuple[Dim, ...]:
+    """Return the dims, and behind them as many that do nothing as make `count`."""
+    return (*dims, *[NONE] * (count - len(dims)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +89,14 @@ class Merged:
 
 def merged(problem: Problem[Any]) -> Merged:
     """Return the sum's dims. There must be at least one output and one term."""
-    x, y = problem.operand("x").view, problem.operand("y").view
-    y_steps = dict.fromkeys(range(len(x.shape)), 0)
-    distance = 1
-    kept = set(kept_dims(len(x.shape), problem.params.dim))
-    for dim in sorted(kept, reverse=True):  # y is contiguous
-        y_steps[dim] = distance
-        distance *= x.shape[dim]
-    assert distance == y.size
-    every = [Dim(size, x.strides[dim], y_steps[dim], dim in kept) for dim, size in enumerate(x.shape) if size != 1]
-    moving = join(sorted((dim for dim in every if dim.x != 0), key=lambda dim: (dim.x, dim.y)))
-    still = [dim for dim in every if dim.x == 0]
+    x = problem.operand("x").view
+    y_steps = result_steps(x.shape, problem.params.dim)
+    every = range(len(x.shape))
+    moving = _dims(x, y_steps, [dim for dim in every if x.strides[dim] != 0])
+    still = _dims(x, y_steps, [dim for dim in every if x.strides[dim] == 0])
     return Merged(
         moving,
-        join(sorted((dim for dim in still if dim.kept), key=lambda dim: dim.y)),
+        tuple(dim for dim in still if dim.kept),
         math.prod(dim.size for dim in still if not dim.kept),
         1 + sum((dim.size - 1) * dim.x for dim in moving),
         x.offset,
@@ -95,11 +104,8 @@ def merged(problem: Problem[Any]) -> Merged:
     )
 
 
-def join(dims: list[Dim]) -> tuple[Dim, ...]:
-    """Merge neighbours, fastest first, that x and y walk as one. y does not move along reduced dims, and only there."""
-    slowest_first = dims[::-1]
-    sizes, (x, y) = coalesce(
-        [dim.size for dim in slowest_first], [dim.x for dim in slowest_first], [dim.y for dim in slowest_first]
-    )
-    found = [Dim(size, x_step, y_step, y_step != 0) for size, x_step, y_step in zip(sizes, x, y, strict=True)]
-    return tuple(reversed(found))
+def _dims(x: View, y_steps: Sequence[int], chosen: Sequence[int]) -> tuple[Dim, ...]:
+    """Merge some dims. y does not move along reduced dims, and only there."""
+    sizes, x_steps = part(x, chosen)
+    found = merged_dims(sizes, x_steps, [y_steps[dim] for dim in chosen])
+    return tuple(Dim(dim.size, *dim.steps) for dim in found)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 from gpubench.operators.sum import exchange, structs, tuning
-from gpubench.operators.sum.exchange import ceil, power_of_two
 from gpubench.operators.sum.lines import MOST_PLACES, Cut, Line, lines_of
 from gpubench.operators.sum.merged import Merged
 
@@ -78,17 +78,17 @@ def build(problem: Problem[Any], shape: Merged, line: Line, cut: Cut) -> Plan | 
     dtype = problem.case.dtype
     span = cut.places * line.vector
     vectors = line.items // line.vector
-    slices = ceil(vectors, cut.places)
+    slices = ceil_div(vectors, cut.places)
     line_outputs = line.neighbours.size * line.groups.size
     outputs = line.neighbours.size if line.flat else span // line.together
     if line.ragged:
         if cut.lanes % line.classes and (cut.lanes < line.rows or cut.parts > 1):
             return Refused("lanes that would meet terms that begin unlike")
         outputs = line_outputs if line_outputs + line.vector - 1 <= span else span - line.vector
-        slices = ceil(line_outputs, outputs) if outputs > 0 else 0
+        slices = ceil_div(line_outputs, outputs) if outputs > 0 else 0
         vectors = slices * cut.places
     grid = slices * line.lines * cut.parts
-    turns = ceil(line.rows, cut.lanes * cut.parts)
+    turns = ceil_div(line.rows, cut.lanes * cut.parts)
     shared = cut.lanes * span * exchange.part_bytes(dtype)
     cells = cut.lanes * line.together
     if not structs.fits(grid + 1, vectors + cut.places, cells, *(dim.size for dim in line.kept), line_outputs + span):
@@ -134,7 +134,7 @@ def build(problem: Problem[Any], shape: Merged, line: Line, cut: Cut) -> Plan | 
         shared_bytes=shared,
         waits_for_blocks=cut.parts > 1,
     )
-    bound = exchange.accuracy(dtype, ceil(turns, exchange.LOADS), 3 + ceil(cells, width) + 5, cut.parts)
+    bound = exchange.accuracy(dtype, ceil_div(turns, exchange.LOADS), 3 + ceil_div(cells, width) + 5, cut.parts)
     words = exchange.word_bytes(dtype) * grid * outputs if cut.parts > 1 else 0
     notes = {
         "places": cut.places,

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 from gpubench.operators.sum import exchange, structs, tuning
-from gpubench.operators.sum.exchange import ceil
-from gpubench.operators.sum.merged import Dim, Merged
+from gpubench.operators.sum.merged import Dim, Merged, padded
 
 SOURCE = "reduce_sum/rows.cu"
 RUNS = 3
@@ -56,8 +56,7 @@ def kernel(dtype: str, runs: str) -> str:
 
 def run_dims(shape: Merged) -> tuple[Dim, Dim, Dim]:
     """Return the dims of a run, of a round of runs and of rounds, those that there are not of size 1."""
-    none = Dim(1, 0, 0, kept=False)
-    run, inner, outer = (*shape.reduced, none, none, none)[:3]
+    run, inner, outer = padded(shape.reduced[:RUNS], RUNS)
     return run, inner, outer
 
 
@@ -74,7 +73,7 @@ def is_ragged(shape: Merged) -> bool:
 
 def vectors_of(shape: Merged) -> int:
     """Return the vectors that a run may touch."""
-    return ceil(run_dims(shape)[0].size + (shape.vector - 1 if is_ragged(shape) else 0), shape.vector)
+    return ceil_div(run_dims(shape)[0].size + (shape.vector - 1 if is_ragged(shape) else 0), shape.vector)
 
 
 def build(problem: Problem[Any], shape: Merged, threads: int, parts: int) -> Plan | Refused:
@@ -93,7 +92,7 @@ def build(problem: Problem[Any], shape: Merged, threads: int, parts: int) -> Pla
     turn_runs, turn_vectors = divmod(turn, vectors)
     turn_outer, turn_inner = divmod(turn_runs, inner.size)
     if runs == "one":  # a lane's vectors at once
-        turn_vectors = min(exchange.LOADS, ceil(every, turn))
+        turn_vectors = min(exchange.LOADS, ceil_div(every, turn))
     packed = SHAPE.value(
         kept=structs.kept(shape.kept),
         finish=structs.finish(shape),
@@ -120,7 +119,7 @@ def build(problem: Problem[Any], shape: Merged, threads: int, parts: int) -> Pla
         (Pointer("x"), Pointer("y"), Workspace(0), packed),
         waits_for_blocks=parts > 1,
     )
-    turns = ceil(ceil(every, turn), exchange.LOADS)
+    turns = ceil_div(ceil_div(every, turn), exchange.LOADS)
     bound = exchange.accuracy(dtype, turns, 3 + shape.vector.bit_length() + 10, parts)
     words = exchange.word_bytes(dtype) * parts * shape.outputs if parts > 1 else 0
     notes = {"threads": threads, "parts": parts}

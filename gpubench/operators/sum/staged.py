@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 from gpubench.operators.sum import exchange, structs, tuning
-from gpubench.operators.sum.exchange import ceil
 from gpubench.operators.sum.merged import Dim, Merged
 
 SOURCE = "reduce_sum/staged.cu"
@@ -77,13 +77,13 @@ def group_of(shape: Merged) -> tuple[int, int]:
 def build(problem: Problem[Any], shape: Merged, tile: int, width: int, threads: int) -> Plan | Refused:
     """Return the plan with tiles of `tile` groups and `width` lanes an output."""
     neighbours, terms = group_of(shape)
-    shared = ceil(tile * neighbours * terms * shape.itemsize, 16) * 16 + 16
+    shared = ceil_div(tile * neighbours * terms * shape.itemsize, 16) * 16 + 16
     if shared > MOST_BYTES + 16:
         return Refused("a group is larger than a tile")
     if not structs.fits(shape.outputs + tile * neighbours, *(dim.size for dim in shape.kept)):
         return Refused("more outputs than the kernel counts")
     packed = SHAPE.value(
-        kept=structs.kept([Dim(dim.size, 0, dim.y, kept=True) for dim in shape.kept]),
+        kept=structs.kept([Dim(dim.size, 0, dim.y) for dim in shape.kept]),
         finish=structs.finish(shape),
         neighbours=divider(neighbours),
         terms=terms,
@@ -96,10 +96,10 @@ def build(problem: Problem[Any], shape: Merged, tile: int, width: int, threads: 
     launch = Launch(
         SOURCE,
         exchange.instance("staged", problem.case.dtype),
-        (ceil(shape.outputs, tile * neighbours), 1, 1),
+        (ceil_div(shape.outputs, tile * neighbours), 1, 1),
         (threads, 1, 1),
         (Pointer("x"), Pointer("y"), packed),
         shared_bytes=shared,
     )
-    bound = exchange.accuracy(problem.case.dtype, ceil(terms, 4 * width), 2 + 5)
+    bound = exchange.accuracy(problem.case.dtype, ceil_div(terms, 4 * width), 2 + 5)
     return Plan("staged", (launch,), bound, notes={"tile": tile, "width": width, "threads": threads})

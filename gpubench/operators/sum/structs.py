@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench.operators.structs import INTEGER_DIVIDER, LIMIT, Struct, divider
-from gpubench.operators.sum.merged import Dim, Merged
+from gpubench.operators.sum.merged import Dim, Merged, padded
 
 KEPT_DIMS = 3
 
@@ -28,14 +28,14 @@ Fields = tuple[Any, ...]
 
 def kept(dims: Sequence[Dim]) -> Fields:
     """Return a `gpubench::sum::Kept` of up to three dims, fastest first, to stand in a struct."""
-    padded = [*dims, *[Dim(1, 0, 0, True)] * (KEPT_DIMS - len(dims))]
-    sizes = (divider(padded[0].size), divider(padded[1].size))
-    return ([dim.x for dim in padded], [dim.y for dim in padded], *sizes, len(dims), 0)
+    every = padded(dims, KEPT_DIMS)
+    sizes = (divider(every[0].size), divider(every[1].size))
+    return ([dim.x for dim in every], [dim.y for dim in every], *sizes, len(dims), 0)
 
 
 def finish(shape: Merged) -> Fields:
     """Return a `gpubench::sum::Finish`, to stand in a struct."""
-    copies = shape.copies[0] if shape.copies else Dim(1, 0, 0, True)
+    (copies,) = padded(shape.copies, 1)
     return (shape.multiple, copies.size, copies.y)
 
 

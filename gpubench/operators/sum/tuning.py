@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gpubench.model import DeviceInfo
-from gpubench.operators.sum.exchange import LOADS, ceil, power_of_two
+from gpubench.operators.geometry.rounding import ceil_div, power_of_two
+from gpubench.operators.sum.exchange import LOADS
 from gpubench.operators.sum.lines import MOST_PLACES, Cut, Line, least_places
 from gpubench.operators.sum.merged import Merged
 
@@ -44,19 +45,19 @@ def rows(vectors: int, outputs: int, device: DeviceInfo) -> tuple[int, int]:
     every = vectors * outputs
     if outputs >= device.sm_count or vectors <= ONE_BLOCK:
         loads = max(4, min(LOADS, every // (512 * device.sm_count))) if vectors < 1024 else LOADS
-        return min(512, max(64, ceil(vectors, loads * 32) * 32)), 1
+        return min(512, max(64, ceil_div(vectors, loads * 32) * 32)), 1
     if 4 * outputs >= device.sm_count and vectors <= 4 * ONE_BLOCK:
         return 512, 1
     threads = 256 if every < 2**20 else 512
     blocks = device.sm_count if every < 2**25 else 2 * device.sm_count
-    least = max(ceil(vectors, LOADS * threads), min(32 // outputs, vectors // threads))
-    return threads, max(1, min(ceil(blocks, outputs), least))
+    least = max(ceil_div(vectors, LOADS * threads), min(32 // outputs, vectors // threads))
+    return threads, max(1, min(ceil_div(blocks, outputs), least))
 
 
 def lanes(vectors: int, outputs: int, device: DeviceInfo) -> tuple[int, int, int]:
     """Return (lanes a row, vectors of a lane, rows a group) for rows of so many vectors."""
-    width = min(32, power_of_two(ceil(vectors, 2 if vectors >= 8 else 4)))
-    of_lane = power_of_two(ceil(vectors, width))
+    width = min(32, power_of_two(ceil_div(vectors, 2 if vectors >= 8 else 4)))
+    of_lane = power_of_two(ceil_div(vectors, width))
     threads = outputs * width
     most = 1 if of_lane == 4 else LOADS // of_lane
     slots = max(1, min(most, threads // (device.sm_count * 1024)))
@@ -67,7 +68,7 @@ def staged(terms: int, neighbours: int, shape: Merged) -> tuple[int, int, int]:
     """Return (groups of a tile, lanes an output, threads)."""
     group = terms * neighbours * shape.itemsize
     room = 8 * 1024 if group <= 4096 else 30 * 1024
-    tile = max(1, min(room // group, ceil(128 if neighbours == 1 else 512, neighbours)))
+    tile = max(1, min(room // group, ceil_div(128 if neighbours == 1 else 512, neighbours)))
     threads = 128 if tile * neighbours <= 288 else 256
     width = 1
     while width < 32 and width * 2 * tile * neighbours <= threads and width * 4 < terms:
@@ -96,31 +97,31 @@ def cut(line: Line, device: DeviceInfo) -> Cut:
         places = vectors
     else:
         wanted = 16 if line.vector > 1 else 64
-        places = min(least * max(1, wanted // least), ceil(vectors, least) * least)
-    slices = ceil(vectors, places) * line.lines
+        places = min(least * max(1, wanted // least), ceil_div(vectors, least) * least)
+    slices = ceil_div(vectors, places) * line.lines
     target = 512 * device.sm_count  # threads
     lanes = max(1, min(256 // places, line.rows))
     if slices * lanes * places >= target:
-        lanes = max(1, min(lanes, ceil(line.rows, LOADS)))
+        lanes = max(1, min(lanes, ceil_div(line.rows, LOADS)))
         lanes = max(lanes, min(128 // places, line.rows))
-        return Cut(places, lanes, 1, ceil(lanes * places, 32) * 32)
+        return Cut(places, lanes, 1, ceil_div(lanes * places, 32) * 32)
     lanes = max(1, min(MOST_PLACES // places, line.rows))
     while lanes > 1 and slices * lanes * places > target:
         lanes //= 2
-    parts = max(1, min(target // (slices * lanes * places), ceil(line.rows, lanes * LOADS)))
+    parts = max(1, min(target // (slices * lanes * places), ceil_div(line.rows, lanes * LOADS)))
     parts = min(parts, max(8, WORDS // (line.neighbours.size if line.flat else places * line.vector)))
-    return Cut(places, lanes, parts, ceil(lanes * places, 32) * 32)
+    return Cut(places, lanes, parts, ceil_div(lanes * places, 32) * 32)
 
 
 def _ragged_cut(line: Line, device: DeviceInfo) -> Cut:
     """Return slices of 32 vectors or the whole line, with lanes for every way that terms begin."""
-    places = min(32, ceil(line.items + line.vector - 1, line.vector))
+    places = min(32, ceil_div(line.items + line.vector - 1, line.vector))
     lanes = MOST_PLACES // places // line.classes * line.classes
     target = 512 * device.sm_count
-    slices = ceil(line.items, max(1, (places - 1) * line.vector)) * line.lines
+    slices = ceil_div(line.items, max(1, (places - 1) * line.vector)) * line.lines
     while lanes > line.classes and (lanes >= 2 * line.rows or slices * (lanes // 2) * places >= 2 * target):
         lanes = max(line.classes, lanes // 2 // line.classes * line.classes)
     if line.rows <= lanes:
-        return Cut(places, line.rows, 1, ceil(line.rows * places, 32) * 32)
-    parts = max(1, min(target // (slices * lanes * places), ceil(line.rows, lanes * LOADS)))
-    return Cut(places, lanes, parts, ceil(lanes * places, 32) * 32)
+        return Cut(places, line.rows, 1, ceil_div(line.rows * places, 32) * 32)
+    parts = max(1, min(target // (slices * lanes * places), ceil_div(line.rows, lanes * LOADS)))
+    return Cut(places, lanes, parts, ceil_div(lanes * places, 32) * 32)

@@ -1,0 +1,13 @@
+"""Whole numbers rounded up."""
+
+from __future__ import annotations
+
+
+def ceil_div(a: int, b: int) -> int:
+    """Return a / b, rounded up."""
+    return -(-a // b)
+
+
+def power_of_two(least: int) -> int:
+    """Return the smallest power of two from `least` on."""
+    return 1 << max(least - 1, 0).bit_length()
