@@ -12,6 +12,9 @@ from typing import Literal, get_args
 OURS = "gpubench:"
 """How the names of our own contenders begin: `gpubench:<variant>`. Every other one on the device is a peer."""
 
+OWN = "own:"
+"""How the names of the user's own kernels begin: `own:<name>`, brought by a suite or registered by a caller."""
+
 AUTO = "gpubench:auto"
 """What the operator's `choose` rule chooses."""
 
@@ -36,9 +39,19 @@ def is_ours(contender: str) -> bool:
     return contender.startswith(OURS)
 
 
+def is_own(contender: str) -> bool:
+    """Tell whether a contender is a kernel of the user's own."""
+    return contender.startswith(OWN)
+
+
+def is_kernel(contender: str) -> bool:
+    """Tell whether a contender is a kernel whose code is known, ours or the user's: a wrong answer is its fault."""
+    return is_ours(contender) or is_own(contender)
+
+
 def is_peer(contender: str) -> bool:
     """Tell whether a contender is another library on the device."""
-    return not is_ours(contender) and contender not in HOST_CONTENDERS
+    return not is_kernel(contender) and contender not in HOST_CONTENDERS
 
 
 def contender_of(variant: str) -> str:

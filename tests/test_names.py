@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from gpubench import dtypes, names
+from gpubench.errors import UsageError
 from gpubench.libraries import PEERS
-from gpubench.operators import OPERATORS
+from gpubench.operators import OPERATORS, bring, operator
 from gpubench.peers import load
 
 PACKAGE = Path(names.__file__).parent
@@ -30,7 +31,7 @@ def test_groups_of_statuses_and_our_contenders_are_spelt_nowhere_else(path: Path
     """A group written out a second time misses the status that is added next."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     groups = [node.lineno for node in ast.walk(tree) if len(spelt(node) & set(names.STATUSES)) > 1]  # type: ignore[attr-defined]
-    own = (names.OURS, names.AUTO, names.NAIVE)
+    own = (names.OURS, names.OWN, names.AUTO, names.NAIVE)
     words = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value in own]
     allowed = OTHER_WORDS.get(str(path.relative_to(PACKAGE)), 0)
     assert len(groups) == allowed, f"{path}: a group of statuses in lines {groups}; gpubench.names has them"
@@ -50,6 +51,27 @@ def test_contenders_are_ours_or_peers_or_on_the_host() -> None:
     assert not names.is_peer(names.NUMPY)
     assert all(names.is_peer(name) for name in PEERS)
     assert names.variant_of(names.contender_of("naive")) == "naive"
+
+
+def test_a_kernel_of_the_users_own_is_held_to_its_answer() -> None:
+    """A user's kernel is a kernel, and neither one of ours nor a library whose answers may be less accurate."""
+    name = names.OWN + "scan"
+    assert names.is_own(name)
+    assert names.is_kernel(name)
+    assert not names.is_ours(name)
+    assert not names.is_peer(name)
+    assert names.is_kernel(names.AUTO)
+    assert not names.is_own(names.AUTO)
+
+
+def test_an_operator_of_the_users_own_is_found_but_replaces_none_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a suite declares is an operator like any; the name of one of ours stays ours."""
+    monkeypatch.setattr("gpubench.operators._BROUGHT", {})
+    bring({"softmax": OPERATORS["sum"]})
+    assert operator("softmax") is OPERATORS["sum"]
+    with pytest.raises(UsageError, match="cumsum is taken"):
+        bring({"cumsum": OPERATORS["sum"]})
+    assert operator("cumsum") is OPERATORS["cumsum"]
 
 
 def test_no_alias_is_also_a_dtype_and_all_are_different() -> None:

@@ -14,7 +14,7 @@ from gpubench.analysis.rounds import is_timed, measured
 from gpubench.comparison import Difference
 from gpubench.errors import ComparisonError, UsageError
 from gpubench.model import Case, Json, Record, ResultSet
-from gpubench.names import HOST_CONTENDERS, is_ours, is_peer
+from gpubench.names import HOST_CONTENDERS, is_kernel, is_peer
 
 Key = tuple[str, str, int]
 """Case id, contender (empty where two contenders are compared with each other), number among equals."""
@@ -258,7 +258,7 @@ def unchanged(pair: Pair, old: ResultSet, new: ResultSet) -> bool:
     """Return whether both sides are the same work: identical machine code of ours, or a library of one version."""
     if pair.old is None or pair.new is None or pair.old.contender != pair.new.contender:
         return False
-    if is_ours(pair.new.contender):
+    if is_kernel(pair.new.contender):
         return same_code(pair.old, pair.new)
     return (
         is_peer(pair.new.contender)

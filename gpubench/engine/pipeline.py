@@ -26,7 +26,7 @@ from gpubench.measure.clock_watch import ClockWatch
 from gpubench.measure.summary import summarise
 from gpubench.measure.timing import time_contestants
 from gpubench.model import Case, Ceiling, Check, Json, Problem, Record, Timing, Traced
-from gpubench.names import NUMPY, Status, is_ours
+from gpubench.names import NUMPY, Status, is_kernel
 from gpubench.operators import operator as find_operator
 from gpubench.operators.sectors import touched_bytes
 from gpubench.results.format import with_sample_clocks
@@ -230,7 +230,7 @@ class _Work:
         simulated = self._device.info.simulated
         status: Status = "ok"
         message = timing.message
-        if not verdict.ok and is_ours(one.name):
+        if not verdict.ok and is_kernel(one.name):
             status, message = "wrong", where(verdict)
         elif timing.throttled:
             status = "throttled"

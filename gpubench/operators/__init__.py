@@ -6,6 +6,7 @@ Importing this package loads neither numpy nor any GPU library; the methods that
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from typing import Any
 
 from gpubench.errors import UsageError
@@ -23,11 +24,23 @@ OPERATORS: dict[str, Operator[Any]] = {
 }
 
 
+_BROUGHT: dict[str, Operator[Any]] = {}
+"""Operators of the user's own, by name: what a suite declares or a caller registers, in place of what was there."""
+
+
+def bring(operators: Mapping[str, Operator[Any]]) -> None:
+    """Let `operator` find these too, from now on in this process. UsageError for the name of one of ours."""
+    for name in operators:
+        if name in OPERATORS:
+            raise UsageError(f"The name {name} is taken by an operator of gpubench; choose another.")
+    _BROUGHT.update(operators)
+
+
 def operator(name: str) -> Operator[Any]:
     """Return the operator called `name`; UsageError, with the nearest name, when there is none."""
-    found = OPERATORS.get(name)
-    if found is None:
-        near = difflib.get_close_matches(name, OPERATORS, n=1)
+    known = {**_BROUGHT, **OPERATORS}
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
-        raise UsageError(f"There is no operator {name!r}; there are {', '.join(OPERATORS)}.{hint}")
-    return found
+        raise UsageError(f"There is no operator {name!r}; there are {', '.join(known)}.{hint}")
+    return known[name]

@@ -10,7 +10,7 @@ from typing import Any
 from gpubench.errors import UnsupportedError, UsageError
 from gpubench.model import Case, DeviceInfo, Json, Memset, Refused
 from gpubench.names import AUTO, contender_of
-from gpubench.operators import OPERATORS
+from gpubench.operators import operator as find_operator
 from gpubench.suite.expand import load_suite
 from gpubench.suite.locate import shipped_suites
 
@@ -69,7 +69,7 @@ def explain(case: Case, device: DeviceInfo, names: Sequence[str] = ()) -> list[E
 
     UsageError for a case that its operator does not take, or when no variant has one of the names.
     """
-    operator = OPERATORS[case.operator]
+    operator = find_operator(case.operator)
     try:
         problem = operator.problem(case)
     except UnsupportedError as error:

@@ -11,6 +11,7 @@ from gpubench.errors import UnsupportedError, UsageError
 from gpubench.model import Case, Json
 from gpubench.names import contender_of
 from gpubench.operators import OPERATORS
+from gpubench.operators import operator as find_operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Listing:
 def describe(case: Case) -> Listing:
     """Work out what a case moves and needs, without making its inputs."""
     try:
-        problem = OPERATORS[case.operator].problem(case)
+        problem = find_operator(case.operator).problem(case)
     except UnsupportedError as error:
         return Listing(case, unsupported=str(error))
     memory = sum(operand.view.storage * dtypes.dtype(operand.dtype).itemsize for operand in problem.operands)
