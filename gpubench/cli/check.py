@@ -201,10 +201,11 @@ def describe(record: Record, label: str) -> str:
     if "AddressSanitizer" in message:
         message = "\n".join(_sanitizer_lines(message))
     lines += [f"  {line}" for line in message.splitlines()[:LONGEST_MESSAGE]]
-    mismatch = record.check.first_mismatch if record.check is not None else None
-    if mismatch is not None:
-        lines.append("  first mismatch: " + ", ".join(f"{key} {value}" for key, value in mismatch.items()))
+    from gpubench.views import mismatches
     from gpubench.views.text import printable
+
+    if record.check is not None and record.check.mismatches is not None:
+        lines += [f"  {line}" for line in mismatches.lines(record.check.mismatches)]
 
     return "\n".join(printable(line) for line in lines)
 

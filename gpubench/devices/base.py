@@ -42,6 +42,8 @@ class Device(Protocol):
     """One device, owned by one worker process. Errors come as DeviceError, FatalDeviceError or OutOfMemoryError."""
 
     info: DeviceInfo
+    sees_stray_accesses: bool
+    """True where an access outside a buffer is an error of the run, so that operands need no guard bytes."""
 
     @property
     def worked_s(self) -> float:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 class CudaDevice:
     """One GPU and one stream on it. `stream` is the stream's handle, for libraries that are to work on it too."""
 
+    sees_stray_accesses = False  # a write into the next allocation is as good as any
+
     def __init__(self, index: int) -> None:
         """Open CUDA device `index`: makes its context the process's current one. NoDeviceError when there is none."""
         self._binding = binding()

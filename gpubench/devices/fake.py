@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 class FakeDevice:
     """See the module. Everything happens at once, in the calling thread; the same script gives the same times."""
 
+    sees_stray_accesses = False
+
     def __init__(self, script: Script | None = None, folder: Path | None = None) -> None:
         """Open the device; `folder` is where the script's `once_file`s lie (the current one when None)."""
         self.script = script or Script()
@@ -189,7 +191,7 @@ class FakeExecutable:
                 continue
             output = self._interpret(step)
             if fault is not None:
-                _spoil(output, fault, device.script.seed)
+                _spoil(output, fault, device)
 
     def _interpret(self, launch: Launch) -> Array:
         _, template = template_arguments(launch.kernel)
@@ -210,15 +212,21 @@ def _bytes(array: Array) -> Array:
     return array.reshape(-1).view(numpy.uint8)
 
 
-def _spoil(output: Array, fault: Fault, seed: int) -> None:
-    """Make what a kernel wrote wrong, as the fault says: every element, or the middle one only."""
+def _spoil(output: Array, fault: Fault, device: FakeDevice) -> None:
+    """Make what a kernel wrote wrong, as the fault says: every element, the middle one, or 64 behind the last."""
     import numpy
 
     if output.size == 0:
         return
     size = output.dtype.itemsize
+    if fault.do == "stray":
+        beyond = output.ctypes.data + size * (
+            1 + sum((n - 1) * s // size for n, s in zip(output.shape, output.strides, strict=True))
+        )
+        device.memory.span(beyond, 64 * size)[...] = 1
+        return
     if fault.do == "garbage":
-        noise = numpy.random.default_rng(seed).integers(0, 256, output.size * size, numpy.uint8)
+        noise = numpy.random.default_rng(device.script.seed).integers(0, 256, output.size * size, numpy.uint8)
         output[...] = noise.view(output.dtype).reshape(output.shape)
         return
     middle = numpy.unravel_index(output.size // 2, output.shape)

@@ -26,7 +26,7 @@ class Faults:
         """
         for index, fault in enumerate(self._faults):
             if self._applies(index, fault, place, kernels, size):
-                if fault.do in ("garbage", "wrong", "never_writes"):
+                if fault.do in ("garbage", "wrong", "never_writes", "stray"):
                     return fault
                 self._happen(fault)
         return None

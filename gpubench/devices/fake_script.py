@@ -73,7 +73,8 @@ class Fault(_Part):
 
     do: `raise` (the class named in `error`, with `code` and `message`), `hang` (for ever), `sleep` (for `seconds`, then
     go on), `exit` (the process ends at once with `exit_code`), `signal` (the process sends itself `signal`); and at
-    `run` only: `garbage` (random bytes in the outputs), `wrong` (one output element off), `never_writes`.
+    `run` only: `garbage` (random bytes in the outputs), `wrong` (one output element off), `never_writes`, `stray` (64
+    elements behind the output's last one are written).
     """
 
     at: Place
@@ -82,7 +83,7 @@ class Fault(_Part):
     after: int = 0
     times: int | None = None
     once_file: str | None = None
-    do: Literal["raise", "hang", "sleep", "exit", "signal", "garbage", "wrong", "never_writes"] = "raise"
+    do: Literal["raise", "hang", "sleep", "exit", "signal", "garbage", "wrong", "never_writes", "stray"] = "raise"
     error: Literal["FatalDeviceError", "DeviceError", "OutOfMemoryError", "CompileError", "UnsupportedError"] = (
         "FatalDeviceError"
     )

@@ -125,6 +125,7 @@ class HostDevice:
         self._runtime: Runtime = runtime()
         self._sources = tuple(sources)
         self.worked_s = 0.0
+        self.sees_stray_accesses = self.options.build != "fast"
         self._libraries: dict[tuple[str, str], KernelLibrary] = {}
 
     # --- Memory ---

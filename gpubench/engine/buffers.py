@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gpubench.dtypes import dtype
+from gpubench.engine.guards import WORKSPACE, Guarded, Stray
 from gpubench.engine.memory import storage_bytes
+from gpubench.measure.mismatches import poison_byte
 from gpubench.model import Operand, Problem
 from gpubench.peers.base import DeviceOperand
 
@@ -14,10 +16,7 @@ if TYPE_CHECKING:
     from gpubench.devices.base import Buffer, Device
     from gpubench.operators.base import Array
 
-POISON_FLOAT = 0xFF
-"""All bits set is a NaN in every float format."""
-POISON_INTEGER = 0xA5
-"""No small number in any width: -91, -23131, -1515870811 ..."""
+POISON_WORKSPACE = 0xFF
 
 
 class Pristine:
@@ -68,7 +67,9 @@ class Landing:
 
 
 class Operands:
-    """One set of buffers for the operands of a problem, and the workspace beside them."""
+    """One set of buffers for the operands of a problem, and the workspace beside them; guards round all of them where
+    the device does not see stray accesses by itself.
+    """
 
     def __init__(
         self, device: Device, problem: Problem[Any], pristine: Pristine, workspace_bytes: int, zeroed: bool = False
@@ -77,14 +78,28 @@ class Operands:
         self._device = device
         self._problem = problem
         self._pristine = pristine
-        self._buffers = {operand.name: device.allocate(storage_bytes(operand)) for operand in problem.operands}
-        self.workspace = device.allocate(workspace_bytes)
-        device.fill(self.workspace, 0 if zeroed else POISON_FLOAT)
+        self._guards: list[Guarded] = []
+        self._buffers = {
+            operand.name: self._allocate(operand.name, storage_bytes(operand)) for operand in problem.operands
+        }
+        self.workspace = self._allocate(WORKSPACE, workspace_bytes)
+        device.fill(self.workspace, 0 if zeroed else POISON_WORKSPACE)
         for operand in problem.operands:
             if operand.role == "in":
                 pristine.put(operand, self._buffers[operand.name])
         self.poison()
         self.restore()
+
+    def _allocate(self, name: str, nbytes: int) -> Buffer:
+        if self._device.sees_stray_accesses:
+            return self._device.allocate(nbytes)
+        guarded = Guarded(self._device, name, nbytes)
+        self._guards.append(guarded)
+        return guarded.inner
+
+    def strays(self) -> list[Stray]:
+        """Return what was written beside the operands and the workspace, after all enqueued work."""
+        return [stray for guarded in self._guards for stray in guarded.strays()]
 
     @property
     def addresses(self) -> dict[str, int]:
@@ -106,8 +121,7 @@ class Operands:
         """Fill the outputs with what no right answer holds, so that an output nobody writes is seen."""
         for operand in self._problem.operands:
             if operand.role == "out":
-                whole = dtype(operand.dtype).kind == "integer"
-                self._device.fill(self._buffers[operand.name], POISON_INTEGER if whole else POISON_FLOAT)
+                self._device.fill(self._buffers[operand.name], poison_byte(operand.dtype))
 
     def restore(self) -> None:
         """Enqueue setting the in-place operands back to their input."""
@@ -119,6 +133,7 @@ class Operands:
         """Give everything but the outputs back. Nothing may be bound to these buffers any more."""
         kept = {operand.name for operand in self._problem.operands if operand.role != "in"}
         self._buffers = {name: buffer for name, buffer in self._buffers.items() if name in kept}
+        self._guards.clear()
         del self.workspace
 
     def output(self, landing: Landing | None = None) -> Array:

@@ -27,7 +27,15 @@ def kernels_sha256() -> str:
     return digest.hexdigest()
 
 
-MEASURING = ("devices", "measure", "peers", "engine/buffers.py", "engine/host_time.py", "engine/timed.py")
+MEASURING = (
+    "devices",
+    "measure",
+    "peers",
+    "engine/buffers.py",
+    "engine/guards.py",
+    "engine/host_time.py",
+    "engine/timed.py",
+)
 """What decides how times are taken, under the package; the harness's own kernels too."""
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gpubench.dtypes import dtype
+from gpubench.engine.guards import room
 from gpubench.model import DeviceInfo, Operand, Problem
 from gpubench.operators.chunks import BLOCK, thread_count
 
@@ -46,11 +47,15 @@ def device_parts(problem: Problem[Any], workspaces: Sequence[int], l2_bytes: int
         for operand in problem.operands
         if operand.role == "inout" or (keep_inputs and operand.role == "in")
     )
+    largest = max(workspaces, default=0)
+    guarded = [storage_bytes(operand) for operand in problem.operands] + [largest]
+    kept = [storage_bytes(operand) for operand in problem.operands if operand.role != "in"] * len(workspaces)
     return [
         Part("operands", sum(storage_bytes(operand) for operand in problem.operands)),
         Part("pristine inputs", pristine),
         Part("outputs kept for the check", outputs * len(workspaces)),
-        Part("workspace", max(workspaces, default=0)),
+        Part("workspace", largest),
+        Part("guards", sum(room(nbytes) - nbytes for nbytes in guarded + kept)),
         Part("L2 flush", 2 * l2_bytes),
         Part("slack", _SLACK),
     ]

@@ -54,7 +54,9 @@ def where(verdict: Check) -> str:
         return "the output differs from the reference"
     place = f"first at {at['index']}: " if at["index"] else ""
     told = f"found {at['found']}, wanted {at['wanted']}, allowed is a difference of {at['allowed']}"
-    return f"the output differs from the reference, {place}{told}"
+    all_ = verdict.mismatches
+    many = f"; {all_['count']} of {all_['of']} elements are wrong ({all_['where']})" if all_ else ""
+    return f"the output differs from the reference, {place}{told}{many}"
 
 
 def beyond(verdict: Check) -> str:

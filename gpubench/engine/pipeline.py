@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gpubench.engine.ahead import KINDS, Ahead, make_reference
 from gpubench.engine.buffers import Landing, Pristine
 from gpubench.engine.contenders import Runner, resolve
+from gpubench.engine.guards import describe as describe_strays
 from gpubench.engine.host_time import time_host
 from gpubench.engine.memory import beyond_simulation, device_parts, free_host_bytes, host_parts, shortage
 from gpubench.engine.outcome import beyond, describe, status_of, where
@@ -221,6 +222,9 @@ class _Work:
                     with self._stage("check: download"):
                         output = work.output(self._landing)
                     verdict = check(problem, reference, work.runner.accuracy, output)
+                    if work.strays:
+                        strays = tuple(stray.to_json() for stray in work.strays)
+                        verdict = replace(verdict, ok=False, stray_writes=strays)
                     self._record_device(work, outcome, verdict)
                 work.forget()
 
@@ -230,7 +234,9 @@ class _Work:
         simulated = self._device.info.simulated
         status: Status = "ok"
         message = timing.message
-        if not verdict.ok and is_kernel(one.name):
+        if one.strays:
+            status, message = "wrong", describe_strays(one.strays)
+        elif not verdict.ok and is_kernel(one.name):
             status, message = "wrong", where(verdict)
         elif timing.throttled:
             status = "throttled"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpubench.engine.buffers import Landing, Operands, Pristine
 from gpubench.engine.contenders import Runner
+from gpubench.engine.guards import Stray
 from gpubench.engine.idle import AT_WORK
 from gpubench.errors import DeviceError, GpubenchError, UnsupportedError
 from gpubench.measure.timing import warm_up
@@ -44,6 +45,8 @@ class Timed:
         self._pristine = pristine
         self.traced: list[Traced] = []
         self.seconds: dict[str, float] = {}
+        self.strays: list[Stray] = []
+        """What the first round that wrote beside its operands wrote there."""
         self._last: tuple[Operands, Callable[[], None] | None] | None = None
         self._lost: GpubenchError | None = None
 
@@ -71,14 +74,16 @@ class Timed:
 
     def keep(self, operands: Operands, run: Callable[[], None]) -> None:
         """Keep the outputs of a round in place of those of the round before; inputs only where `output` needs them."""
+        try:
+            self.strays = self.strays or operands.strays()
+            if not self.repeats_in_place:
+                self._collect()
+                self.runner.release()
+        except GpubenchError as error:
+            self._lost = error
         if self.repeats_in_place:
             self._last = (operands, run)
             return
-        try:
-            self._collect()
-            self.runner.release()
-        except GpubenchError as error:
-            self._lost = error
         operands.drop_inputs()
         self._last = (operands, None)
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpubench import dtypes
+from gpubench.measure.mismatches import SHOWN, Tally, unwritten
 from gpubench.model import Accuracy, Check, Json, Problem
 from gpubench.operators import chunks
 
@@ -64,14 +65,22 @@ class _Bound:
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """What one block says: largest error, largest error over tolerance, first wrong place in the flat output."""
+    """What one block says: largest error, largest error over tolerance, and its wrong elements."""
 
     error: float | None
     ratio: float | None
-    wrong: int | None
-    found: Any = None
-    wanted: Any = None
-    allowed: float = 0.0
+    wrong: _Wrong | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrong:
+    """The wrong elements of a block: places in the flat output, the first of them as (place, found, wanted, allowed),
+    and how many hold nothing but poison.
+    """
+
+    places: Array
+    first: tuple[tuple[int, Any, Any, float], ...]
+    unwritten: int
 
 
 def check(problem: Problem[Any], reference: Reference, accuracy: Accuracy, output: Array) -> Check:
@@ -102,15 +111,19 @@ def _collect(verdicts: Iterator[_Verdict], shape: tuple[int, ...]) -> Check:
     """Join the blocks' verdicts."""
     error: float | None = None
     ratio: float | None = None
-    first: _Verdict | None = None
+    tally = Tally(shape)
+    first: list[Mapping[str, Json]] = []
     for verdict in verdicts:
         error = _larger(error, verdict.error)
         ratio = _larger(ratio, verdict.ratio)
-        if verdict.wrong is not None and first is None:
-            first = verdict
+        if verdict.wrong is not None:
+            tally.add(verdict.wrong.places, verdict.wrong.unwritten)
+            first += [_mismatch(one, shape) for one in verdict.wrong.first[: SHOWN - len(first)]]
     if ratio is not None and math.isinf(ratio):
         ratio = None  # an error where none is allowed has no ratio
-    return Check(first is None, error, ratio, None if first is None else _mismatch(first, shape))
+    if not first:
+        return Check(True, error, ratio)
+    return Check(False, error, ratio, first[0], {**tally.to_json(), "first": first})
 
 
 def _larger(one: float | None, other: float | None) -> float | None:
@@ -119,15 +132,19 @@ def _larger(one: float | None, other: float | None) -> float | None:
     return max(one, other)
 
 
-def _mismatch(verdict: _Verdict, shape: tuple[int, ...]) -> Mapping[str, Json]:
-    assert verdict.wrong is not None
-    index = [int(place) for place in np.unravel_index(verdict.wrong, shape)] if shape else []
-    return {
-        "index": index,
-        "found": _json(verdict.found),
-        "wanted": _json(verdict.wanted),
-        "allowed": _json(verdict.allowed),
-    }
+def _mismatch(one: tuple[int, Any, Any, float], shape: tuple[int, ...]) -> Mapping[str, Json]:
+    at, found, wanted, allowed = one
+    index = [int(place) for place in np.unravel_index(at, shape)] if shape else []
+    return {"index": index, "found": _json(found), "wanted": _json(wanted), "allowed": _json(allowed)}
+
+
+def _wrong(start: int, places: Array, found: Array, wanted: Array, allowed: Array | None, row: dtypes.DType) -> _Wrong:
+    """Return the wrong elements of a block that starts at `start` of the flat output; the arrays are the block's."""
+    first = tuple(
+        (start + int(at), found[at], wanted[at], 0.0 if allowed is None else float(allowed[at]))
+        for at in places[:SHOWN]
+    )
+    return _Wrong(start + places, first, unwritten(found[places], row.name))
 
 
 def _json(value: Any) -> Json:
@@ -154,10 +171,9 @@ def _judge_exact(found: Array, start: int, value: Array, bound: _Bound) -> _Verd
     wanted = value.astype(bound.dtype.numpy)
     wrong = np.flatnonzero(found != wanted)
     if not wrong.size:
-        return _Verdict(0.0, 0.0, None)
+        return _Verdict(0.0, 0.0)
     errors = np.abs(found[wrong].astype(np.float64) - wanted[wrong].astype(np.float64))
-    at = wrong[0]
-    return _Verdict(float(errors.max()), math.inf, start + int(at), found[at], wanted[at])
+    return _Verdict(float(errors.max()), math.inf, _wrong(start, wrong, found, wanted, None, bound.dtype))
 
 
 def _judge_cut_off(found: Array, start: int, value: Array, magnitude: Array | None, bound: _Bound) -> _Verdict:
@@ -171,9 +187,8 @@ def _judge_cut_off(found: Array, start: int, value: Array, magnitude: Array | No
     errors = np.abs(number - np.trunc(value))[defined]
     largest = float(errors.max()) if errors.size else None
     if not wrong.size:
-        return _Verdict(largest, None if largest is None else 0.0, None)
-    at = wrong[0]
-    return _Verdict(largest, math.inf, start + int(at), found[at], np.trunc(value[at]), float(allowed[at]))
+        return _Verdict(largest, None if largest is None else 0.0)
+    return _Verdict(largest, math.inf, _wrong(start, wrong, found, np.trunc(value), allowed, bound.dtype))
 
 
 def _judge_float(found: Array, start: int, value: Array, magnitude: Array | None, bound: _Bound) -> _Verdict:
@@ -194,9 +209,8 @@ def _judge_float(found: Array, start: int, value: Array, magnitude: Array | None
             fine |= open_parts & ~np.isfinite(value[suspects]) & ~np.isfinite(number[suspects])
         suspects = suspects[~fine]
     if not suspects.size:
-        return _Verdict(largest, ratio, None)
-    at = suspects[0]
-    return _Verdict(largest, ratio, start + int(at), found[at], value[at], float(allowed[at]))
+        return _Verdict(largest, ratio)
+    return _Verdict(largest, ratio, _wrong(start, suspects, found, value, allowed, bound.dtype))
 
 
 def _all_pass(errors: Array, allowed: Array) -> _Verdict | None:
@@ -208,7 +222,7 @@ def _all_pass(errors: Array, allowed: Array) -> _Verdict | None:
     if not errors.size:
         return None
     worst = float((errors / allowed).max())
-    return _Verdict(float(errors.max()), worst, None) if worst < 1 else None
+    return _Verdict(float(errors.max()), worst) if worst < 1 else None
 
 
 def _extremes(errors: Array, allowed: Array) -> tuple[float | None, float | None]:

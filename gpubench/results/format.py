@@ -26,6 +26,9 @@ Beyond what the keys say by themselves:
   `sum_us`, the spans of all samples, and each launch's name and median.
 - Status `inaccurate`: another library's answer is beyond our bound (`check.ok` is false). It is timed like any other.
   Version 1 wrote `ok` or `noisy` there; reading it gives `inaccurate`.
+- `records[].check.mismatches`, absent where nothing is wrong: how many elements (`count`, `of`), `where` in a word, a
+  `strip` of up to 64 cells over the output (`.` right, `x` wrong), and the `first` three. `check.stray_writes`, absent
+  where there are none: `operand`, `side`, `distance_bytes` and `bytes` of what was written beside operands.
 - `records[].kernel.notes`: what the variant says of its choices. `kernel.launches`: one object a launch.
 - Further keys at the top are free and come back as `ResultSet.extra`. `timings`: where the wall time went, in seconds;
   `time: prepare`, `time: samples` and `time: device at work` are parts of `time`, the timed phase. `idle`: the share of
@@ -150,6 +153,8 @@ def _check_to_json(check: Check) -> dict[str, Json]:
         "max_error": plain(check.max_error),
         "max_error_over_tolerance": plain(check.max_error_over_tolerance),
         "first_mismatch": plain(check.first_mismatch),
+        **({} if check.mismatches is None else {"mismatches": plain(check.mismatches)}),
+        **({"stray_writes": plain(check.stray_writes)} if check.stray_writes else {}),
     }
 
 

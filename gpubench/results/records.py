@@ -240,10 +240,14 @@ def _clocks(record: Node, kept: int, discarded: int) -> tuple[list[float | None]
 def _check(node: Node) -> Check | None:
     if node.value is None:
         return None
-    node.keys(_CHECK, frozenset({"first_mismatch"}))
+    node.keys(_CHECK, frozenset({"first_mismatch", "mismatches", "stray_writes"}))
     return Check(
         ok=node.get("ok").boolean(),
         max_error=node.get("max_error").number_or_none(lowest=0.0),
         max_error_over_tolerance=node.get("max_error_over_tolerance").number_or_none(lowest=0.0),
         first_mismatch=_object_or_none(node.get("first_mismatch")),
+        mismatches=_object_or_none(node.get("mismatches")),
+        stray_writes=tuple(one.object() for one in node.get("stray_writes").items())
+        if node.has("stray_writes")
+        else (),
     )

@@ -71,7 +71,7 @@ def _check(row: Row, look: Look) -> str:
     del look
     if row.check_ok is None:
         return text.MISSING
-    word = "ok" if row.check_ok else "over" if is_peer(row.contender) else "WRONG"
+    word = "ok" if row.check_ok else "over" if row.inaccurate else "WRONG"
     return word if row.over_tolerance is None else f"{word} {text.significant(row.over_tolerance, 2)}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpubench.model import Json, Sample, Timing
-from gpubench.views import text
+from gpubench.views import mismatches, text
 from gpubench.views.charts.data import Point
 from gpubench.views.report_data import Facts, flat, shown
 
@@ -88,6 +88,9 @@ def _check(point: Point) -> Facts:
     if check.first_mismatch:
         told = "; ".join(f"{name} {value}" for name, value in flat(check.first_mismatch))
         facts.append(("first mismatch", told))
+    if check.mismatches:
+        facts += zip(("wrong elements", "over the output"), mismatches.strip(check.mismatches), strict=True)
+    facts += [("stray write", "; ".join(f"{name} {value}" for name, value in flat(one))) for one in check.stray_writes]
     return facts
 
 

@@ -65,7 +65,7 @@ class Row:
     @property
     def inaccurate(self) -> bool:
         """True for another library's answer beyond our bound, whatever else became of it."""
-        return self.check_ok is False and is_peer(self.contender)
+        return self.check_ok is False and is_peer(self.contender) and self.status != "wrong"
 
     @property
     def noise(self) -> float | None:

@@ -14,7 +14,7 @@ from itertools import groupby
 
 from gpubench.model import ResultSet
 from gpubench.names import WORST_FIRST
-from gpubench.views import means, text
+from gpubench.views import means, mismatches, text
 from gpubench.views.columns import COLUMNS as COLUMNS
 from gpubench.views.columns import DEFAULT_COLUMNS as DEFAULT_COLUMNS
 from gpubench.views.columns import INACCURATE, default_columns
@@ -64,7 +64,13 @@ def results_table(
     all_rows = ordered(rows(result), sort)
     lines = [*heading(result), ""]
     lines += _table(all_rows, columns or default_columns(all_rows), look) if all_rows else ["(no records)"]
-    lines += ["", *means.lines(all_rows), *_notes(result, all_rows), *_messages(all_rows, look), totals(all_rows)]
+    lines += [
+        "",
+        *means.lines(all_rows),
+        *_notes(result, all_rows),
+        *_messages(result, all_rows, look),
+        totals(all_rows),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -147,8 +153,15 @@ def _idle(result: ResultSet) -> list[str]:
     ]
 
 
-def _messages(all_rows: Sequence[Row], look: Look) -> list[str]:
-    """Return what went wrong, where; what a contender says in many cases (a missing library) once, with a count."""
+def _messages(result: ResultSet, all_rows: Sequence[Row], look: Look) -> list[str]:
+    """Return what went wrong, where; what a contender says in many cases (a missing library) once, with a count. A
+    wrong answer has the strip of its places below it.
+    """
+    strips = {
+        (record.case.id, record.contender): mismatches.strip(record.check.mismatches)
+        for record in result.records
+        if record.status == "wrong" and record.check is not None and record.check.mismatches is not None
+    }
     told = [row for row in all_rows if row.message and row.status != "ok"]
     often = Counter((row.contender, row.message) for row in told)
     lines = []
@@ -158,7 +171,9 @@ def _messages(all_rows: Sequence[Row], look: Look) -> list[str]:
             continue
         where = row.case if count == 1 else f"{count} cases"
         line = f"{text.printable(where)} {text.printable(row.contender)}: {text.printable(row.message or '')}"
-        lines.append(text.shorten(line, 4 * look.width) if look.width else line)
+        below = [text.printable(one) for one in strips.get((row.case, row.contender), ())] if count == 1 else []
+        several = [line, *(f"  {one}" for one in below)]
+        lines.append("\n".join(text.shorten(one, 4 * look.width) if look.width else one for one in several))
     if len(lines) > MESSAGES_SHOWN:
         lines[MESSAGES_SHOWN:] = [
             f"... and {len(lines) - MESSAGES_SHOWN} more; `gpubench show --json` gives all",

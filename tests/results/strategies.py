@@ -77,6 +77,8 @@ checks = st.builds(
     max_error=st.none() | not_negative,
     max_error_over_tolerance=st.none() | not_negative,
     first_mismatch=st.none() | objects,
+    mismatches=st.none() | objects,
+    stray_writes=st.lists(objects, max_size=2).map(tuple),
 )
 records = st.builds(
     Record,
