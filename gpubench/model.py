@@ -18,6 +18,8 @@ from gpubench.ceiling import Phase as Phase
 from gpubench.layout import View
 from gpubench.names import AUTO, NUMPY
 from gpubench.names import Status as Status
+from gpubench.revision import Revision as Revision
+from gpubench.revision import Source as Source
 
 Json = Any  # what json.loads returns: None, bool, int, float, str, list or dict of these
 
@@ -328,7 +330,9 @@ class Harness:
 
 @dataclass(frozen=True, slots=True)
 class ResultSet:
-    """One result file. `environment["libraries"]` has, for each other library that was timed, versions by package."""
+    """One result file. `environment["libraries"]` has, for each other library that was timed, versions by package.
+    `command` is empty where the user wanted it left out.
+    """
 
     gpubench: str
     created: str
@@ -338,4 +342,5 @@ class ResultSet:
     ceiling: Ceiling
     records: tuple[Record, ...]
     harness: Harness = Harness()
+    source: Source = field(default_factory=Source)
     extra: Mapping[str, Json] = field(default_factory=dict)

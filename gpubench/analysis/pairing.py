@@ -126,7 +126,18 @@ CAPPED = 0.95
 """A median SM clock under this share of the card's maximum was held down."""
 
 
-HARMLESS = ("python", "os", "cpu", "hostname", "host", "numpy", "device.uuid", "device.properties.uuid", "device.name")
+HARMLESS = (
+    "python",
+    "os",
+    "cpu",
+    "hostname",
+    "host",
+    "numpy",
+    "device.uuid",
+    "device.properties.uuid",
+    "device.name",
+    "source",
+)
 """Entries of the environment that cannot make a kernel faster; they are listed all the same. (Another device name is
 refused, or allowed explicitly, before this is asked.)"""
 
@@ -203,7 +214,9 @@ def differences(old: ResultSet, new: ResultSet) -> tuple[Difference, ...]:
 
 def _surroundings(result: ResultSet) -> dict[str, Json]:
     harness = {"gpubench": result.gpubench, "harness.protocol": result.harness.protocol}
-    return dict(_flat({**result.environment, **harness}))
+    source = {"suite": result.source.suite.commit, "kernels": result.source.kernels.commit}
+    told = {name: commit for name, commit in source.items() if commit is not None}
+    return dict(_flat({**result.environment, **harness, "source": told}))
 
 
 def _capped(old: ResultSet, new: ResultSet) -> Iterator[Difference]:

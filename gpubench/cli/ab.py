@@ -24,6 +24,7 @@ from gpubench.cli.options import (
     share_option,
     suites_argument,
 )
+from gpubench.cli.origin import Origin, origin_options
 from gpubench.errors import ExitCode, UsageError
 from gpubench.names import AUTO, NUMPY, SECOND_SUFFIX, contender_of, is_ours
 from gpubench.results.strict import shown
@@ -77,6 +78,7 @@ from gpubench.results.strict import shown
     help="Where the result goes (- prints it, too); without it, runs/DEVICE/SUITE-ab-TIME.json here.",
 )
 @share_option
+@origin_options
 @quiet_option
 @output_options
 def command(
@@ -95,6 +97,7 @@ def command(
     seed: int,
     result_file: Path | None,
     share_device: bool,
+    origin: Origin,
     quiet: bool,
     outputs: Outputs,
 ) -> ExitCode:
@@ -131,6 +134,7 @@ def command(
             quiet,
             None if printed else result_file,
             share_device,
+            (origin.command(), origin.source(suites)),
         )
     options = Options(
         Rule(threshold, alpha, threshold_us),

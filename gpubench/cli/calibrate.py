@@ -21,6 +21,7 @@ from gpubench.cli.options import (
     share_option,
     suites_argument,
 )
+from gpubench.cli.origin import Origin, origin_options
 from gpubench.errors import ComparisonError, ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     help="Where the result goes (- prints it); without it, runs/DEVICE/SUITE-TIME.json here.",
 )
 @share_option
+@origin_options
 @quiet_option
 def command(
     suites: tuple[str, ...],
@@ -57,6 +59,7 @@ def command(
     rounds: int | None,
     result_file: Path | None,
     share_device: bool,
+    origin: Origin,
     quiet: bool,
 ) -> ExitCode:
     """Run the suites SUITE... several times and learn how much each case differs when nothing has changed.
@@ -79,12 +82,13 @@ def command(
     loaded = load_suites(suites)
     cases = [replace(case, timing=with_rounds(case.timing, rounds)) for case in filtered(loaded, filters)]
     finished = []
+    told = origin.command(), origin.source(suites)
     with tempfile.TemporaryDirectory(prefix="gpubench-calibrate-") as folder:
         for number in range(runs):
             if not quiet:
                 output.report(f"run {number + 1} of {runs}")
             path = Path(folder) / f"run-{number}.json"
-            finished.append(measure(cases, loaded, device, number, quiet, path, share_device))
+            finished.append(measure(cases, loaded, device, number, quiet, path, share_device, told))
             if not times(finished[0].result, runs):
                 raise UsageError(f"{runs} runs like the first are more than one result can hold: fewer --runs, or -k.")
     codes = {exit_code(run) for run in finished}

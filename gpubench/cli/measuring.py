@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from gpubench.errors import DeviceError, UsageError
 
 if TYPE_CHECKING:
     from gpubench.engine.run import Finished
-    from gpubench.model import Case, Json, TimingOptions
+    from gpubench.model import Case, Json, Source, TimingOptions
     from gpubench.suite.expand import Suite
 
 MOST_SAMPLES = 100_000
@@ -49,10 +48,12 @@ def measure(
     seed: int,
     quiet: bool,
     path: Path | None,
-    share_device: bool = False,
+    share_device: bool,
+    told: tuple[tuple[str, ...], Source],
 ) -> Finished:
     """Run the cases in a worker of their own and return the run. KeyboardInterrupt when the user ended it.
 
+    told: the command line that the result keeps, and where its suite and kernels come from.
     DeviceError when it stopped before its end; what was measured until then lies at `path`.
     """
     from gpubench.engine.run import Request, execute
@@ -60,8 +61,10 @@ def measure(
     from gpubench.engine.workers import WorkerOptions
 
     block: dict[str, Json] = {"name": suite.name, "sha256": suite.sha256}
-    command = ("gpubench", *sys.argv[1:])
-    request = Request(cases, block, command, seed=seed, output=path, root=Path.cwd(), share_device=share_device)
+    command, source = told
+    request = Request(
+        cases, block, command, seed=seed, output=path, root=Path.cwd(), share_device=share_device, source=source
+    )
     view = _View(quiet, device)
     with Supervisor(RunOptions(WorkerOptions(device), seed), view.handle) as supervisor, _signals(supervisor), view:
         finished = execute(request, supervisor, view.handle)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from gpubench.cli.options import (
     split_commas,
     suites_argument,
 )
+from gpubench.cli.origin import Origin, origin_options
 from gpubench.cli.planned import planned_rounds, with_planned
 from gpubench.cli.quantities import share, size
 from gpubench.errors import ExitCode, MissingExtraError, UsageError
@@ -130,10 +130,17 @@ Exit codes (the first that applies):
     metavar="N",
     help="Contenders take turns in a random order; another seed gives another order.",
 )
+@origin_options
 @json_file_option
 @quiet_option
 def command(
-    suites: tuple[str, ...], filters: Filters, device: str, quiet: bool, json_file: Path | None, **given: Any
+    suites: tuple[str, ...],
+    filters: Filters,
+    device: str,
+    quiet: bool,
+    json_file: Path | None,
+    origin: Origin,
+    **given: Any,
 ) -> int:
     """Measure the suites SUITE... on a device, check every answer, and record every sample.
 
@@ -155,12 +162,13 @@ def command(
     request = Request(
         cases=_cases(loaded, filters, given),
         suite={"name": loaded.name, "sha256": loaded.sha256},
-        command=("gpubench", *sys.argv[1:]),
+        command=origin.command(),
         seed=given["seed"],
         output=given["result_file"],
         resume=given["resume"],
         root=Path.cwd(),
         share_device=given["share_device"],
+        source=origin.source(suites),
     )
     options = RunOptions(
         WorkerOptions(device, memory_limit=given["memory_limit"]), given["seed"], given["retries"], given["stop_after"]

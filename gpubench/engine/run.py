@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from gpubench.engine.noise import with_intervals
 from gpubench.engine.supervisor import Outcome, Supervisor
 from gpubench.errors import ExitCode, GpubenchError, ResultFileError, UsageError
 from gpubench.measure.protocol import PROTOCOL
-from gpubench.model import Case, Ceiling, Harness, Json, Record, ResultSet
+from gpubench.model import Case, Ceiling, Harness, Json, Record, ResultSet, Source
 from gpubench.names import FAILED, MEASURED
 from gpubench.results.format import ceiling_to_json
 from gpubench.results.paths import JOURNAL_SUFFIX, STREAM, default_path, journal_path, output_file, result_path
@@ -43,6 +43,7 @@ class Request:
     resume: Path | None = None
     root: Path = Path()
     share_device: bool = False
+    source: Source = field(default_factory=Source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,7 @@ def _run(
         ceiling=outcome.ceiling,
         records=with_intervals(outcome.records),
         harness=Harness(PROTOCOL, measuring_sha256()),
+        source=request.source,
         extra=_extra(outcome, resumed=len(done) if loaded is not None else None),
     )
     try:

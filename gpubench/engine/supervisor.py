@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 
+from gpubench.engine.disclosure import without_paths
 from gpubench.engine.events import ContenderStarted, Event, Note, RecordFinished, RunStopped, WorkerRestarted
 from gpubench.engine.messages import Begin, Fault, Finished, FromWorker, Job, JobDone, ProtocolError
 from gpubench.engine.process import WorkerEndedError, WorkerProcess
@@ -129,9 +130,9 @@ class Supervisor:
             if self._run_all(cases):
                 self._measure_again()
         except ResultFileError as caught:
-            stopped, error = str(caught), caught
+            stopped, error = without_paths(str(caught)), caught
         except StopRunError as caught:
-            stopped = str(caught)
+            stopped = without_paths(str(caught))
         if stopped is not None:
             self._on_event(RunStopped(stopped))
         return Outcome(
@@ -220,6 +221,8 @@ class Supervisor:
 
     def _keep(self, state: _State, record: Record) -> None:
         """Store a record; from here on it is part of the result."""
+        if record.message is not None:
+            record = replace(record, message=without_paths(record.message))
         state.remaining.remove(record.contender)
         self._records[state.case.id, record.contender] = record
         try:

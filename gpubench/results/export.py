@@ -79,7 +79,7 @@ def cell(value: Json) -> str | int | float:
     return "'" + shown if text.lstrip(" \0").startswith(_FORMULA) else shown
 
 
-_RUN = ("suite", "device", "driver", "date", "distribution", "seed")
+_RUN = ("suite", "device", "driver", "date", "commit", "distribution", "seed")
 MOST_PARAMETERS = 64
 """Columns of parameters; our operators have fewer than 20 together."""
 
@@ -107,7 +107,7 @@ def _run(result: ResultSet, record: Record) -> list[Json]:
     """Return the cells of `_RUN`."""
     device = result.environment.get("device")
     known = device if isinstance(device, dict) else {}
-    run = [result.suite.get("name"), known.get("name"), known.get("driver"), result.created]
+    run = [result.suite.get("name"), known.get("name"), known.get("driver"), result.created, result.source.suite.commit]
     return [*run, record.case.distribution, record.case.seed]
 
 

@@ -17,6 +17,9 @@ Beyond what the keys say by themselves:
 - `environment.libraries`: contender -> package -> version, for each other library that the run timed.
 - `harness`: `protocol`, the number of the way of measuring, and `code_sha256`, the digest of the measuring code. Absent
   in version 1, whose protocol is 1.
+- `source`: `commit`, `dirty` and `branch` of the repository that the suite lies in, the same of the kernels' sources
+  under `kernels`, and `label`, the words of `--label`. Null: no repository. The whole is absent where nothing is known.
+- `command` is empty after `--private`.
 - `records[].summary.touched_bytes`: the bytes of all 32-byte sectors of memory that hold the case's bytes; `assumed`:
   the numbers that these rest on where they are an expectation, such as `distinct_rows` of index_add's drawn indices.
 - `records[].summary.ceiling_us`: the least time for the touched bytes, from the sweep at the case's own size and mix of
@@ -43,7 +46,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
-from gpubench.model import Case, Ceiling, Check, Json, Record, ResultSet, Timing
+from gpubench.model import Case, Ceiling, Check, Json, Record, ResultSet, Source, Timing
 
 # Version history.
 #   1  The first.
@@ -158,13 +161,31 @@ def _check_to_json(check: Check) -> dict[str, Json]:
     }
 
 
-TOP_KEYS = ("schema_version", "gpubench", "harness", "created", "command", "suite", "environment", "ceiling", "records")
+TOP_KEYS = (
+    "schema_version",
+    "gpubench",
+    "harness",
+    "created",
+    "command",
+    "source",
+    "suite",
+    "environment",
+    "ceiling",
+    "records",
+)
+OPTIONAL_KEYS = frozenset({"source"})
+"""Those of TOP_KEYS that a file may lack."""
 
 
 def ceiling_to_json(ceiling: Ceiling) -> dict[str, Json]:
     """Return the ceiling as the format, the journal and the worker write it; what was not measured is left out."""
     absent: dict[str, Json] = {"sweep": [], "rounds": [], "launch_overhead_us": None}
     return _without_defaults(plain(asdict(ceiling)), absent)
+
+
+def source_to_json(source: Source) -> dict[str, Json]:
+    """Return where a result comes from, as the format writes it."""
+    return {**asdict(source.suite), "label": dict(source.label), "kernels": asdict(source.kernels)}
 
 
 def result_to_json(result: ResultSet) -> dict[str, Json]:
@@ -175,6 +196,7 @@ def result_to_json(result: ResultSet) -> dict[str, Json]:
         "harness": asdict(result.harness),
         "created": result.created,
         "command": list(result.command),
+        **({"source": source_to_json(result.source)} if result.source != Source() else {}),
         "suite": plain(result.suite),
         "environment": plain(result.environment),
         "ceiling": ceiling_to_json(result.ceiling),

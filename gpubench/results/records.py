@@ -21,12 +21,14 @@ from gpubench.model import (
     Phase,
     Record,
     ResultSet,
+    Revision,
     Sample,
+    Source,
     Timing,
     TimingOptions,
 )
 from gpubench.names import STATUSES, TRUSTED, Status, is_ours
-from gpubench.results.format import SCHEMA_VERSION, TOP_KEYS
+from gpubench.results.format import OPTIONAL_KEYS, SCHEMA_VERSION, TOP_KEYS
 from gpubench.results.strict import Node
 
 _CASE = frozenset({"id", "operator", "dtype", "params"})
@@ -55,7 +57,7 @@ def result_from_json(node: Node) -> ResultSet:
             "read it with a newer gpubench"
         )
     is_first = version.value == 1
-    node.keys(frozenset(TOP_KEYS) - ({"harness"} if is_first else frozenset()), None)
+    node.keys(frozenset(TOP_KEYS) - OPTIONAL_KEYS - ({"harness"} if is_first else frozenset()), None)
     records = tuple(record_from_json(item) for item in node.get("records").items())
     return ResultSet(
         gpubench=node.get("gpubench").text(),
@@ -66,6 +68,7 @@ def result_from_json(node: Node) -> ResultSet:
         ceiling=ceiling_from_json(node.get("ceiling")),
         records=tuple(_upgraded(record) for record in records) if is_first else records,
         harness=Harness() if is_first else _harness(node.get("harness")),
+        source=_source(node.get("source")) if node.has("source") else Source(),
         extra={key: value for key, value in node.object().items() if key not in TOP_KEYS},
     )
 
@@ -92,6 +95,24 @@ def _upgraded(record: Record) -> Record:
 def _harness(node: Node) -> Harness:
     node.keys(frozenset({"protocol"}), frozenset({"code_sha256"}))
     return Harness(node.get("protocol").integer(1), node.get("code_sha256").text_or_none())
+
+
+_REVISION = frozenset({"commit", "dirty", "branch"})
+
+
+def _source(node: Node) -> Source:
+    node.keys(_REVISION, frozenset({"label", "kernels"}))
+    label = node.get("label").object() if node.has("label") else {}
+    return Source(
+        suite=_revision(node),
+        kernels=_revision(node.get("kernels")) if node.has("kernels") else Revision(),
+        label={key: node.get("label").get(key).text() for key in label},
+    )
+
+
+def _revision(node: Node) -> Revision:
+    dirty = node.get("dirty").boolean() if node.has("dirty") else None
+    return Revision(node.get("commit").text_or_none(), dirty, node.get("branch").text_or_none())
 
 
 _FIGURES = tuple(field.name for field in fields(Ceiling) if field.name not in ("sweep", "rounds"))

@@ -73,7 +73,7 @@ def report_html(result: ResultSet, comparison: Comparison | None = None) -> str:
             worst=data.worst(found, anchors),
             problems=wrong[: data.PROBLEMS],
             problems_more=max(len(wrong) - data.PROBLEMS, 0),
-            command=text.printable(shlex.join(result.command)),
+            command=text.printable(shlex.join(result.command)) or "(left out of the result: --private)",
             comparison=_comparison(comparison) if comparison else None,
             charts=_pictures(drawn, "c"),
             chart_notes=notes,
@@ -81,7 +81,7 @@ def report_html(result: ResultSet, comparison: Comparison | None = None) -> str:
             columns=data.columns(numbers),
             rows=[data.table_row(point, anchors[point.row.case], numbers) for point in found],
             cases=[case_details(case, mine, anchors[case]) for case, mine in cases.items()],
-            environment=list(data.flat({**result.environment, "suite": result.suite})),
+            environment=list(data.flat({**result.environment, "suite": result.suite, "source": data.source(result)})),
             version=data.shown(result.gpubench),
         )
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 
 from gpubench.model import Json, ResultSet
 from gpubench.names import AUTO, FINE
@@ -41,11 +42,22 @@ def flat(value: Json, name: str = "", depth: int = 0) -> Iterator[tuple[str, str
         yield name, shown(value)
 
 
+def source(result: ResultSet) -> dict[str, Json]:
+    """Return the commits and labels of a result, without those that are not known."""
+    found = result.source
+    commits = {"suite": asdict(found.suite), "kernels": asdict(found.kernels)}
+    return {name: one for name, one in commits.items() if one["commit"]} | {"label": dict(found.label)}
+
+
 def overview(result: ResultSet, found: Sequence[Point]) -> Facts:
     """Return the first facts: the device, its ceilings, and how many records ended how."""
     device = result.environment.get("device")
     device = device if isinstance(device, Mapping) else {}
     facts = [("device", shown(device.get("name"))), ("suite", shown(result.suite.get("name")))]
+    if result.source.suite.commit:
+        commit = shown(result.source.suite.commit[:12]) + " (with changes)" * bool(result.source.suite.dirty)
+        branch = result.source.suite.branch
+        facts.append(("commit", f"{commit}, {shown(branch)}" if branch else commit))
     ceiling = result.ceiling
     for name, value in (("copy", ceiling.copy_GBps), ("read", ceiling.read_GBps), ("write", ceiling.write_GBps)):
         if value is not None:

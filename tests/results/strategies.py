@@ -19,7 +19,9 @@ from gpubench.model import (
     Phase,
     Record,
     ResultSet,
+    Revision,
     Sample,
+    Source,
     Status,
     Timing,
     TimingOptions,
@@ -125,6 +127,8 @@ ceilings = st.builds(
     ).map(tuple),
 )
 harnesses = st.builds(Harness, protocol=st.integers(1, 99), code_sha256=st.none() | names)
+revisions = st.builds(Revision, commit=st.none() | names, dirty=st.none() | st.booleans(), branch=st.none() | names)
+sources = st.builds(Source, suite=revisions, kernels=revisions, label=st.dictionaries(names, names, max_size=2))
 libraries = st.dictionaries(names, st.dictionaries(names, names, max_size=2), max_size=2)
 
 
@@ -145,5 +149,6 @@ results = st.builds(
     ceiling=ceilings,
     records=st.lists(records, max_size=3).map(tuple),
     harness=harnesses,
+    source=sources,
     extra=objects.filter(lambda found: not set(TOP_KEYS) & set(found)),
 )

@@ -18,6 +18,7 @@ def export(result: ResultSet, options: Options) -> Exported:
         "suite": facts.suite(result),
         "device": facts.device(result),
         "driver": facts.device(result, "driver"),
+        "commit": facts.harmless(result.source.suite.commit),
         "gpubench": facts.harmless(result.gpubench),
         "created": facts.harmless(result.created),
         "simulated": "true" if facts.is_simulated(result) else "false",

@@ -18,7 +18,19 @@ def export(result: ResultSet, options: Options) -> Exported:
         from pyarrow import parquet
     except ImportError as error:
         raise MissingExtraError("pyarrow", "parquet") from error
-    texts = ("created", "suite", "device", "uuid", "driver", "case", "operator", "dtype", "contender", "status")
+    texts = (
+        "created",
+        "suite",
+        "device",
+        "uuid",
+        "driver",
+        "commit",
+        "case",
+        "operator",
+        "dtype",
+        "contender",
+        "status",
+    )
     numbers = ("median_us", "ci95_low_us", "ci95_high_us", "min_us", "p95_us", "GBps", "fraction_of_ceiling")
     schema = arrow.schema(
         [
@@ -44,6 +56,7 @@ def _row(result: ResultSet, record: Record) -> dict[str, Any]:
         "device": facts.device(result),
         "uuid": facts.device(result, "uuid"),
         "driver": facts.device(result, "driver"),
+        "commit": facts.harmless(result.source.suite.commit) or None,
         "case": facts.harmless(record.case.id),
         "operator": facts.harmless(record.case.operator),
         "dtype": facts.harmless(record.case.dtype),
