@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Count what a case's kernels move to and from DRAM, by Nsight Compute, beside the fewest bytes that do.
+"""Count what a case's kernels move to and from DRAM and execute, by Nsight Compute, beside the fewest bytes that do.
 
-    scripts/dram_bytes.py cumsum -k "268435456 or 4096x4096" [--contender gpubench:auto]
+    scripts/dram_bytes.py cumsum -k "268435456 or 4096x4096" [--contender gpubench:auto ...] [--json FILE]
 
-One line a case: bytes read and written, and their sum over the fewest. What stays in the L2 cache when a kernel ends is
+One line a case and contender: bytes read and written, their sum over the fewest, and the instructions that warps
+executed. What stays in the L2 cache when a kernel ends is
 not counted as written, so that small cases can seem to write less than they must: take cases of several times the
 cache. Needs a GPU whose performance counters may be read, ncu on the PATH, and gpubench (or PYTHONPATH).
 """
@@ -12,10 +13,12 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from gpubench.devices import open_device
@@ -25,7 +28,11 @@ from gpubench.operators import OPERATORS
 from gpubench.suite.expand import load_suites
 from gpubench.suite.filters import select
 
-READ, WRITTEN = "dram__bytes_read.sum", "dram__bytes_write.sum"
+METRICS = {
+    "read": "dram__bytes_read.sum",
+    "written": "dram__bytes_write.sum",
+    "instructions": "smsp__inst_executed.sum",
+}
 COUNTING = ("--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--profile-from-start", "off")
 
 
@@ -58,23 +65,22 @@ def run_once(case: Case, contender: str) -> None:
     runtime.profilerStop()
 
 
-def counted(lines: Iterable[str]) -> tuple[int, int]:
-    """Return the bytes (read, written) of all kernels in ncu's CSV. ValueError when it holds none."""
+def counted(lines: Iterable[str]) -> dict[str, int]:
+    """Return bytes read, bytes written and instructions of all kernels in ncu's CSV. ValueError when it holds none."""
     table = [line for line in lines if line.startswith('"')]  # what else ncu prints begins with ==
     rows = [row for row in csv.DictReader(table) if row.get("ID", "").isdigit()]  # the first row holds units
     if not rows:
         raise ValueError("ncu counted no kernel")
-    totals = [sum(int(float(row[name].replace(",", ""))) for row in rows) for name in (READ, WRITTEN)]
-    return totals[0], totals[1]
+    return {key: sum(int(float(row[name].replace(",", ""))) for row in rows) for key, name in METRICS.items()}
 
 
-def measure(case: Case, arguments: list[str]) -> str:
-    """Count one case in a process of its own and return its line."""
+def measure(case: Case, arguments: list[str]) -> dict[str, int] | str:
+    """Count one case in a process of its own; return its counts, or what went wrong."""
     command = [
         "ncu",
         *COUNTING,
         "--metrics",
-        f"{READ},{WRITTEN}",
+        ",".join(METRICS.values()),
         sys.executable,
         __file__,
         *arguments,
@@ -83,14 +89,20 @@ def measure(case: Case, arguments: list[str]) -> str:
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
-        read, written = counted(done.stdout.splitlines())
+        return counted(done.stdout.splitlines())
     except ValueError as error:
-        return f"{case.id}: {error}: {(done.stderr or done.stdout).strip()[-300:]}"
+        return f"{error}: {(done.stderr or done.stdout).strip()[-300:]}"
+
+
+def told(case: Case, counts: dict[str, int]) -> str:
+    """Return the line of a case that was counted."""
     problem = OPERATORS[case.operator].problem(case)
+    read, written = counts["read"], counts["written"]
     over = (read + written) / (problem.bytes or 1)
     return (
-        f"{case.id}: read {read / 1e6:.2f} MB of {problem.bytes_read / 1e6:.2f}, "
-        f"wrote {written / 1e6:.2f} MB of {problem.bytes_written / 1e6:.2f}, together {over:.3f} of the fewest"
+        f"read {read / 1e6:.2f} MB of {problem.bytes_read / 1e6:.2f}, "
+        f"wrote {written / 1e6:.2f} MB of {problem.bytes_written / 1e6:.2f}, together {over:.3f} of the fewest, "
+        f"{counts['instructions'] / 1e6:.3f} million instructions"
     )
 
 
@@ -99,19 +111,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", nargs="+")
     parser.add_argument("-k", dest="expression", default=None)
-    parser.add_argument("--contender", default="gpubench:auto")
+    parser.add_argument("--contender", action="append")
+    parser.add_argument("--json", type=Path, default=None, help="write the counts, by case and contender, to this file")
     parser.add_argument("--one", default=None, help=argparse.SUPPRESS)
     options = parser.parse_args()
     cases = select(load_suites(tuple(options.suite)).cases, expression=options.expression)
+    contenders = options.contender or ["gpubench:auto"]
     if options.one is not None:
-        run_once(next(case for case in cases if case.id == options.one), options.contender)
+        run_once(next(case for case in cases if case.id == options.one), contenders[0])
         return 0
     if shutil.which("ncu") is None:
         print("ncu was not found; it comes with the CUDA toolkit (Nsight Compute).", file=sys.stderr)
         return 2
-    arguments = [*options.suite, "--contender", options.contender]
+    found: dict[str, dict[str, dict[str, int]]] = {}
     for case in cases:
-        print(measure(case, arguments), flush=True)
+        for contender in contenders:
+            counts = measure(case, [*options.suite, "--contender", contender])
+            if isinstance(counts, dict):
+                found.setdefault(case.id, {})[contender] = counts
+            line = told(case, counts) if isinstance(counts, dict) else counts
+            print(f"{case.id} {contender}: {line}", flush=True)
+    if options.json is not None:
+        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

@@ -50,7 +50,10 @@ class Worked:
 
 
 MANY_ROWS = "cumsum/4194304x16/dim=1/float32"
-LONG_ADD = "elementwise/add/134217728/float32"
+LONG_ROWS = "cumsum/32x4194304/dim=1/float32"
+MANY_LINES = "index_add/1000000x128/dim=0/n=1048576/uniform/float32"
+LONG_ADD = "elementwise/add/134217728/{}"
+COLUMNS, SLABS = "sum/16384x16384/dim=0/float32", "sum/16x128x64x128/dim=1/float32"
 
 CLAIMS = (
     Claim(
@@ -99,8 +102,62 @@ CLAIMS = (
         "gpubench:sklansky_rows",
     ),
     Claim(
-        "elementwise: several elements read and written at once are faster than one",
-        LONG_ADD,
+        "cumsum: more threads along a row can be a significant speed-up (here 512 in place of 16, for 32 long rows)",
+        LONG_ROWS,
+        "gpubench:sklansky_rows_x16",
+        "gpubench:sklansky_rows_x512",
+    ),
+    Claim(
+        "index_add: a multiplication and a subtraction in place of the remainder save time (few indices)",
+        FEW_3D,
+        "gpubench:small_index",
+        "gpubench:small_index_multiplied",
+    ),
+    Claim(
+        "index_add: the same with many indices, rows of 128",
+        MANY_LINES,
+        "gpubench:large_index",
+        "gpubench:large_index_multiplied",
+    ),
+    Claim(
+        "index_add: the shapes of grid and block leave room (few indices in one dim)",
+        FEW_1D,
+        "gpubench:small_index",
+        "gpubench:small_index_spread",
+    ),
+    Claim(
+        "index_add: the same on rows of 1024",
+        FEW_2D,
+        "gpubench:small_index",
+        "gpubench:small_index_spread",
+    ),
+    Claim(
+        "index_add: the same where the tensor is large",
+        FEW_3D,
+        "gpubench:small_index",
+        "gpubench:small_index_spread",
+    ),
+    Claim(
+        "sum: a block that grows along y before it is widened has enough threads without harm to the accesses",
+        SLABS,
+        "gpubench:reduce_config_width_first",
+        "gpubench:reduce_config",
+    ),
+    Claim(
+        "sum: the same on long columns",
+        COLUMNS,
+        "gpubench:reduce_config_width_first",
+        "gpubench:reduce_config",
+    ),
+    Claim(
+        "elementwise: several elements read and written at once are faster than one (elements of one byte)",
+        LONG_ADD.format("int8"),
+        "gpubench:unrolled",
+        "gpubench:vectorized",
+    ),
+    Claim(
+        "elementwise: the same where one element is four bytes already",
+        LONG_ADD.format("float32"),
         "gpubench:unrolled",
         "gpubench:vectorized",
     ),
@@ -181,7 +238,7 @@ WORKED = (
     Worked(FEW_1D, "gpubench:small_index", {"grid": [1, 1], "block": [1, 1], "known_bad_case": True}),
     Worked(DOCUMENTED, "gpubench:small_index", {"destination_sizes": [1, 3], "grid": [1, 1], "block": [3, 1]}),
 )
-"""The texts' worked examples of the host's rules, with every number that they give."""
+"""The texts' worked examples of the host's rules, with the numbers that bear on a launch."""
 
 SLIPS = (
     Worked(SECOND, "gpubench:reduce_config", {"block": [8, 2]}, "block width 10; the width is a power of two"),
@@ -218,21 +275,19 @@ SLIPS = (
 )
 """Numbers in the texts that the code which they quote does not give."""
 
-UNDECIDED = (
-    (
-        "cumsum: more threads along a row can be a significant speed-up",
-        "the two rules differ only where rows outnumber the values of a row, and no variant chooses freely",
-    ),
-    (
-        "index_add: a multiplication and a subtraction in place of the remainder would save instructions",
-        "the variants keep the original's remainder, and none changes only that",
-    ),
-    (
-        "sum: filling block y before block x is widened gives enough threads without harm to the accesses",
-        "no variant shapes its block in another order",
-    ),
+RATIO_HOLDS = (
+    "cumsum: the threads x and y of a block keep the ratio of row length to rows: of their logarithms' difference d, "
+    "the rule makes (9 + d) / 2, rounded down, that of the threads along x, which keeps the ratio for odd d; for even "
+    "d it is halved, and outside of 16 to 512 threads the bounds decide"
 )
-"""Claims for which the suite has no pair of contenders, and why."""
+WORDS = (
+    RATIO_HOLDS,
+    "cumsum: 512 thread blocks are cut in two dims; it is one block of 512 threads",
+    "cumsum: of 8 numbers and 4 threads, thread 0 reads the numbers 1 and 5 and thread 2 reads 2 and 6; thread 0 reads "
+    "0 and 4, thread 2 reads 2 and 6",
+    "elementwise: thread 128 of a block of 128 works on the elements 254, 255, 510 and 511; it is thread 127",
+)
+"""What the texts say in words against their own code, or more widely than it holds. No case shows these."""
 
 PRESUMED = (
     (
@@ -268,6 +323,9 @@ PRESUMED = (
     ),
 )
 """Pattern of the case id, whether ours is slower, and what is presumed to make the difference to torch."""
+
+ACROSS = tuple(f"sklansky_rows_x{threads}" for threads in (16, 32, 64, 128, 256, 512))
+"""Variants of cumsum with a fixed number of threads along a row."""
 
 WIDTHS = ("unrolled", "vectorized_2", "vectorized_4", "vectorized_8")
 """Variants of elementwise with vectors of 1, 2, 4 and 8 elements."""

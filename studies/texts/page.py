@@ -6,14 +6,15 @@ on their GPU (an A100 PCIe of 40 GB), and marked so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gpubench.model import Json, ResultSet
 from gpubench.names import MEASURED
 from gpubench.views import text
 from gpubench.views.rows import Row
 from studies.texts.beside_torch import against_torch
-from studies.texts.claims import CLAIMS, SLIPS, TABLE, UNDECIDED, WIDTHS, WORKED, Claim, Worked
+from studies.texts.claims import ACROSS, CLAIMS, SLIPS, TABLE, WIDTHS, WORDS, WORKED, Claim, Worked
+from studies.texts.counted import counted
 from studies.texts.figures import Figures, bound, median, shown, verdict
 
 ONEFLOW_THREADS = 256
@@ -33,8 +34,8 @@ LEFT_OUT = (
 )
 
 
-def page(result: ResultSet, source: str) -> str:
-    """Return the whole page as Markdown. `source` names the result's file."""
+def page(result: ResultSet, source: str, counts: Mapping[str, Json] | None = None) -> str:
+    """Return the whole page as Markdown. `source` names the result's file; `counts` are from scripts/dram_bytes.py."""
     figures = Figures(result)
     device = result.environment.get("device", {})
     name = device.get("name", "an unknown device") if isinstance(device, dict) else "an unknown device"
@@ -57,10 +58,12 @@ def page(result: ResultSet, source: str) -> str:
         "## Where a text and the code that it quotes disagree",
         "The variants follow the code.",
         _worked(figures, SLIPS),
+        "In words only:",
+        "\n".join(f"- {words}." for words in WORDS),
         LEFT_OUT,
-        "## What this suite cannot decide",
-        "\n".join(f"- {claim}: {why}." for claim, why in UNDECIDED),
+        *_optional("## index_add: what merging dims and other changes move and compute", counted(counts or {})),
         *_optional("## cumsum: the intended rule for threads and the one that wraps", _thread_rules(figures)),
+        *_optional("## cumsum: threads along a row", _across(figures)),
         *_optional("## elementwise: the width of a vector", _widths(figures)),
         "## Against torch itself",
         against_torch(figures),
@@ -196,6 +199,22 @@ def _defect(figures: Figures, wrapped: Row, intended: Row) -> str:
     return {"holds": "**costs time**", "does not hold": "**saves time**", "undecided": "undecided"}[
         verdict(wrapped, intended)
     ]
+
+
+def _across(figures: Figures) -> str | None:
+    """Return the times with 16 to 512 threads along a row, what the rule takes, and what it loses by that."""
+    lines = []
+    for case in figures.cases:
+        found = [figures.row(case, f"gpubench:{name}") for name in ACROSS]
+        rule = figures.row(case, "gpubench:sklansky_rows")
+        measured = [row for row in found if row is not None]
+        if rule is None or not measured:
+            continue
+        taken = (figures.chosen(case, rule.contender) or {}).get("threads_x", "-")
+        over = text.ratio(median(rule) / median(min(measured, key=median)))
+        lines.append((_code(case), *(shown(row) for row in found), str(taken), over))
+    heading = ("case", *(name.rpartition("x")[2] for name in ACROSS), "the rule takes", "rule over the best")
+    return text.markdown_grid(heading, lines, right=tuple(range(1, 9))) if lines else None
 
 
 def _widths(figures: Figures) -> str | None:

@@ -10,10 +10,10 @@ import pytest
 
 TABLE = """==PROF== Connected to process 123
 ==PROF== Profiling "carry_forward" - 0: 0%....50%....100% - 1 pass
-"ID","Process ID","Kernel Name","dram__bytes_read.sum","dram__bytes_write.sum"
-"","","","byte","byte"
-"0","123","block_sums","1,000","24"
-"1","123","scan","2,500","3,000"
+"ID","Process ID","Kernel Name","dram__bytes_read.sum","dram__bytes_write.sum","smsp__inst_executed.sum"
+"","","","byte","byte","inst"
+"0","123","block_sums","1,000","24","70"
+"1","123","scan","2,500","3,000","1,000"
 """
 
 
@@ -30,8 +30,8 @@ def script() -> ModuleType:
 
 
 def test_the_kernels_of_a_plan_are_added_up(script: ModuleType) -> None:
-    """Bytes of all launches count; units, thousands and ncu's own words do not get in the way."""
-    assert script.counted(TABLE.splitlines()) == (3500, 3024)
+    """Bytes and instructions of all launches count; units, thousands and ncu's own words do not get in the way."""
+    assert script.counted(TABLE.splitlines()) == {"read": 3500, "written": 3024, "instructions": 1070}
 
 
 @pytest.mark.parametrize("output", ["", "==ERROR== No kernels were profiled\n", TABLE.split('"0"')[0]])

@@ -13,14 +13,18 @@ from tests.suite.test_list_command import run
 NAMES = {
     "cumsum": (
         *("lookback_1d", "lookback_1d_deterministic", "sklansky_rows", "sklansky_rows_unsigned", "serial_columns"),
+        *(f"sklansky_rows_x{threads}" for threads in (16, 32, 64, 128, 256, 512)),
         "auto_pytorch",
     ),
     "elementwise": (
         *("vectorized", "vectorized_older", "vectorized_2", "vectorized_4", "vectorized_8", "unrolled", "strided"),
-        *("casting", "auto_pytorch"),
+        *("casting", "unrolled_older", "auto_pytorch", "auto_pytorch_older"),
     ),
-    "sum": ("reduce_config", "auto_pytorch"),
-    "index_add": (*("small_index", "large_index", "uncollapsed", "oneflow", "sorted_deterministic", "auto_pytorch"),),
+    "sum": ("reduce_config", "reduce_config_width_first", "auto_pytorch"),
+    "index_add": (
+        *("small_index", "large_index", "uncollapsed", "oneflow", "sorted_deterministic", "auto_pytorch"),
+        *("small_index_multiplied", "large_index_multiplied", "small_index_spread"),
+    ),
 }
 DESIGNS = [(operator, name) for operator, names in NAMES.items() for name in names]
 

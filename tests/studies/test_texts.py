@@ -8,12 +8,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from gpubench.model import Record
+from gpubench.operators.cumsum.pytorch.thread_ratio import ceil_log2, log_threads_x
 from gpubench.results.read import read
 from gpubench.suite.expand import load_suite
 from gpubench.suite.explain import ASSUMED, explain
-from studies.texts.claims import CLAIMS, FEW_1D, FEW_3D, MANY_2D, SLIPS, TABLE, UNDECIDED, WORKED, Worked
+from studies.texts.claims import (
+    ACROSS,
+    CLAIMS,
+    FEW_1D,
+    FEW_3D,
+    MANY_2D,
+    RATIO_HOLDS,
+    SLIPS,
+    TABLE,
+    WORDS,
+    WORKED,
+    Worked,
+)
+from studies.texts.counted import counts_beside
 from studies.texts.page import page
 from tests.recorded import recorded
 from tests.views.samples import record, result
@@ -105,10 +121,49 @@ def test_slips_of_the_texts_stand_beside_what_their_code_gives() -> None:
     assert "| block 8 x 2 | the same |" in line(text, slip.says)
 
 
-def test_claims_without_a_measurement_are_told() -> None:
-    """No claim of the texts is dropped because no pair of contenders decides it."""
+def test_slips_in_words_are_told() -> None:
+    """What a text says wrongly without a number that a case shows stands on the page all the same."""
     text = page(result(), "x.json")
-    assert all(claim in text and why in text for claim, why in UNDECIDED)
+    assert all(words.replace("_", r"\_") in text or words in text for words in WORDS)
+
+
+@given(st.integers(1, 2**20), st.integers(1, 2**20))
+def test_the_rule_keeps_the_ratio_for_odd_differences_only(rows: int, length: int) -> None:
+    """Within the bounds the threads' ratio is that of length to rows where their logarithms differ by an odd number."""
+    assert RATIO_HOLDS in WORDS
+    difference = ceil_log2(length) - ceil_log2(rows)
+    across = (9 + difference) // 2
+    assume(4 <= across <= 9)
+    assert log_threads_x(rows, length) == across
+    ratio = across - (9 - across)
+    assert ratio == (difference if difference % 2 else difference - 1)
+
+
+def test_what_was_counted_stands_beside_what_it_improves() -> None:
+    """Bytes and instructions of a pair are in one line, with the share that is saved; nothing without a count."""
+    counts: dict[str, Any] = {
+        FEW_3D: {
+            "gpubench:uncollapsed": {"read": 3_000_000, "written": 1_000_000, "instructions": 8_000_000},
+            "gpubench:auto_pytorch": {"read": 2_000_000, "written": 1_000_000, "instructions": 6_000_000},
+            "gpubench:small_index": {"read": 1, "written": 1, "instructions": 1},
+        }
+    }
+    text = page(result(), "x.json", counts)
+    found = line(text, "4.00 MB", "3.00 MB")
+    assert "8.000 M | 6.000 M | 25.0 %" in found
+    assert "index_add: what merging dims" not in page(result(), "x.json")
+    assert "index_add: what merging dims" not in page(result(), "x.json", {FEW_3D: {}})
+
+
+def test_threads_along_a_row_are_compared_with_the_rules() -> None:
+    """The time with each number of threads, the number that the rule takes, and its time over the best."""
+    case = "cumsum/4096x4096/dim=1/float32"
+    records = [
+        record(case, f"gpubench:{name}", median_us=us) for name, us in zip(ACROSS, (60.0, 50.0, 40.0), strict=False)
+    ]
+    records.append(record(case, "gpubench:sklansky_rows", median_us=60.0, kernel={"notes": {"threads_x": 16}}))
+    found = line(page(result(*records), "x.json"), case, "1.50x")
+    assert "| 16 | 1.50x |" in found
 
 
 def test_what_torch_did_not_time_is_counted_and_named() -> None:
@@ -204,7 +259,9 @@ def test_the_committed_page_is_what_its_result_gives() -> None:
     """docs/seeds.md was not edited by hand, and was made anew after the last change: scripts/seeds."""
     committed = (ROOT / "docs" / "seeds.md").read_text("utf-8")
     newest = recorded("*/seeds-*.json")[-1]
-    assert committed == page(read(newest), newest.relative_to(ROOT).as_posix()), "run scripts/seeds"
+    assert committed == page(read(newest), newest.relative_to(ROOT).as_posix(), counts_beside(newest)), (
+        "run scripts/seeds"
+    )
 
 
 def test_no_difference_to_torch_is_left_unexplained() -> None:

@@ -9,6 +9,17 @@ namespace gpubench::index_add {
 
 constexpr int max_tensor_dims = 25;
 
+// Where a division's quotient is known, the remainder is one multiplication and one subtraction away: the text's proposal
+// (Multiplied). The original asks for quotient and remainder apart, and leaves it to the compiler.
+template <bool Multiplied, class Offset>
+GPUBENCH_DEVICE Offset remainder(Offset number, Offset size, Offset quotient) {
+    if constexpr (Multiplied) {
+        return number - quotient * size;
+    } else {
+        return number % size;
+    }
+}
+
 // A tensor without its indexed dim, whose size is set to 1 in place. Dims slowest first, strides in elements; `step` is
 // the stride of the indexed dim. C layout: the host packs int dims (padded to the alignment of Offset), 25 sizes, 25
 // strides, step.
@@ -21,20 +32,22 @@ struct TensorInfo {
 
     // Offset of an element by its row-major number: a remainder and a division for every dim but the slowest. Dims is
     // their number where the compiler may know it, 0 where it stands in `dims`.
-    template <int Dims>
+    template <int Dims, bool Multiplied = false>
     GPUBENCH_DEVICE Offset offset(Offset number) const {
         Offset result = 0;
         if constexpr (Dims > 0) {
             GPUBENCH_UNROLL
             for (int dim = Dims - 1; dim > 0; --dim) {
-                result += number % sizes[dim] * strides[dim];
-                number /= sizes[dim];
+                const Offset quotient = number / sizes[dim];
+                result += remainder<Multiplied>(number, sizes[dim], quotient) * strides[dim];
+                number = quotient;
             }
         } else {
             GPUBENCH_NO_UNROLL
             for (int dim = dims - 1; dim > 0; --dim) {
-                result += number % sizes[dim] * strides[dim];
-                number /= sizes[dim];
+                const Offset quotient = number / sizes[dim];
+                result += remainder<Multiplied>(number, sizes[dim], quotient) * strides[dim];
+                number = quotient;
             }
         }
         return result + number * strides[0];
@@ -43,7 +56,7 @@ struct TensorInfo {
 GPUBENCH_LAYOUT(TensorInfo<unsigned int>, 208, step, 204);
 
 // Index after index: each is read once by every thread, and the threads stride over its slice.
-template <int Dims, class T, class Index, class Offset>
+template <int Dims, bool Multiplied = false, class T, class Index, class Offset>
 GPUBENCH_DEVICE void add_index_by_index(T* destination, const T* source, const Index* index,
                                         const TensorInfo<Offset>& to, const TensorInfo<Offset>& from, Offset indices,
                                         Offset slice, int64 size, double alpha) {
@@ -53,14 +66,15 @@ GPUBENCH_DEVICE void add_index_by_index(T* destination, const T* source, const I
         T* const start = destination + static_cast<Offset>(row) * to.step;
         const T* const values = source + number * from.step;
         for (Offset i = static_cast<Offset>(grid_thread()); i < slice; i += static_cast<Offset>(grid_threads())) {
-            atomic_add(start + to.template offset<Dims>(i), scaled(values[from.template offset<Dims>(i)], alpha));
+            atomic_add(start + to.template offset<Dims, Multiplied>(i),
+                       scaled(values[from.template offset<Dims, Multiplied>(i)], alpha));
         }
     }
 }
 
 // The threads stride over the whole source. index_major: neighbours work on one slice; otherwise on one element of
 // neighbouring slices, which is right where those lie side by side in memory.
-template <int Dims, class T, class Index, class Offset>
+template <int Dims, bool Multiplied = false, class T, class Index, class Offset>
 GPUBENCH_DEVICE void add_all(T* destination, const T* source, const Index* index, const TensorInfo<Offset>& to,
                              const TensorInfo<Offset>& from, Offset indices, Offset slice, bool index_major, int64 size,
                              double alpha) {
@@ -68,13 +82,13 @@ GPUBENCH_DEVICE void add_all(T* destination, const T* source, const Index* index
     const Offset inner = index_major ? slice : indices;
     for (Offset i = static_cast<Offset>(grid_thread()); i < total; i += static_cast<Offset>(grid_threads())) {
         const Offset high = i / inner;
-        const Offset low = i % inner;
+        const Offset low = remainder<Multiplied>(i, inner, high);
         const Offset number = index_major ? high : low;
         const Offset element = index_major ? low : high;
         const int64 row = static_cast<int64>(index[number]);
         if (row < 0 || row >= size) continue;
-        const Offset place = to.template offset<Dims>(element) + static_cast<Offset>(row) * to.step;
-        const T value = source[from.template offset<Dims>(element) + number * from.step];
+        const Offset place = to.template offset<Dims, Multiplied>(element) + static_cast<Offset>(row) * to.step;
+        const T value = source[from.template offset<Dims, Multiplied>(element) + number * from.step];
         atomic_add(destination + place, scaled(value, alpha));
     }
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
@@ -12,8 +13,10 @@ from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.slices import (
     MAX_TENSOR_DIMS,
     SMALL_INDICES,
+    Shape,
     Slices,
-    launch_shape,
+    over_one_slice,
+    over_the_source,
     slices,
     too_many_dims,
 )
@@ -25,36 +28,45 @@ INDEX_DTYPES = ("int64", "int32")
 LIMITS = "atomics in the dtype, in any order; 1-D with few indices is one block (known bad case)"
 
 
+Kernel = tuple[str, str]
+"""Source and name."""
+
+
+@dataclass(eq=False, slots=True)
 class SmallIndex:
-    """Takes up to 16 indices, on tensors that 32-bit offsets reach."""
+    """Takes up to 16 indices, on tensors that 32-bit offsets reach. `shape`: (slices, device) -> grid and block."""
 
     name: str = "small_index"
     summary: str = "every thread walks the indices and strides over one slice; grid covers one slice"
     origin: str = f"PyTorch indexFuncSmallIndex; up to {SMALL_INDICES} indices, tensors under 2^31 elements; {LIMITS}"
+    kernel: Kernel = (SMALL, "small_index")
+    shape: Shape = over_one_slice
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch; none when there is nothing to add. Refuses what the original sends to the other kernel."""
-        return _not_small(problem) or _plan(self.name, problem, device, small=(SMALL, "small_index"), merge=True)
+        return _not_small(problem) or _plan(self.name, problem, device, self.kernel, self.shape, merge=True)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One for each index dtype and number of dims."""
-        return _small_instances(dtype, SMALL, "small_index")
+        return _small_instances(dtype, *self.kernel)
 
 
+@dataclass(eq=False, slots=True)
 class LargeIndex:
     """Takes any number of indices."""
 
     name: str = "large_index"
     summary: str = "threads stride over the whole source, index-major or not by stride"
     origin: str = f"PyTorch indexFuncLargeIndex; at most {MAX_TENSOR_DIMS} dims after merging; {LIMITS}"
+    kernel: Kernel = (LARGE, "large_index")
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch; none when there is nothing to add. Refuses more dims than the kernel's description holds."""
-        return _plan(self.name, problem, device, large=(LARGE, "large_index"), merge=True)
+        return _plan(self.name, problem, device, self.kernel, over_the_source, merge=True)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One for each index dtype and number of dims, and the 64-bit form."""
-        return _large_instances(dtype, LARGE, "large_index")
+        return _large_instances(dtype, *self.kernel)
 
 
 class Uncollapsed:
@@ -69,10 +81,10 @@ class Uncollapsed:
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch; none when there is nothing to add. Refuses more dims than the kernel's description holds."""
-        small, large = (UNCOLLAPSED, "uncollapsed_small"), (UNCOLLAPSED, "uncollapsed_large")
         if _not_small(problem) is None:
-            return _plan(self.name, problem, device, small=small, merge=False)
-        return _plan(self.name, problem, device, large=large, merge=False)
+            small = (UNCOLLAPSED, "uncollapsed_small")
+            return _plan(self.name, problem, device, small, over_one_slice, merge=False)
+        return _plan(self.name, problem, device, (UNCOLLAPSED, "uncollapsed_large"), over_the_source, merge=False)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return both kernels' instances."""
@@ -92,41 +104,31 @@ def _not_small(problem: Problem[Any]) -> Refused | None:
     return None
 
 
-Kernel = tuple[str, str]
-"""Source and name."""
-
-
 def _plan(
-    variant: str,
-    problem: Problem[Any],
-    device: DeviceInfo,
-    *,
-    small: Kernel | None = None,
-    large: Kernel | None = None,
-    merge: bool,
+    variant: str, problem: Problem[Any], device: DeviceInfo, kernel: Kernel, shape: Shape, *, merge: bool
 ) -> Plan | Refused:
-    """Return the plan of the one kernel that is given."""
+    """Return the plan of one kernel: a large-index kernel where its grid is over the source, else a small-index one."""
     if refused := too_many_dims(problem, merge):
         return refused
     seen = slices(problem, merge)
     accuracy = atomic_accuracy(problem)
     if seen.work == 0:
         return Plan(variant, (), accuracy)
-    blocks, threads = launch_shape(seen.work if small is None else seen.slice, device)
+    grid, block = shape(seen, device)
     destination, index, _ = problem.operands
-    source, name = small or large or ("", "")
-    if small is not None:
-        expression = small_kernel(name, destination.dtype, index.dtype, seen.static_dims)
-        order: tuple[Value, ...] = ()
-    else:
+    source, name = kernel
+    if shape is over_the_source:
         expression = large_kernel(name, destination.dtype, index.dtype, seen.wide, seen.static_dims)
-        order = (int32(int(seen.index_major)),)
+        order: tuple[Value, ...] = (int32(int(seen.index_major)),)
+    else:
+        expression = small_kernel(name, destination.dtype, index.dtype, seen.static_dims)
+        order = ()
     offset_bytes = 8 if seen.wide else 4
     launch = Launch(
         source,
         expression,
-        (blocks, 1, 1),
-        (threads, 1, 1),
+        grid,
+        block,
         (
             Pointer("destination"),
             Pointer("source"),
@@ -140,21 +142,21 @@ def _plan(
             float64(problem.params.alpha),
         ),
     )
-    return Plan(variant, (launch,), accuracy, notes=_notes(seen, name, blocks, threads))
+    return Plan(variant, (launch,), accuracy, notes=_notes(seen, name, launch))
 
 
-def _notes(seen: Slices, kernel: str, blocks: int, threads: int) -> dict[str, Json]:
+def _notes(seen: Slices, kernel: str, launch: Launch) -> dict[str, Json]:
     """Return what was chosen, and whether this is the case that leaves all but one block idle."""
     return {
         "kernel": kernel,
-        "grid": blocks,
-        "block": threads,
+        "grid": launch.grid[0],
+        "block": launch.block[0],
         "destination_sizes": list(seen.destination.sizes),
         "source_sizes": list(seen.source.sizes),
         "static_dims": seen.static_dims,
         "index_major": seen.index_major,
         "offset_bits": 64 if seen.wide else 32,
-        "known_bad_case": blocks == 1 and seen.slice == 1,
+        "known_bad_case": launch.grid == (1, 1, 1) and seen.slice == 1,
     }
 
 

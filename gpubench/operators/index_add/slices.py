@@ -7,6 +7,7 @@ elements.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,9 +132,24 @@ def slice_is_denser(info: TensorInfo) -> bool:
     )
 
 
-def launch_shape(work: int, device: DeviceInfo) -> tuple[int, int]:
-    """Return (blocks, threads a block): at most 8 blocks of 128 threads an SM."""
-    return min(-(-work // THREADS), BLOCKS_PER_SM * device.sm_count), min(work, THREADS)
+Blocks = tuple[int, int, int]
+Shape = Callable[[Slices, DeviceInfo], tuple[Blocks, Blocks]]
+"""(slices, device) -> grid and block of a launch."""
+
+
+def over_one_slice(seen: Slices, device: DeviceInfo) -> tuple[Blocks, Blocks]:
+    """Return the original's grid and block for few indices: threads for one slice, within `_launch_shape`'s limit."""
+    return _launch_shape(seen.slice, device)
+
+
+def over_the_source(seen: Slices, device: DeviceInfo) -> tuple[Blocks, Blocks]:
+    """Return the original's grid and block for many indices: threads for the source, within `_launch_shape`'s limit."""
+    return _launch_shape(seen.work, device)
+
+
+def _launch_shape(work: int, device: DeviceInfo) -> tuple[Blocks, Blocks]:
+    """Return grid and block: at most 8 blocks of 128 threads an SM."""
+    return (min(-(-work // THREADS), BLOCKS_PER_SM * device.sm_count), 1, 1), (min(work, THREADS), 1, 1)
 
 
 def too_many_dims(problem: Problem[Any], merge: bool) -> Refused | None:

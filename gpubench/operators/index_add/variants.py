@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpubench.operators.base import Variant
+from gpubench.operators.index_add.conclusions import CONCLUSIONS
 from gpubench.operators.index_add.naive import Naive
 from gpubench.operators.index_add.oneflow import OneFlow
 from gpubench.operators.index_add.pytorch import AUTO_PYTORCH, LargeIndex, SmallIndex, Uncollapsed
@@ -15,5 +16,6 @@ VARIANTS: tuple[Variant, ...] = (
     OneFlow(),
     SmallIndex(),
     LargeIndex(),
+    *CONCLUSIONS,
     AUTO_PYTORCH,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
@@ -24,15 +25,24 @@ from gpubench.operators.choosing import Dispatch
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import MAX_ITERATOR_DIMS, int64, offset_calculator
 from gpubench.operators.sum.iterator import ReduceIterator, reduce_iterator
-from gpubench.operators.sum.reduce_rule import ACCUMULATORS, Element, ReduceConfig, configure
+from gpubench.operators.sum.reduce_rule import (
+    ACCUMULATORS,
+    Element,
+    ReduceConfig,
+    ShapeBlock,
+    configure,
+    height_first,
+    width_first,
+)
 
 SOURCE = "reduce_sum/seeds/reduce_config.cu"
 ALIGNMENT = 256
 """Bytes to which the parts of the workspace are aligned, as an allocator would."""
 
 
+@dataclass(eq=False, slots=True)
 class ReduceConfigured:
-    """Takes every shape, dtype and layout."""
+    """Takes every shape, dtype and layout. `shape_block`: the order in which a block grows."""
 
     name: str = "reduce_config"
     summary: str = "block shaped by the tensor: x on the fastest dim, vectors, terms split over lanes, warps and blocks"
@@ -40,6 +50,7 @@ class ReduceConfigured:
         "PyTorch 2.6 Reduce.cuh; at most 25 dims after merging, 32-bit offsets (several launches beyond), a memset "
         "before splits over blocks"
     )
+    shape_block: ShapeBlock = height_first
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch for each part that 32 bits reach, each after a memset of semaphores where blocks share outputs.
@@ -56,7 +67,7 @@ class ReduceConfigured:
         if len(whole.dims) > MAX_ITERATOR_DIMS:
             return Refused(f"{len(whole.dims)} dims are left after merging; {MAX_ITERATOR_DIMS} are the most")
         parts = list(whole.parts())
-        configs = [configure(part, _element(problem, part), device) for part in parts]
+        configs = [configure(part, _element(problem, part), device, self.shape_block) for part in parts]
         room = _Room(problem, parts, configs)
         launches: list[Launch | Memset] = []
         for part, config in zip(parts, configs, strict=True):
@@ -151,6 +162,12 @@ def _aligned(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
+WIDTH_FIRST = ReduceConfigured(
+    "reduce_config_width_first",
+    "reduce_config with a block that grows along x before y, to measure the original's order",
+    "a probe of PyTorch 2.6 Reduce.cuh; limits of reduce_config",
+    width_first,
+)
 _REDUCE_CONFIG = ReduceConfigured()
 AUTO_PYTORCH = Dispatch(
     "auto_pytorch",

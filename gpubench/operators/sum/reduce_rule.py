@@ -5,6 +5,7 @@ Facts from PyTorch 2.6 (aten/src/ATen/native/cuda/Reduce.cuh, setReduceConfig).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gpubench.model import DeviceInfo, Json, Value
@@ -145,7 +146,25 @@ class Element:
     address: int
 
 
-def configure(part: ReduceIterator, element: Element, device: DeviceInfo) -> ReduceConfig:
+ShapeBlock = Callable[[int, int, int, int], tuple[int, int]]
+"""(width and height wanted, both powers of two, threads at most, threads of a warp) -> width and height of a block."""
+
+
+def height_first(width: int, height: int, most: int, warp: int) -> tuple[int, int]:
+    """Return the original's block: at first a warp wide, then as high as there is room, then wider again."""
+    height = min(height, most // min(width, warp))
+    return min(width, most // height), height
+
+
+def width_first(width: int, height: int, most: int, warp: int) -> tuple[int, int]:
+    """Return the block in the other order: as wide as there is room, then as high."""
+    del warp
+    return width, min(height, most // width)
+
+
+def configure(
+    part: ReduceIterator, element: Element, device: DeviceInfo, shape_block: ShapeBlock = height_first
+) -> ReduceConfig:
     """Return the launch for a part that fits 32 bits."""
     config = ReduceConfig(part.terms, part.outputs, element.accumulator_bytes, device.warp_size)
     along_input = part.reduced == len(part.dims) or (part.reduced > 0 and part.dims[0].x < part.dims[part.reduced].x)
@@ -158,7 +177,9 @@ def configure(part: ReduceIterator, element: Element, device: DeviceInfo) -> Red
         elif not along_input:
             config.output_vector = output_vector(part, element)
             across //= config.output_vector
-    _shape_block(config, across, down, element.bytes)
+    most = (MAX_THREADS // 2 if element.bytes == 16 else MAX_THREADS) // config.output_vector
+    width, height = (_last_power_of_two(number) if number < most else most for number in (across, down))
+    config.width, config.height = shape_block(width, height, most, config.warp_size)
     if along_input:
         config.input_mult[0] = config.split_input(config.width)
     else:
@@ -182,16 +203,6 @@ def output_vector(part: ReduceIterator, element: Element) -> int:
         while number % width:
             width //= 2
     return width
-
-
-def _shape_block(config: ReduceConfig, across: int, down: int, item_bytes: int) -> None:
-    """Choose width and height: powers of two, at first a warp wide, then as high as there is room, then wider again."""
-    most = (MAX_THREADS // 2 if item_bytes == 16 else MAX_THREADS) // config.output_vector
-    width = _last_power_of_two(across) if across < most else most
-    height = _last_power_of_two(down) if down < most else most
-    config.width = min(width, config.warp_size)
-    config.height = min(height, most // config.width)
-    config.width = min(width, most // config.height)
 
 
 def target_grid(config: ReduceConfig, device: DeviceInfo) -> int:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import re
 import struct
 from typing import Any
@@ -78,7 +79,7 @@ def test_the_width_of_aligned_operands(dtype: str, older: int, newer: int) -> No
     """Older form: 4 whatever the dtype. Newer: 16 bytes of the output, at most 8, single bytes 4."""
     sizes = [DTYPES[dtype].itemsize] * 3
     assert older_width([0, 0, 0], sizes) == older
-    assert newer_width([0, 0, 0], sizes) == newer
+    assert newer_width([0, 0, 0], sizes, (9, 0)) == newer
 
 
 @pytest.mark.parametrize(("place", "width"), [(0, 8), (16, 8), (8, 4), (4, 2), (2, 1), (6, 1), (12, 2)])
@@ -87,16 +88,34 @@ def test_every_pointer_must_be_aligned(place: int, width: int) -> None:
     for operand in range(3):
         places = [0, 0, 0]
         places[operand] = place
-        assert newer_width(places, [2, 2, 2]) == width
+        assert newer_width(places, [2, 2, 2], (10, 0)) == width
         assert aligned_width(places, [2, 2, 2], 8) == width
 
 
 def test_operands_of_other_sizes_count_by_their_own() -> None:
     """A mask of bytes limits the width only by its own address; the output's size sets the 16 bytes."""
-    assert newer_width([0, 0, 0, 0], [4, 1, 4, 4]) == 4
-    assert newer_width([0, 2, 0, 0], [4, 1, 4, 4]) == 2
-    assert newer_width([0, 1, 0, 0], [4, 1, 4, 4]) == 1
-    assert newer_width([0, 0], [4, 8]) == 4  # abs of complex64: two accesses an operand vector
+    assert newer_width([0, 0, 0, 0], [4, 1, 4, 4], (9, 0)) == 4
+    assert newer_width([0, 2, 0, 0], [4, 1, 4, 4], (9, 0)) == 2
+    assert newer_width([0, 1, 0, 0], [4, 1, 4, 4], (9, 0)) == 1
+    assert newer_width([0, 0], [4, 8], (9, 0)) == 4  # abs of complex64: two accesses an operand vector
+
+
+@pytest.mark.parametrize(("capability", "width"), [((8, 0), 4), ((8, 9), 4), ((9, 0), 8), ((10, 0), 8), ((12, 0), 4)])
+def test_eight_elements_are_for_some_gpus(capability: tuple[int, int], width: int) -> None:
+    """The newer form goes beyond vectors of four on two generations only, as the original does."""
+    assert newer_width([0, 0, 0], [2, 2, 2], capability) == width
+    assert older_width([0, 0, 0], [2, 2, 2]) == 4
+    device = dataclasses.replace(DEVICE, compute_capability=capability)
+    plan = planned(variant("elementwise", "auto_pytorch"), problem_of("float16", shape=[4096]), device)
+    assert f"add, float, {width}, 8," in plan.launches[0].kernel
+
+
+@pytest.mark.parametrize(("offset", "kernel"), [(0, "vectorized 4 4"), (2, "vectorized 2 4"), (1, "unrolled 4")])
+def test_the_older_form_has_four_elements_a_thread_at_any_width(offset: int, kernel: str) -> None:
+    """Pointers that allow no vector take four elements a thread too, one at a time."""
+    problem = problem_of(shape=[1025], layout={"offset": offset})
+    assert kernels("auto_pytorch_older", problem) == [kernel]
+    assert verdict(problem, plan_of("auto_pytorch_older", problem)).ok
 
 
 def test_single_bytes_are_sixteen_a_thread() -> None:

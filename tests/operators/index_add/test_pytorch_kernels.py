@@ -54,6 +54,23 @@ def test_the_small_kernels_grid_covers_a_slice_the_large_ones_the_source() -> No
     assert launch_of("small_index", shape=[32, 100], indices=3) == (1, 100)
 
 
+@pytest.mark.parametrize(
+    ("shape", "indices", "grid", "block"),
+    [
+        ([33554432], 15, (1, 1, 1), (1, 15, 1)),
+        ([32768, 1024], 15, (8, 15, 1), (128, 1, 1)),
+        ([32, 1024, 1024], 15, (8 * 132 // 15, 15, 1), (128, 1, 1)),
+        ([50, 5], 16, (1, 1, 1), (8, 16, 1)),
+    ],
+)
+def test_the_spread_shape_hands_out_the_indices(
+    shape: list[int], indices: int, grid: tuple[int, ...], block: tuple[int, ...]
+) -> None:
+    """Indices lie along block y and grid y, a slice along x; no more blocks than the original's limit."""
+    (launch,) = plan_of("small_index_spread", shape=shape, indices=indices).launches
+    assert (launch.grid, launch.block) == (grid, block)
+
+
 def test_the_dispatch_goes_by_the_number_of_indices() -> None:
     """Up to 16 indices the small kernel, from 17 on the large one."""
     assert plan_of("auto_pytorch", shape=[50, 8], indices=16).notes["chosen"] == "small_index"

@@ -104,6 +104,20 @@ def test_the_output_vector_fits_address_size_and_strides(offset: int, columns: i
     assert configure(part, Element(4, 4, 4 * offset), DEVICE).output_vector == expected
 
 
+@pytest.mark.parametrize(
+    ("shape", "dim", "original", "probe"),
+    [((16, 128, 64, 128), 1, [32, 4], [128, 1]), ((4096, 4096), 1, [32, 16], [512, 1]), ((8, 4), 1, [4, 8], [4, 8])],
+)
+def test_the_order_in_which_a_block_grows(
+    shape: tuple[int, ...], dim: int, original: list[int], probe: list[int]
+) -> None:
+    """The original grows along y before it is widened; the probe fills the width first; small ones are alike."""
+    problem = OPERATORS["sum"].problem(make_case("sum", "float32", shape=shape, dim=dim))
+    for name, block in (("reduce_config", original), ("reduce_config_width_first", probe)):
+        (launch,) = planned(variant_of("sum", name), problem, DEVICE).launches
+        assert list(launch.block[:2]) == block
+
+
 def walk(parts: list[ReduceIterator], item: int) -> dict[int, list[int]]:
     """Return, for each byte offset in y, the element offsets in x that the parts add to it."""
     found: dict[int, list[int]] = {}

@@ -51,7 +51,6 @@ class Lookback1D:
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """Return a copy where needed, then for each chunk a memset of ticket and tile states, and the scan."""
-        del device
         if refused := _not_one_dim(problem):
             return refused
         n = extent(problem).elements
@@ -65,7 +64,7 @@ class Lookback1D:
         chunks = -(-n // self.chunk)
         carries = aligned(chunks * itemsize)
         cleared = aligned(TICKET_BYTES + _state_bytes(y, min(n, self.chunk)))
-        copy = prepare(problem, carries + cleared)
+        copy = prepare(problem, device, carries + cleared)
         steps: list[Launch | Memset] = list(copy.copies)
         for number in range(chunks):
             steps += self._chunk(problem, copy.x, number, min(self.chunk, n - number * self.chunk), carries)
@@ -157,7 +156,7 @@ class Lookback1DDeterministic:
             return Plan(self.name, (), allowed)
         grid = min(tiles, device.sm_count)
         sums = aligned(grid * _accumulator_bytes(problem))
-        copy = prepare(problem, sums)
+        copy = prepare(problem, device, sums)
         numbers = (int64(n), int64(tiles_per_block))
         launches = tuple(
             Launch("cumsum/seeds/lookback_1d_deterministic.cu", kernel, (grid, 1, 1), (_threads(y), 1, 1), arguments)

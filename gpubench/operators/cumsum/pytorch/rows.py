@@ -10,7 +10,7 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.pytorch.tensors import cannot_copy, cpp, extent, is_last, prepare
-from gpubench.operators.cumsum.pytorch.thread_ratio import log_threads_x, log_threads_x_unsigned
+from gpubench.operators.cumsum.pytorch.thread_ratio import FEWEST, MOST, log_threads_x, log_threads_x_unsigned
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import int32, int64
 
@@ -35,7 +35,6 @@ class SklanskyRows:
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """Return a copy where needed, then one launch. Refuses what the original refuses."""
-        del device
         found = extent(problem)
         if not is_last(problem):
             return Refused("the summed dim is not the last; `serial_columns` is for that")
@@ -48,7 +47,7 @@ class SklanskyRows:
         allowed = bound(problem, -(-found.length // (2 * across)) * (log_x + 2))
         if found.elements == 0:
             return Plan(self.name, (), allowed)
-        copy = prepare(problem)
+        copy = prepare(problem, device)
         down = THREADS // across
         index = "unsigned int" if found.elements < SHORT_INDEX_ELEMENTS else "unsigned long long"
         launch = Launch(
@@ -91,7 +90,6 @@ class SerialColumns:
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """Return a copy where needed, then one launch. Refuses what the original refuses."""
-        del device
         found = extent(problem)
         if is_last(problem):
             return Refused("the summed dim is the last; `sklansky_rows` and `lookback_1d` are for that")
@@ -102,7 +100,7 @@ class SerialColumns:
         allowed = bound(problem, found.length)
         if found.elements == 0:
             return Plan(self.name, (), allowed)
-        copy = prepare(problem)
+        copy = prepare(problem, device)
         threads = min(THREADS, found.inner)
         launch = Launch(
             "cumsum/seeds/serial_columns.cu",
@@ -125,3 +123,17 @@ SKLANSKY_UNSIGNED = SklanskyRows(
     "PyTorch's get_log_num_threads_x_inner_scan as written; limits of sklansky_rows; to measure what the wrap costs",
     log_threads_x_unsigned,
 )
+
+
+def _fixed_x(log_threads: int) -> SklanskyRows:
+    across = 1 << log_threads
+    return SklanskyRows(
+        f"sklansky_rows_x{across}",
+        f"sklansky_rows with {across} threads along every row, to measure the block's shape",
+        "a probe of PyTorch's tensor_kernel_scan_innermost_dim; limits of sklansky_rows",
+        lambda _rows, _length: log_threads,
+    )
+
+
+SKLANSKY_FIXED = tuple(_fixed_x(log_threads) for log_threads in range(FEWEST, MOST + 1))
+"""16, 32 ... 512 threads along a row."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import Launch, Operand, Pointer, Problem, Refused, Workspace
+from gpubench.model import DeviceInfo, Launch, Operand, Pointer, Problem, Refused, Workspace
 from gpubench.operators.elementwise.pytorch import launches
 from gpubench.operators.elementwise.pytorch.work import Tensor, Work, copy_work
 from gpubench.operators.structs import MAX_ITERATOR_DIMS
@@ -49,7 +49,7 @@ class Prepared:
     workspace_bytes: int = 0
 
 
-def prepare(problem: Problem[Any], place: int = 0) -> Prepared:
+def prepare(problem: Problem[Any], device: DeviceInfo, place: int = 0) -> Prepared:
     """Return x itself where it is contiguous and of the output's dtype, else the launches that copy it.
 
     The copy lies in the workspace from byte `place` (a multiple of 256) and is made by the elementwise dispatch, with
@@ -59,9 +59,9 @@ def prepare(problem: Problem[Any], place: int = 0) -> Prepared:
     if x.view.is_contiguous and x.dtype == y.dtype:
         return Prepared(Pointer("x"))
     work = _copy(x, y, place)
-    return Prepared(
-        Workspace(place), tuple(launches.dispatched(work, walk) for walk in work.walks()), aligned(_nbytes(y))
-    )
+    form = launches.Form(older=False, capability=device.compute_capability)
+    copies = tuple(launches.dispatched(work, walk, form) for walk in work.walks())
+    return Prepared(Workspace(place), copies, aligned(_nbytes(y)))
 
 
 def cannot_copy(problem: Problem[Any]) -> Refused | None:

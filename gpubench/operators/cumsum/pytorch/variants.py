@@ -8,7 +8,7 @@ from gpubench.model import Problem
 from gpubench.operators.base import Variant
 from gpubench.operators.choosing import Dispatch
 from gpubench.operators.cumsum.pytorch.lookback import Lookback1D, Lookback1DDeterministic
-from gpubench.operators.cumsum.pytorch.rows import SKLANSKY_UNSIGNED, SerialColumns, SklanskyRows
+from gpubench.operators.cumsum.pytorch.rows import SKLANSKY_FIXED, SKLANSKY_UNSIGNED, SerialColumns, SklanskyRows
 from gpubench.operators.cumsum.pytorch.tensors import extent, is_last
 
 _LOOKBACK = Lookback1D()
@@ -37,6 +37,7 @@ AUTO_PYTORCH = Dispatch(
 
 PYTORCH_VARIANTS: tuple[Variant, ...] = (
     _COLUMNS,
+    *SKLANSKY_FIXED,
     SKLANSKY_UNSIGNED,
     _ROWS,
     Lookback1DDeterministic(),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from gpubench import dtypes
 from gpubench.model import Argument, Launch, Value
 from gpubench.operators.elementwise.pytorch.iterator import Walk
-from gpubench.operators.elementwise.pytorch.width import items_per_thread, newer_width
+from gpubench.operators.elementwise.pytorch.width import OLDER_ITEMS, items_per_thread, newer_width, older_width
 from gpubench.operators.elementwise.pytorch.work import Work
 from gpubench.operators.structs import Struct, float64, int32, offset_calculator
 
@@ -60,22 +63,39 @@ def places(work: Work, walk: Walk) -> tuple[int, ...]:
     )
 
 
-def vectorized(work: Work, walk: Walk, width: int | None = None, items: int | None = None) -> Launch:
-    """Return the launch on contiguous tensors; width and items by the newer rule where not given.
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One of the original's forms on a GPU: how many elements an access moves and a thread works on."""
 
-    At width 1 it is the unrolled kernel, as in the original.
-    """
-    items = items or items_per_thread(work.itemsizes)
-    width = width or newer_width(places(work, walk), work.itemsizes)
+    older: bool
+    capability: tuple[int, int]
+
+    def width(self, work: Work, walk: Walk) -> int:
+        """Return the elements of an access on contiguous tensors."""
+        return self._width(places(work, walk), work.itemsizes)
+
+    def widest(self, itemsizes: Sequence[int]) -> int:
+        """Return the elements of an access where every pointer is aligned."""
+        return self._width((0,) * len(itemsizes), itemsizes)
+
+    def items(self, itemsizes: Sequence[int]) -> int:
+        """Return the elements of a thread."""
+        return OLDER_ITEMS if self.older else items_per_thread(itemsizes)
+
+    def _width(self, at: Sequence[int], itemsizes: Sequence[int]) -> int:
+        return older_width(at, itemsizes) if self.older else newer_width(at, itemsizes, self.capability)
+
+
+def vectorized(work: Work, walk: Walk, width: int, items: int) -> Launch:
+    """Return the launch on contiguous tensors. At width 1 it is the unrolled kernel, as in the original."""
     if width == 1:
         return unrolled(work, walk, items)
     kernel = vectorized_kernel(work.function, work.dtype, _types(work), width, items)
     return _launch("elementwise/seeds/vectorized.cu", kernel, work, walk, items)
 
 
-def unrolled(work: Work, walk: Walk, items: int | None = None) -> Launch:
+def unrolled(work: Work, walk: Walk, items: int) -> Launch:
     """Return the launch on contiguous tensors with one element an access."""
-    items = items or items_per_thread(work.itemsizes)
     kernel = unrolled_kernel(work.function, work.dtype, _types(work), items)
     return _launch("elementwise/seeds/unrolled.cu", kernel, work, walk, items)
 
@@ -99,12 +119,12 @@ def casting(work: Work, walk: Walk) -> Launch:
     return _launch("elementwise/seeds/casting.cu", kernel, work, walk, CAST_ITEMS, *extra)
 
 
-def dispatched(work: Work, walk: Walk) -> Launch:
+def dispatched(work: Work, walk: Walk, form: Form) -> Launch:
     """Return the launch that the original's dispatch takes: cast needed? contiguous? then the vector width."""
     if work.needs_cast:
         return casting(work, walk)
     if work.is_contiguous(walk):
-        return vectorized(work, walk)
+        return vectorized(work, walk, form.width(work, walk), form.items(work.itemsizes))
     return strided(work, walk)
 
 

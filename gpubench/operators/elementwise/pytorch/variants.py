@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from gpubench import dtypes
@@ -13,14 +14,8 @@ from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.operators.elementwise.promotion import accuracy
 from gpubench.operators.elementwise.pytorch import launches
 from gpubench.operators.elementwise.pytorch.iterator import Walk
-from gpubench.operators.elementwise.pytorch.width import (
-    OLDER_ITEMS,
-    WIDEST,
-    aligned_width,
-    items_per_thread,
-    newer_width,
-    older_width,
-)
+from gpubench.operators.elementwise.pytorch.launches import Form
+from gpubench.operators.elementwise.pytorch.width import EIGHT_WIDE, WIDEST, aligned_width, items_per_thread
 from gpubench.operators.elementwise.pytorch.work import Work, types_of, work_of
 from gpubench.operators.structs import MAX_ITERATOR_DIMS
 
@@ -93,37 +88,32 @@ class Vectorized:
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch for each part that 32-bit indices reach; a part that allows no vector is unrolled."""
-        del device
-        return _plan(self.name, problem, self._launch, self._no_vector)
+        form = Form(self.older, device.compute_capability)
+
+        def launch(work: Work, walk: Walk) -> Launch:
+            return launches.vectorized(work, walk, form.width(work, walk), form.items(work.itemsizes))
+
+        def no_vector(work: Work) -> str | None:
+            reason = _not_contiguous(work)
+            if reason is None and work.walks() and all(form.width(work, walk) == 1 for walk in work.walks()):
+                other = "unrolled_older" if self.older else "unrolled"
+                reason = f"alignment and element size allow no vector of two; `{other}` is for that"
+            return reason
+
+        return _plan(self.name, problem, launch, no_vector)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """Return the probes at the widest; `add` also at the widths that poorer alignment gives."""
+        """Return the probes at the widest of any GPU; `add` also at the widths that poorer alignment gives."""
         found = []
+        form = Form(self.older, EIGHT_WIDE[0])
         for function, work, types in _probes(dtype):
             sizes = _itemsizes(types)
-            aligned = (0,) * len(sizes)
-            width = older_width(aligned, sizes) if self.older else newer_width(aligned, sizes)
-            items = OLDER_ITEMS if self.older else items_per_thread(sizes)
+            width, items = form.widest(sizes), form.items(sizes)
             while width > 1:
                 kernel = launches.vectorized_kernel(function, work, types, width, items)
                 found.append(("elementwise/seeds/vectorized.cu", kernel))
                 width = width // 2 if function == "add" else 1
         return tuple(found)
-
-    def _no_vector(self, work: Work) -> str | None:
-        """Return why casts, strides, or pointers that allow no vector at all are not for this kernel."""
-        reason = _not_contiguous(work)
-        if reason is None and work.walks() and all(self._width(work, walk) == 1 for walk in work.walks()):
-            reason = "alignment and element size allow no vector of two; `unrolled` is for that"
-        return reason
-
-    def _width(self, work: Work, walk: Walk) -> int:
-        rule = older_width if self.older else newer_width
-        return rule(launches.places(work, walk), work.itemsizes)
-
-    def _launch(self, work: Work, walk: Walk) -> Launch:
-        items = OLDER_ITEMS if self.older else items_per_thread(work.itemsizes)
-        return launches.vectorized(work, walk, self._width(work, walk), items)
 
 
 @dataclass(eq=False, slots=True)
@@ -149,9 +139,11 @@ class FixedWidth:
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch for each part that 32-bit indices reach."""
         del device
-        return _plan(
-            self.name, problem, lambda work, walk: launches.vectorized(work, walk, self.width), self._no_vector
-        )
+
+        def launch(work: Work, walk: Walk) -> Launch:
+            return launches.vectorized(work, walk, self.width, items_per_thread(work.itemsizes))
+
+        return _plan(self.name, problem, launch, self._no_vector)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the three functions, where a vector of the dtype is not too long."""
@@ -172,23 +164,29 @@ _MEASURED = ("copy", "add", "addcmul")
 
 @dataclass(eq=False, slots=True)
 class Unrolled:
-    """The grid of `vectorized` with one element an access."""
+    """The grid of `vectorized` (of `vectorized_older` where `older`) with one element an access."""
 
     name: str = "unrolled"
     summary: str = "contiguous: 8 elements a thread (bytes: 16), one element an access"
     origin: str = "PyTorch's unrolled_elementwise_kernel, for pointers that allow no vector; no casts, nothing strided"
+    older: bool = False
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch for each part that 32-bit indices reach."""
-        del device
-        return _plan(self.name, problem, launches.unrolled, _not_contiguous)
+        form = Form(self.older, device.compute_capability)
+
+        def launch(work: Work, walk: Walk) -> Launch:
+            return launches.unrolled(work, walk, form.items(work.itemsizes))
+
+        return _plan(self.name, problem, launch, _not_contiguous)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the probes."""
+        form = Form(self.older, EIGHT_WIDE[0])
         return tuple(
             (
                 "elementwise/seeds/unrolled.cu",
-                launches.unrolled_kernel(name, work, types, items_per_thread(_itemsizes(types))),
+                launches.unrolled_kernel(name, work, types, form.items(_itemsizes(types))),
             )
             for name, work, types in _probes(dtype)
         )
@@ -245,11 +243,12 @@ class AutoPytorch:
     name: str = "auto_pytorch"
     summary: str = "dispatch: 32-bit indices? cast? contiguous? vector width; one launch for each part"
     origin: str = f"PyTorch's gpu_kernel_impl, newer form; at most {MAX_ITERATOR_DIMS} dims after merging"
+    older: bool = False
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """Each part takes the kernel that its own strides and alignment ask for."""
-        del device
-        return _plan(self.name, problem, launches.dispatched, _too_many_dims)
+        form = Form(self.older, device.compute_capability)
+        return _plan(self.name, problem, partial(launches.dispatched, form=form), _too_many_dims)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """None of its own: it launches the kernels of the other variants."""
@@ -279,6 +278,19 @@ PYTORCH_VARIANTS: tuple[Variant, ...] = (
         origin="PyTorch's vectorized_elementwise_kernel, older form; no casts, nothing strided",
         older=True,
     ),
+    Unrolled(
+        name="unrolled_older",
+        summary="contiguous: 4 elements a thread, one element an access",
+        origin="PyTorch's unrolled_elementwise_kernel, older form, for pointers that allow no vector; no casts, "
+        "nothing strided",
+        older=True,
+    ),
     Vectorized(),
+    AutoPytorch(
+        name="auto_pytorch_older",
+        summary="dispatch of the older form: 4 elements a thread, width by alignment alone",
+        origin=f"PyTorch's gpu_kernel_impl, older form; at most {MAX_ITERATOR_DIMS} dims after merging",
+        older=True,
+    ),
     AutoPytorch(),
 )

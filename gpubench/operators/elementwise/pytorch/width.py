@@ -32,12 +32,16 @@ def older_width(places: Sequence[int], itemsizes: Sequence[int]) -> int:
     return aligned_width(places, itemsizes, OLDER_ITEMS)
 
 
-def newer_width(places: Sequence[int], itemsizes: Sequence[int]) -> int:
+EIGHT_WIDE = ((9, 0), (10, 0))
+"""Compute capabilities on which the newer form goes beyond vectors of four."""
+
+
+def newer_width(places: Sequence[int], itemsizes: Sequence[int], capability: tuple[int, int]) -> int:
     """Return the newer form's width: 8, 4, 2 or 1; at most 16 bytes of the output (the first), 4 where it has
-    one byte.
+    one byte, and 4 on GPUs that are not listed in `EIGHT_WIDE`.
 
     The output alone sets the limit of 16 bytes: an operand with larger elements takes several accesses.
     """
     output = itemsizes[0]
-    limit = 4 if output == 1 else min(WIDEST, BYTES_OF_AN_ACCESS // output)
-    return aligned_width(places, itemsizes, limit)
+    most = WIDEST if capability in EIGHT_WIDE and output > 1 else OLDER_ITEMS
+    return aligned_width(places, itemsizes, min(most, BYTES_OF_AN_ACCESS // output))
