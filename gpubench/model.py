@@ -23,7 +23,10 @@ from gpubench.revision import Source as Source
 
 Json = Any  # what json.loads returns: None, bool, int, float, str, list or dict of these
 
-Method = Literal["cold", "hot", "graph"]
+Method = Literal["cold", "hot", "graph", "graph-cold"]
+COLD_METHODS: tuple[Method, ...] = ("cold", "graph-cold")
+"""The L2 cache is flushed, and in-place operands restored, before each run."""
+
 Order = Literal["random", "alternating"]
 Clock = Literal["events", "cupti", "both"]
 Distribution = Literal["normal", "uniform", "integers", "with_nonfinite"]
@@ -54,7 +57,7 @@ class Case:
     """One line of work: an operator on operands of one shape, dtype and layout.
 
     `id` is stable across versions and machines. `params` is plain JSON, normalised by the operator (dims counted from
-    0, defaults filled in); `operators.<name>.parse(params)` gives the typed form.
+    0, defaults filled in); `operators.<name>.parse(params)` gives the typed form. `limits`: see `gpubench.limits`.
     """
 
     id: str
@@ -65,6 +68,7 @@ class Case:
     seed: int = 1
     contenders: tuple[str, ...] = (AUTO, NUMPY)
     timing: TimingOptions = TimingOptions()
+    limits: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ Exit codes (the first that applies):
   4    a kernel's answer is wrong
   5    some case crashed, hung, ran out of memory, did not compile, or met a device error
   3    nothing was measured: every contender of every case is unsupported or skipped
+  1    a kernel misses a limit of its suite
   0    everything else: something was measured, and nothing went wrong
 """
 
@@ -78,8 +79,9 @@ Exit codes (the first that applies):
 @click.option("--timeout", type=SECONDS, metavar="S", help="End a case that takes longer than S seconds.")
 @click.option(
     "--method",
-    type=click.Choice(("cold", "hot", "graph")),
-    help="cold: empty caches before a launch (most suites). hot: launch after launch. graph: a CUDA graph's replays.",
+    type=click.Choice(("cold", "hot", "graph", "graph-cold")),
+    help="cold: empty caches before a launch (most suites). hot: launch after launch. graph: a CUDA graph's replays; "
+    "graph-cold: with empty caches before each.",
 )
 @click.option(
     "--clock",

@@ -91,6 +91,7 @@ class Device(Protocol):
         """Time `batch` runs, one sample each. `restore` (enqueues only) comes before each cold run and is not timed.
 
         cold: L2 flushed before each run, launch overhead hidden. hot: back to back. graph: replays of a captured graph.
+        graph-cold: the L2 cache flushed before each replay of a graph of one run.
         """
         ...
 

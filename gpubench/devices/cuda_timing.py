@@ -1,4 +1,4 @@
-"""How a launch is timed on a GPU: cold, hot, or as a graph. docs/method.md explains why each step is there.
+"""How a launch is timed on a GPU: cold, hot, or as a graph (cold, too). docs/method.md explains why each step is there.
 
 All methods enqueue their work behind a gate, so that the GPU starts only when everything is enqueued: what the events
 then see is the GPU's time alone, not the host's.
@@ -89,6 +89,14 @@ class Sampler:
                 self._flush()
 
             yield flush, run, 1
+        elif method == "graph-cold":
+            with self._graph(run, 1) as launch:
+
+                def restore_and_flush() -> None:
+                    restore()
+                    self._flush()
+
+                yield restore_and_flush, launch, 1
         elif method == "hot":
 
             def once() -> None:
@@ -101,7 +109,7 @@ class Sampler:
 
             yield once, again, REPEATS
         else:
-            with self._graph(run) as launch:
+            with self._graph(run, REPEATS) as launch:
 
                 def replay() -> None:
                     restore()
@@ -158,11 +166,11 @@ class Sampler:
             )
 
     @contextlib.contextmanager
-    def _graph(self, run: Enqueue) -> Iterator[Enqueue]:
-        """Give a function that enqueues one launch of a graph of `REPEATS` runs."""
+    def _graph(self, run: Enqueue, repeats: int) -> Iterator[Enqueue]:
+        """Give a function that enqueues one launch of a graph of so many runs."""
         runtime: Any = self._binding.runtime
         with reporting("capturing a graph"):
-            graph = self._capture(run)
+            graph = self._capture(run, repeats)
             try:
                 executable = runtime.graphInstantiate(graph)
             finally:
@@ -175,11 +183,11 @@ class Sampler:
             with contextlib.suppress(RuntimeError):  # after a fatal error there is nothing left to destroy
                 runtime.graphExecDestroy(executable)
 
-    def _capture(self, run: Enqueue) -> int:
+    def _capture(self, run: Enqueue, repeats: int) -> int:
         runtime: Any = self._binding.runtime
         runtime.streamBeginCapture(self._stream, runtime.streamCaptureModeThreadLocal)
         try:
-            for _ in range(REPEATS):
+            for _ in range(repeats):
                 run()
         except BaseException:
             with contextlib.suppress(RuntimeError):  # the capture is invalid, which is what the error says already

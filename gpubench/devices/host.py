@@ -24,6 +24,7 @@ from gpubench.devices.host_memory import HostBuffer, measure_ceiling
 from gpubench.errors import DeviceError, UsageError
 from gpubench.kernels.sources import tree_of
 from gpubench.model import (
+    COLD_METHODS,
     Ceiling,
     DeviceInfo,
     Json,
@@ -241,7 +242,7 @@ class HostDevice:
         """Time `batch` runs by the wall clock. What is timed is the simulator, not a GPU; all methods are alike."""
         samples = []
         for _ in range(batch):
-            if method == "cold":
+            if method in COLD_METHODS:
                 restore()
             began = time.perf_counter()
             run()

@@ -17,6 +17,7 @@ from gpubench.engine.lock import WITHOUT, device_lock
 from gpubench.engine.noise import with_intervals
 from gpubench.engine.supervisor import Outcome, Supervisor
 from gpubench.errors import ExitCode, GpubenchError, ResultFileError, UsageError
+from gpubench.limits import missed
 from gpubench.measure.protocol import PROTOCOL
 from gpubench.model import Case, Ceiling, Harness, Json, Record, ResultSet, Source
 from gpubench.names import FAILED, MEASURED
@@ -204,7 +205,7 @@ def _now() -> str:
 
 
 def exit_code(finished: Finished) -> ExitCode:
-    """Return the exit code of a run: interrupted before wrong answers, failures, and nothing measured at all."""
+    """Return the exit code of a run: interrupted before wrong answers, failures, nothing measured, limits missed."""
     if finished.interrupted:
         return ExitCode.INTERRUPTED
     statuses = {record.status for record in finished.result.records}
@@ -212,4 +213,6 @@ def exit_code(finished: Finished) -> ExitCode:
         return ExitCode.WRONG_ANSWER
     if not statuses.isdisjoint(FAILED):
         return ExitCode.FAILED_CASE
-    return ExitCode.FINE if statuses & {*MEASURED} else ExitCode.NOT_COMPARABLE
+    if not statuses & {*MEASURED}:
+        return ExitCode.NOT_COMPARABLE
+    return ExitCode.REGRESSION if missed(finished.result.records) else ExitCode.FINE

@@ -13,7 +13,7 @@ from gpubench.engine.guards import Stray
 from gpubench.engine.idle import AT_WORK
 from gpubench.errors import DeviceError, GpubenchError, UnsupportedError
 from gpubench.measure.timing import warm_up
-from gpubench.model import Clock, Json, Method, Problem, Sample, Traced
+from gpubench.model import COLD_METHODS, Clock, Json, Method, Problem, Sample, Traced
 
 if TYPE_CHECKING:
     from gpubench.devices.base import Device
@@ -53,7 +53,7 @@ class Timed:
     @property
     def repeats_in_place(self) -> bool:
         """True when timed runs pile up on an in-place operand, because the method restores it only before the first."""
-        return self.method != "cold" and any(operand.role == "inout" for operand in self._problem.operands)
+        return self.method not in COLD_METHODS and any(operand.role == "inout" for operand in self._problem.operands)
 
     def prepare(self) -> _Round:
         """Allocate, fill, bind and warm up; then poison again, so that what is checked was written by timed runs."""

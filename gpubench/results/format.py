@@ -8,7 +8,7 @@ Beyond what the keys say by themselves:
 - `records[].timing`: `noisy`, `throttled`, `message` and `discarded_rounds`, the round (from 0) of each discarded
   sample; null when nothing was timed.
 - `records[].case` has, beside `id`, `operator`, `dtype` and `params`: `distribution`, `seed`, `contenders`, `timing`
-  (the options), so that a record alone can be run again.
+  (the options), so that a record alone can be run again. `limits`, absent where there are none: metric -> limit.
 - `ceiling.sweep`: the fastest cold copy, read and write at each size, `{"bytes", "copy_us", "read_us", "write_us"}`,
   `bytes` moved altogether, with `copy_by`, `read_by` and `write_by`, the kernels that took these times;
   `ceiling.rounds`: the same kernels timed again in several rounds, `phase` `start` and `end` of the run, each with
@@ -117,6 +117,7 @@ def case_to_json(case: Case) -> dict[str, Json]:
         "seed": case.seed,
         "contenders": list(case.contenders),
         "timing": _without_defaults(asdict(case.timing), {"clock": "events"}),
+        **({"limits": plain(case.limits)} if case.limits else {}),
     }
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any, cast, get_args
 
+from gpubench.limits import FORM, METRICS, WHO
+from gpubench.limits import parse as parse_limit
 from gpubench.model import (
     Case,
     Ceiling,
@@ -32,7 +34,7 @@ from gpubench.results.format import OPTIONAL_KEYS, SCHEMA_VERSION, TOP_KEYS
 from gpubench.results.strict import Node
 
 _CASE = frozenset({"id", "operator", "dtype", "params"})
-_CASE_MORE = frozenset({"distribution", "seed", "contenders", "timing"})
+_CASE_MORE = frozenset({"limits", "distribution", "seed", "contenders", "timing"})
 _RECORD = frozenset({"case", "contender", "status", "rounds_us"})
 _RECORD_MORE = frozenset(
     {"message", "simulated", "bytes", "discarded_us", "timing", "summary", "check", "kernel", "telemetry"}
@@ -168,7 +170,20 @@ def case_from_json(node: Node) -> Case:
         if node.has("contenders")
         else plain.contenders,
         timing=options_from_json(node.get("timing")) if node.has("timing") else plain.timing,
+        limits=_limits(node.get("limits")) if node.has("limits") else {},
     )
+
+
+def _limits(node: Node) -> dict[str, Json]:
+    """Return a case's limits, each checked: a foreign file may hold anything."""
+    node.keys(frozenset(), frozenset((*METRICS, WHO)))
+    for name in node.object():
+        if name == WHO:
+            for pattern in node.get(name).items():
+                pattern.text()
+        elif parse_limit(node.get(name).text()) is None:
+            node.get(name).expected(f"a limit such as {FORM}")
+    return node.object()
 
 
 def options_from_json(node: Node) -> TimingOptions:

@@ -185,6 +185,7 @@ def make_case(plan: CasePlan, chosen: Mapping[str, Any]) -> Case:
         seed=seed,
         contenders=plan.contenders,
         timing=plan.timing,
+        limits=plan.limits,
     )
     with contextlib.suppress(UnsupportedError):  # such a case stays: the run records it with the reason
         _check_sizes(operator.problem(case))

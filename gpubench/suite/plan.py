@@ -20,7 +20,7 @@ from gpubench.suite.validate import note, unknown_key
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _BUILT_IN = {"dtype": "float32", "input": "normal", "seed": 1}
-_OUTSIDE_AXES = ("contenders", "peers", "timing", "timeout")
+_OUTSIDE_AXES = ("contenders", "peers", "timing", "timeout", "limits")
 _VITAL = ("zip", "shape", "inputs")
 """Keys beside the required ones without which the rest of an entry means nothing, so that it is not looked into."""
 
@@ -50,6 +50,7 @@ class CasePlan:
     axes: tuple[Axis, ...]
     contenders: tuple[str, ...]
     timing: TimingOptions
+    limits: Mapping[str, Any]
     optional: frozenset[str] = frozenset()
     flawed: bool = False
 
@@ -92,6 +93,7 @@ def plan_case(document: Document, defaults: Defaults, case: Mapping[str, Any], p
     complete = _is_complete(document, case, keys, path)
     contenders = _contenders(document, name, settings, defaults)
     timing = _timing(document, settings)
+    limits = {name: value for option in settings["limits"] for name, value in option.value.items()}
     optional = frozenset(name for name, key in own.items() if not key.required and name not in _VITAL)
     if not (complete and resolved and wrong <= {*optional, *_BUILT_IN}):
         return None
@@ -102,7 +104,7 @@ def plan_case(document: Document, defaults: Defaults, case: Mapping[str, Any], p
     refused = any(place[: len(path)] == path for place in document.refused)
     flawed = defaults.flawed or refused or bool(wrong) or len(document.mistakes) > before
     return CasePlan(
-        path, name, frozenset(own) & used, tuple(variables), tuple(axes), contenders, timing, optional, flawed
+        path, name, frozenset(own) & used, tuple(variables), tuple(axes), contenders, timing, limits, optional, flawed
     )
 
 
@@ -157,7 +159,7 @@ def _is_complete(document: Document, case: Mapping[str, Any], keys: Mapping[str,
 
 
 def _settings(document: Document, case: Mapping[str, Any], defaults: Defaults, path: Path_) -> dict[str, list[Option]]:
-    """Return contenders, peers, timing and timeout, the defaults' first and the case's own last, without wrong ones."""
+    """Return contenders, peers, timing, timeout, limits: the defaults' first, the case's own last; no wrong ones."""
     settings = {name: [defaults.settings[name]] if name in defaults.settings else [] for name in _OUTSIDE_AXES}
     for name in _OUTSIDE_AXES:
         if name in case:

@@ -10,7 +10,8 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.libraries import PEERS
-from gpubench.model import Distribution
+from gpubench.limits import FORM, METRICS, WHO, parse
+from gpubench.model import Distribution, Method
 from gpubench.names import AUTO, NUMPY, OURS, contender_of
 from gpubench.operators import OPERATORS
 from gpubench.suite.annotations import is_required, members, origin, yaml_type
@@ -24,6 +25,7 @@ from gpubench.suite.types import (
     one_of_names,
     strict_model,
     text,
+    text_that,
     whole,
 )
 from gpubench.suite.validate import Checker
@@ -36,13 +38,19 @@ CONTENDER = one_of_names(
 PEER = one_of_names(lambda: (NUMPY, *PEERS))
 CONTENDERS = list_of(CONTENDER, at_least=1, at_most=100)
 PEER_LIST = list_of(PEER, at_most=100)
+LIMIT = text_that(lambda value: parse(value) is not None, f"a limit such as {FORM}")
+LIMITS = strict_model(
+    "Limits",
+    "What the case's kernels must keep; a run that misses a limit exits with 1.",
+    {**dict.fromkeys(METRICS, (LIMIT, None)), WHO: (list_of(TEXT, at_least=1, at_most=100), None)},
+)
 TIMEOUT = number(1e-3, 7 * 86400.0)
 
 TIMING = strict_model(
     "Timing",
     "How contenders are timed; keys left out keep their defaults. The deadline of a case is its key `timeout`.",
     {
-        "method": (choice(("cold", "hot", "graph")), None),
+        "method": (choice(typing.get_args(Method)), None),
         "rounds": (whole(1, 1000), None),
         "min_samples": (whole(1, 100_000), None),
         "max_samples": (whole(1, 100_000), None),
@@ -82,6 +90,7 @@ def common_keys() -> Mapping[str, Key]:
         _key("peers", PEER_LIST, is_axis=False),
         _key("timing", TIMING, is_axis=False),
         _key("timeout", TIMEOUT, is_axis=False),
+        _key("limits", LIMITS, is_axis=False),
     )
     return {key.name: key for key in keys}
 

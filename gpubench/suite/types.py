@@ -113,6 +113,17 @@ def text(pattern: str, meaning: str) -> Type_:
     return Annotated[Any, PlainValidator(validate), WithJsonSchema({"type": "string", "pattern": f"^({pattern})$"})]
 
 
+def text_that(fits: Callable[[str], bool], meaning: str) -> Type_:
+    """Return the type of texts that `fits` accepts; `meaning` names them in errors."""
+
+    def validate(value: Any) -> str:
+        if not isinstance(value, str) or not fits(value):
+            raise _error(f"found {found(value)}; allowed is {meaning}")
+        return value
+
+    return Annotated[Any, PlainValidator(validate), WithJsonSchema({"type": "string"})]
+
+
 def choice(allowed: tuple[Any, ...], also: str = "") -> Type_:
     """Return the type of a few fixed words. `also` says in errors what may be written that is no word. A dtype's alias
     is taken wherever the dtype is.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from gpubench.limits import missed
 from gpubench.model import ResultSet
 from gpubench.names import AUTO, FINE, HOST_CONTENDERS
 from gpubench.views import text
@@ -33,7 +34,8 @@ def summary(result: ResultSet, path: str, look: Look, program: str = "gpubench")
     lines = [*heading(result), "", *_grid(_table(found)), ""]
     if any(row.fraction is not None for row in found):
         lines += _wrapped(f"of ceiling: {OF_CEILING}; {NO_SHARE}. In brackets: of how many cases.", look)
-    lines += [*_problems(found, look), totals(found), ""]
+    lines += [*_problems(found, look), *(f"limit missed: {text.printable(str(one))}" for one in missed(result.records))]
+    lines += [totals(found), ""]
     name = text.printable(path)
     lines += [
         "Every row; charts; and one page with all of it:",

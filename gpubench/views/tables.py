@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
+from gpubench import limits
 from gpubench.model import ResultSet
 from gpubench.names import WORST_FIRST
 from gpubench.views import means, mismatches, text
@@ -131,6 +132,7 @@ def _notes(result: ResultSet, all_rows: Sequence[Row]) -> list[str]:
     assumed = sum(1 for record in result.records if (record.summary or {}).get("assumed"))
     if assumed:
         notes.append(f"ceilings of {assumed} results assume the expected number of distinct rows (summary.assumed)")
+    notes += [f"limit missed: {text.printable(str(one))}" for one in limits.missed(result.records)]
     over = sum(1 for row in all_rows if row.inaccurate)
     if over:
         star = f" ({INACCURATE} as best peer)" if any(row.peer_inaccurate for row in all_rows) else ""

@@ -64,13 +64,22 @@ def test_cold_sample_restores_flushes_and_times_only_the_work(double: CudaDouble
     assert sample.sm_mhz == pytest.approx(double.mhz, rel=1e-3)
 
 
-@pytest.mark.parametrize("method", ["cold", "hot", "graph"])
+@pytest.mark.parametrize("method", ["cold", "hot", "graph", "graph-cold"])
 def test_pinned_lines_are_set_free_before_every_sample(double: CudaDouble, method: str) -> None:
     """What a run told the L2 cache to keep serves no later sample: neither its own nor another contender's."""
     bench = Bench(double)
     bench.sample(method, BATCH + 2)
     log = [name for name in double.log if name in ("reset", "restore", "gpubench::harness::blocker")]
     assert log == ["reset", "restore", "gpubench::harness::blocker"] * (BATCH + 2)
+
+
+def test_a_cold_graph_is_restored_and_flushed_before_each_replay(double: CudaDouble) -> None:
+    """Each sample is one replay of a graph of one run, right after a flush of its own."""
+    bench = Bench(double)
+    samples = bench.sample("graph-cold", 3)
+    log = [name for name in double.log if name in ("restore", "graph", f"memset {2 * INFO.l2_bytes}")]
+    assert log == ["restore", f"memset {2 * INFO.l2_bytes}", "graph"] * 3
+    assert [sample.us for sample in samples] == [pytest.approx(double.kernel_us)] * 3
 
 
 def test_nothing_waits_behind_a_sample(double: CudaDouble) -> None:

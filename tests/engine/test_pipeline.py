@@ -35,7 +35,7 @@ def only(records: Sequence[Record]) -> Record:
 
 
 @pytest.mark.parametrize("name", ["cumsum", "sum", "elementwise", "index_add"])
-@pytest.mark.parametrize("method", ["cold", "hot", "graph"])
+@pytest.mark.parametrize("method", ["cold", "hot", "graph", "graph-cold"])
 def test_every_operator_is_right_by_every_method(name: str, method: Method) -> None:
     """All operators are `ok` cold, hot and as a graph: in-place work that piles up while timed is checked afresh."""
     record = only(go(case(name, timing=replace(QUICK, method=method))))

@@ -58,6 +58,9 @@ cases = st.builds(
     params=objects,
     distribution=st.sampled_from(get_args(Distribution)),
     seed=st.integers(-(2**63), 2**63),
+    limits=st.sampled_from(
+        [{}, {"median_us": "<= 40", "of_ceiling": ">= 90%"}, {"GBps": "> 3", "contenders": ["torch"]}]
+    ),
     contenders=st.lists(names, max_size=3).map(tuple),
     timing=options,
 )
