@@ -67,7 +67,10 @@ from gpubench.results.strict import shown
     help="Seconds of sampling a contender of a case.",
 )
 @click.option(
-    "--seed", default=0, type=SEED, metavar="N", help="Orders are drawn at random; another seed gives others."
+    "--seed",
+    type=SEED,
+    metavar="N",
+    help="Draw the cases of `random` entries with this seed; orders, too, are others.",
 )
 @click.option(
     "-o",
@@ -94,7 +97,7 @@ def command(
     rounds: int,
     samples: int,
     time_limit: float,
-    seed: int,
+    seed: int | None,
     result_file: Path | None,
     share_device: bool,
     origin: Origin,
@@ -118,7 +121,7 @@ def command(
     if printed and outputs.on_standard_output:
         raise UsageError(f"-o and {outputs.on_standard_output[0]} cannot both go to standard output.")
     other = _other(a, b, b_source)
-    loaded = load_suites(suites)
+    loaded = load_suites(suites, seed)
     cases = []
     for case in filtered(loaded, replace(filters, contenders=())):
         timing = replace(with_rounds(case.timing, rounds, samples), order="alternating", time_limit_s=time_limit)
@@ -130,7 +133,7 @@ def command(
             cases,
             replace(loaded, name=f"{loaded.name}-ab"),
             device,
-            seed,
+            seed or 0,
             quiet,
             None if printed else result_file,
             share_device,

@@ -18,6 +18,7 @@ from gpubench.cli.options import (
     device_option,
     filter_options,
     quiet_option,
+    seed_option,
     share_option,
     suites_argument,
 )
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Where the result goes (- prints it); without it, runs/DEVICE/SUITE-TIME.json here.",
 )
+@seed_option
 @share_option
 @origin_options
 @quiet_option
@@ -57,6 +59,7 @@ def command(
     filters: Filters,
     device: str,
     rounds: int | None,
+    seed: int | None,
     result_file: Path | None,
     share_device: bool,
     origin: Origin,
@@ -79,7 +82,7 @@ def command(
     from gpubench.suite.expand import load_suites
     from gpubench.views.comparison import calibration_text
 
-    loaded = load_suites(suites)
+    loaded = load_suites(suites, seed)
     cases = [replace(case, timing=with_rounds(case.timing, rounds)) for case in filtered(loaded, filters)]
     finished = []
     told = origin.command(), origin.source(suites)

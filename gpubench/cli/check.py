@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpubench.cli import output
-from gpubench.cli.options import Filters, filter_options, suites_argument
+from gpubench.cli.options import Filters, filter_options, seed_option, suites_argument
 from gpubench.errors import ExitCode, UsageError
 from gpubench.names import FINE, MEASURED, contender_of
 
@@ -60,9 +60,11 @@ LONGEST_MESSAGE = 24
     help="Skip cases with a larger operand on the host (default 1048576).",
 )
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
+@seed_option
 @filter_options
 def command(
     suites: tuple[str, ...],
+    seed: int | None,
     filters: Filters,
     device: str,
     schedules: tuple[str, ...],
@@ -80,7 +82,7 @@ def command(
     if sanitize and fast:
         raise UsageError("--sanitize and --fast exclude each other.")
     specs = _specs(device, schedules, "sanitize" if sanitize else "fast" if fast else "checked", max_elements)
-    cases = _cases(suites, filters)
+    cases = _cases(suites, seed, filters)
     tally = _Tally(exitfirst)
     for label, spec in specs:
         tally.run(label, spec, cases, sanitize)
@@ -107,14 +109,14 @@ def _specs(device: str, schedules: Sequence[str], build: str, max_elements: int 
     return specs
 
 
-def _cases(suites: Sequence[str], filters: Filters) -> tuple[Case, ...]:
+def _cases(suites: Sequence[str], seed: int | None, filters: Filters) -> tuple[Case, ...]:
     """Return the cases, each with all variants of its operator as contenders, to be run just once."""
     from gpubench.operators import operator
     from gpubench.suite.expand import load_suites
     from gpubench.suite.filters import select
 
     cases = []
-    for case in load_suites(suites).cases:
+    for case in load_suites(suites, seed).cases:
         variants = tuple(contender_of(variant.name) for variant in operator(case.operator).variants)
         timing = replace(case.timing, method="cold", rounds=1, min_samples=1, max_samples=1, max_noise=1e9)
         cases.append(replace(case, contenders=variants, timing=timing))

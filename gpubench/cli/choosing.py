@@ -55,3 +55,29 @@ def chosen_of_all(results: Sequence[tuple[Path, ResultSet]], filters: Filters) -
     for path, reason in refused:
         output.report(f"{path}: {reason}")
     return kept
+
+
+def worst_of(results: Sequence[ResultSet], subject: str, count: int) -> list[ResultSet]:
+    """Return the results with those cases only in which `subject` stands worst of all, in each the worst first.
+
+    UsageError where the subject was never timed beside another contender.
+    """
+    import difflib
+
+    from gpubench.standing import standings, worst
+
+    placed = [(place, standing) for place, result in enumerate(results) for standing in standings([result])]
+    places = {id(standing): place for place, standing in placed}
+    ranked = worst((standing for _, standing in placed), subject, count)
+    if not ranked:
+        names = list(dict.fromkeys(record.contender for result in results for record in result.records))
+        near = difflib.get_close_matches(subject, names, n=3) or names[:5]
+        raise UsageError(f"{subject!r} was not timed beside another contender. There are: {', '.join(near)}.")
+    kept = []
+    for place, result in enumerate(results):
+        order = {standing.case.id: rank for rank, standing in enumerate(ranked) if places[id(standing)] == place}
+        mine = [record for record in result.records if record.case.id in order]
+        mine.sort(key=lambda record: order[record.case.id])
+        if mine:
+            kept.append(replace(result, records=tuple(mine)))
+    return kept

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpubench.cli import output
-from gpubench.cli.options import Filters, filter_options, json_flag
+from gpubench.cli.options import Filters, filter_options, json_flag, seed_option
 from gpubench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,10 +28,17 @@ Row = tuple[str, ...]
     metavar="CASE",
     help="Show what each variant launches for the case of this id, and the configuration that its rule chose.",
 )
+@seed_option
 @filter_options
 @json_flag
 def command(
-    suites: tuple[str, ...], variants: bool, functions: bool, explained: str | None, filters: Filters, as_json: bool
+    suites: tuple[str, ...],
+    variants: bool,
+    functions: bool,
+    explained: str | None,
+    seed: int | None,
+    filters: Filters,
+    as_json: bool,
 ) -> None:
     """Show the cases of suites: bytes moved, device memory needed, contenders.
 
@@ -45,9 +52,9 @@ def command(
     elif variants:
         _list_variants(suites, filters, as_json)
     elif explained is not None:
-        _explain(explained, suites, filters, as_json)
+        _explain(explained, suites, seed, filters, as_json)
     elif suites:
-        _list_cases(suites, filters, as_json)
+        _list_cases(suites, seed, filters, as_json)
     else:
         from gpubench.suite.locate import shipped_suites
 
@@ -55,13 +62,13 @@ def command(
         raise UsageError(f"Name a suite file or a shipped suite ({names}), or use --variants or --functions.")
 
 
-def _list_cases(suites: Sequence[str], filters: Filters, as_json: bool) -> None:
+def _list_cases(suites: Sequence[str], seed: int | None, filters: Filters, as_json: bool) -> None:
     from gpubench.suite.expand import load_suites
     from gpubench.suite.filters import select
     from gpubench.suite.listing import describe
 
     cases = select(
-        load_suites(suites).cases,
+        load_suites(suites, seed).cases,
         expression=filters.expression,
         operators=filters.operators,
         dtypes=filters.dtypes,
@@ -117,7 +124,7 @@ def _list_functions(suites: Sequence[str], filters: Filters, as_json: bool) -> N
     _print(("function", *keys), [(row["function"], *(cell(row[key]) for key in keys)) for row in rows])
 
 
-def _explain(case_id: str, suites: Sequence[str], filters: Filters, as_json: bool) -> None:
+def _explain(case_id: str, suites: Sequence[str], seed: int | None, filters: Filters, as_json: bool) -> None:
     import json
 
     from gpubench.suite.explain import ASSUMED, explain, find
@@ -125,7 +132,7 @@ def _explain(case_id: str, suites: Sequence[str], filters: Filters, as_json: boo
 
     if filters.expression is not None or filters.dtypes or filters.operators:
         raise UsageError("--explain takes one case id; only --contender goes with it.")
-    case, here = find(case_id, suites), _gpu()
+    case, here = find(case_id, suites, seed), _gpu()
     device = here or ASSUMED
     plans = explain(case, device, filters.contenders)
     if as_json:

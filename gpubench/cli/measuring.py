@@ -13,7 +13,7 @@ from gpubench.errors import DeviceError, UsageError
 
 if TYPE_CHECKING:
     from gpubench.engine.run import Finished
-    from gpubench.model import Case, Json, Source, TimingOptions
+    from gpubench.model import Case, Source, TimingOptions
     from gpubench.suite.expand import Suite
 
 MOST_SAMPLES = 100_000
@@ -60,10 +60,16 @@ def measure(
     from gpubench.engine.supervisor import RunOptions, Supervisor
     from gpubench.engine.workers import WorkerOptions
 
-    block: dict[str, Json] = {"name": suite.name, "sha256": suite.sha256}
     command, source = told
     request = Request(
-        cases, block, command, seed=seed, output=path, root=Path.cwd(), share_device=share_device, source=source
+        cases,
+        suite.identity,
+        command,
+        seed=seed,
+        output=path,
+        root=Path.cwd(),
+        share_device=share_device,
+        source=source,
     )
     view = _View(quiet, device)
     with Supervisor(RunOptions(WorkerOptions(device), seed), view.handle) as supervisor, _signals(supervisor), view:

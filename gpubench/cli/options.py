@@ -142,6 +142,13 @@ def filter_options(function: F) -> F:
     return function
 
 
+def seed_option(function: F) -> F:
+    """Add `--seed`, of the suites' random entries. The command gets `seed: int | None`."""
+    return click.option("--seed", type=SEED, metavar="N", help="Draw the cases of `random` entries with this seed.")(
+        function
+    )
+
+
 def suites_argument(function: F) -> F:
     """Add the argument SUITE... : files, or names of the suites that come with gpubench. The command gets `suites`."""
     return click.argument("suites", metavar="SUITE...", nargs=-1, required=True, type=str)(function)

@@ -127,10 +127,8 @@ Exit codes (the first that applies):
 @click.option(
     "--seed",
     type=SEED,
-    default=0,
-    show_default=True,
     metavar="N",
-    help="Contenders take turns in a random order; another seed gives another order.",
+    help="Draw the cases of `random` entries with this seed; contenders take turns in another random order, too.",
 )
 @origin_options
 @json_file_option
@@ -160,12 +158,12 @@ def command(
         if json_file is not None:
             raise UsageError("-o - prints the result, as --json - does: give one of the two.")
         json_file, given["result_file"] = STREAM, None
-    loaded = load_suites(suites)
+    loaded = load_suites(suites, given["seed"])
     request = Request(
         cases=_cases(loaded, filters, given),
-        suite={"name": loaded.name, "sha256": loaded.sha256},
+        suite=loaded.identity,
         command=origin.command(),
-        seed=given["seed"],
+        seed=given["seed"] or 0,
         output=given["result_file"],
         resume=given["resume"],
         root=Path.cwd(),
@@ -173,7 +171,10 @@ def command(
         source=origin.source(suites),
     )
     options = RunOptions(
-        WorkerOptions(device, memory_limit=given["memory_limit"]), given["seed"], given["retries"], given["stop_after"]
+        WorkerOptions(device, memory_limit=given["memory_limit"]),
+        given["seed"] or 0,
+        given["retries"],
+        given["stop_after"],
     )
     view = _View(quiet, device)
     with Supervisor(options, view.handle) as supervisor, _signals(supervisor), view:

@@ -31,7 +31,9 @@ from gpubench.results.write import write
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to run. `suite` has name and sha256. `output` None: runs/<device>/<suite>-<time>.json under `root`.
+    """What to run. `suite` has name and sha256, and `random` where cases were drawn.
+
+    `output` None: runs/<device>/<suite>-<time>.json under `root`.
 
     `resume` names an unfinished run by its journal or by its result file. `share_device`: run beside another run.
     """

@@ -13,6 +13,9 @@ from gpubench.operators.variant import Variant as Variant
 if TYPE_CHECKING:
     import numpy as np
 
+    from gpubench.operators.drawing.numbers import Numbers
+    from gpubench.operators.drawing.wishes import Wishes
+
     Array = np.ndarray[Any, np.dtype[Any]]
 
 P = TypeVar("P")
@@ -88,6 +91,15 @@ class Operator(Protocol[P]):
         The first is a plain one. Those without a meaning for a dtype are left out there.
         """
         ...
+
+    def draw(self, numbers: Numbers, wishes: Wishes, given: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        """Return random params as a suite would write them, with those that are given; None: there is no drawing them.
+
+        The same numbers give the same params for good: `drawing.numbers.GENERATOR` counts the changes. Params that turn
+        out to have no meaning (for the dtype, say) are passed over by who asks.
+        """
+        del numbers, wishes, given
+        return None
 
     def choose(self, problem: Problem[P], device: DeviceInfo) -> Plan | Refused:
         """Return the plan that `gpubench:auto` stands for: of the last variant, the best, that takes the problem.

@@ -15,6 +15,8 @@ Beyond what the keys say by themselves:
   `launch_us` and `event_overhead_us`; `ceiling.launch_overhead_us`: what events add to the duration of one kernel. What
   was not measured is absent. `records[].case.timing.clock` is absent where it is `events`.
 - `environment.libraries`: contender -> package -> version, for each other library that the run timed.
+- `suite`: `name` and `sha256`; where cases were drawn, `random`: `generator`, the version of what draws them, and
+  `seeds`, one a random entry.
 - `harness`: `protocol`, the number of the way of measuring, and `code_sha256`, the digest of the measuring code. Absent
   in version 1, whose protocol is 1.
 - `source`: `commit`, `dirty` and `branch` of the repository that the suite lies in, the same of the kernels' sources

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-import contextlib
+import dataclasses
 import hashlib
 import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from gpubench.dtypes import canonical
-from gpubench.errors import Mistake, ParameterError, SuiteError, UnsupportedError
-from gpubench.model import Case, Problem
-from gpubench.operators import OPERATORS
-from gpubench.operators.parameters import to_json
+from gpubench.errors import Mistake, ParameterError, SuiteError
+from gpubench.model import Case, Json
+from gpubench.operators.drawing.numbers import GENERATOR
+from gpubench.operators.drawing.wishes import Wishes
 from gpubench.suite.axes import Option
 from gpubench.suite.locate import locate
+from gpubench.suite.make import draw_cases, make_case
 from gpubench.suite.plan import CasePlan, plan_case, read_defaults
 from gpubench.suite.read import Document, Path_, parse, read_bytes
-from gpubench.suite.resolve import Scope, resolve_fields
 from gpubench.suite.schema import suite_checker
 from gpubench.suite.validate import note
 
 MAX_CASES = 20_000
-MAX_OPERAND_BYTES = 2**40
 ENOUGH_MISTAKES = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A suite, read and expanded. `sha256` is that of the file's bytes; `peers` those asked for the whole suite."""
+    """A suite, read and expanded. `sha256` is that of the file's bytes; `peers` those asked for the whole suite;
+    `seeds` those of its random entries, in the order of the file.
+    """
 
     name: str
     sha256: str
@@ -39,18 +38,25 @@ class Suite:
     cases: tuple[Case, ...]
     peers: tuple[str, ...] = ()
     description: str = ""
+    seeds: tuple[int, ...] = ()
+
+    @property
+    def identity(self) -> dict[str, Json]:
+        """What a result file says of the suite: name, hash, and by what its random cases can be drawn again."""
+        drawn = {"random": {"generator": GENERATOR, "seeds": list(self.seeds)}} if self.seeds else {}
+        return {"name": self.name, "sha256": self.sha256, **drawn}
 
 
-def load_suite(suite: str | Path) -> Suite:
-    """Read and expand a suite given by path or by the name of a shipped one.
+def load_suite(suite: str | Path, seed: int | None = None) -> Suite:
+    """Read and expand a suite given by path or by the name of a shipped one; `seed` replaces that of random entries.
 
     UsageError when there is no such file; SuiteError, with every mistake found, when something in it is wrong.
     """
     path = locate(str(suite))
-    return expand(read_bytes(path), str(path))
+    return expand(read_bytes(path), str(path), seed)
 
 
-def load_suites(suites: Sequence[str]) -> Suite:
+def load_suites(suites: Sequence[str], seed: int | None = None) -> Suite:
     """Read and expand several suites as one: names joined by `+`, the hash taken over theirs, equal cases once.
 
     The mistakes of all files come in one SuiteError. Cases of one id that differ (in contenders or timing) are a
@@ -60,7 +66,7 @@ def load_suites(suites: Sequence[str]) -> Suite:
     mistakes: list[Mistake] = []
     for text in dict.fromkeys(suites):
         try:
-            loaded.append(load_suite(text))
+            loaded.append(load_suite(text, seed))
         except SuiteError as error:
             mistakes += error.problems
     found: dict[str, tuple[Case, str]] = {}
@@ -82,16 +88,21 @@ def _join(suites: Sequence[Suite], cases: tuple[Case, ...]) -> Suite:
         path=" ".join(suite.path for suite in suites),
         cases=cases,
         peers=tuple(dict.fromkeys(peer for suite in suites for peer in suite.peers)),
+        seeds=tuple(seed for suite in suites for seed in suite.seeds),
     )
 
 
-def expand(data: bytes, file: str) -> Suite:
-    """Return the suite that the bytes `data` of the file called `file` describe. SuiteError when they are wrong."""
+def expand(data: bytes, file: str, seed: int | None = None) -> Suite:
+    """Return the suite that the bytes `data` of the file called `file` describe. SuiteError when they are wrong.
+
+    seed: draw the random entries with it in place of their own.
+    """
     document = parse(data, file)
     if not document.is_readable:
         document.check()
     note(document, (), suite_checker().faults(document.data))
-    cases = _Expansion(document).cases() if isinstance(document.data, dict) else ()
+    expansion = _Expansion(document, seed)
+    cases = expansion.cases() if isinstance(document.data, dict) else ()
     document.check()
     top = document.data
     return Suite(
@@ -101,14 +112,17 @@ def expand(data: bytes, file: str) -> Suite:
         cases=tuple(cases),
         peers=tuple(top.get("peers", ())),
         description=top.get("description", ""),
+        seeds=tuple(expansion.seeds),
     )
 
 
 class _Expansion:
     """One walk over the cases of a document. Mistakes go into the document."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, seed: int | None = None) -> None:
         self.document = document
+        self.seed = seed
+        self.seeds: list[int] = []
         self.found: dict[str, Case] = {}
         self.lines: dict[str, int] = {}
 
@@ -125,17 +139,37 @@ class _Expansion:
 
     def _expand(self, plan: CasePlan) -> bool:
         """Add the cases of one plan; False when it is no use to go on."""
-        count = math.prod(len(axis.steps) for axis in plan.axes)
+        count = math.prod(len(axis.steps) for axis in plan.axes) if plan.wishes is None else plan.wishes.cases
         if len(self.found) + count > MAX_CASES:
             message = f"{count:,} more cases after {len(self.found):,}; a suite has at most {MAX_CASES:,}"
             self.document.add(plan.path, message)
             return False
+        if plan.wishes is not None:
+            self._draw(plan, plan.wishes)
+            return True
         names = [name for axis in plan.axes for name in axis.names]
         for steps in itertools.product(*(axis.steps for axis in plan.axes)):
             self._add(plan, dict(zip(names, itertools.chain.from_iterable(steps), strict=True)))
             if len(self.document.mistakes) > ENOUGH_MISTAKES:
                 return False
         return True
+
+    def _draw(self, plan: CasePlan, wishes: Wishes) -> None:
+        """Add the cases of a random entry, whose keys beside `random` are what is chosen from."""
+        if plan.flawed:
+            return
+        wishes = wishes if self.seed is None else dataclasses.replace(wishes, seed=self.seed)
+        cases, refusal = draw_cases(plan, wishes, self.found)
+        self.seeds.append(wishes.seed)
+        for case in cases:
+            self.found[case.id] = case
+            self.lines[case.id] = self.document.place(plan.path).line
+        if refusal is not None:
+            told = f"{wishes.cases} cases wanted, {len(cases)} found; refused, among others: {_text_of(refusal)}"
+            path = (*plan.path, "random")
+            key = _parts(refusal.field)[0]
+            written = {name: axis.steps[0][0].path for axis in plan.axes for name in axis.names}
+            self.document.add(written.get(key, path) if not cases else path, told)
 
     def _add(self, plan: CasePlan, chosen: Mapping[str, Option]) -> None:
         case = self._made(plan, chosen)
@@ -165,41 +199,6 @@ class _Expansion:
                 del left[key]
             else:
                 return case if len(left) == len(chosen) else None
-
-
-def make_case(plan: CasePlan, chosen: Mapping[str, Any]) -> Case:
-    """Return the case of one point of a plan's axes. ParameterError names the key at fault."""
-    operator = OPERATORS[plan.operator]
-    dtype = canonical(chosen["dtype"])
-    own = {name: value for name, value in chosen.items() if name in plan.parameters}
-    scope = Scope({name: chosen[name] for name in plan.variables})
-    params = operator.normalise(operator.parse(resolve_fields(operator.params, own, scope)), dtype)
-    distribution, seed = chosen["input"], chosen["seed"]
-    suffix = f"/input={distribution}" * (distribution != "normal") + f"/seed={seed}" * (seed != 1)
-    case = Case(
-        id=operator.label(params, dtype) + suffix,
-        operator=plan.operator,
-        dtype=dtype,
-        params=to_json(params),
-        distribution=distribution,
-        seed=seed,
-        contenders=plan.contenders,
-        timing=plan.timing,
-        limits=plan.limits,
-    )
-    with contextlib.suppress(UnsupportedError):  # such a case stays: the run records it with the reason
-        _check_sizes(operator.problem(case))
-    return case
-
-
-def _check_sizes(problem: Problem[Any]) -> None:
-    from gpubench.dtypes import dtype
-
-    for operand in problem.operands:
-        size = operand.view.storage * dtype(operand.dtype).itemsize
-        if size > MAX_OPERAND_BYTES:
-            what = f"the operand {operand.name} takes {size:,} bytes; at most {MAX_OPERAND_BYTES:,} are allowed"
-            raise ParameterError("shape", what)
 
 
 def _text_of(error: ParameterError) -> str:

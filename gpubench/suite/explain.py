@@ -49,12 +49,15 @@ class Explanation:
         }
 
 
-def find(case_id: str, suites: Sequence[str]) -> Case:
-    """Return the case of this id in the suites, or in all shipped ones; UsageError, with near ids, for none."""
+def find(case_id: str, suites: Sequence[str], seed: int | None = None) -> Case:
+    """Return the case of this id in the suites, or in all shipped ones; UsageError, with near ids, for none.
+
+    seed: of random entries, in place of their own.
+    """
     names: Iterable[str] = suites or shipped_suites()
     seen: dict[str, Case] = {}
     for name in names:
-        for case in load_suite(name).cases:
+        for case in load_suite(name, seed).cases:
             seen.setdefault(case.id, case)
             if case.id == case_id:
                 return case

@@ -11,7 +11,7 @@ from typing import Any
 import pydantic
 
 from gpubench.operators import OPERATORS
-from gpubench.suite.schema import SUITE_FILE, Key, common_keys, operator_keys, variable_key
+from gpubench.suite.schema import SUITE_FILE, Key, common_keys, operator_keys, random_checker, variable_key
 from gpubench.suite.types import MAX_WHOLE
 
 Schema = dict[str, Any]
@@ -34,6 +34,8 @@ def json_schema() -> Schema:
     variable = _axis(variable_key("n"), values["case", ""])
     definitions = dict(shared.get("$defs", {}))
     definitions["range"] = _RANGE
+    definitions["random"] = random_checker().adapter.json_schema(ref_template=_TEMPLATE)
+    definitions |= definitions["random"].pop("$defs", {})
     for operator in OPERATORS:
         own = {name: _axis(key, values[operator, name]) for name, key in operator_keys(operator).items()}
         definitions[operator] = _case(operator, {**common, **own}, operator_keys(operator), variable)
@@ -86,6 +88,7 @@ def _case(operator: str, properties: Schema, keys: Mapping[str, Key], variable: 
         "properties": {
             "operator": {"const": operator},
             "zip": {"type": "object", "minProperties": 1, "properties": lists, "additionalProperties": anything},
+            "random": {"$ref": "#/$defs/random"},
             **properties,
         },
         "additionalProperties": variable,
@@ -102,7 +105,7 @@ def _required(keys: Iterable[Key]) -> Iterable[Schema]:
     for key in keys:
         if key.required:
             zipped = {"required": ["zip"], "properties": {"zip": {"required": [key.name]}}}
-            yield {"anyOf": [{"required": [key.name]}, zipped]}
+            yield {"anyOf": [{"required": [key.name]}, zipped, {"required": ["random"]}]}
 
 
 _NUMBERS: Schema = {

@@ -12,9 +12,10 @@ from typing import Any
 from gpubench.model import Case, TimingOptions
 from gpubench.names import AUTO, contender_of, is_ours
 from gpubench.operators import OPERATORS
+from gpubench.operators.drawing.wishes import Wishes
 from gpubench.suite.axes import Axis, Option, placeholders, read_axis, read_zip
 from gpubench.suite.read import Document, Path_
-from gpubench.suite.schema import Key, common_keys, operator_keys, variable_key
+from gpubench.suite.schema import Key, common_keys, operator_keys, random_checker, variable_key
 from gpubench.suite.types import did_you_mean, found
 from gpubench.suite.validate import note, unknown_key
 
@@ -40,7 +41,8 @@ class CasePlan:
     """One entry of `cases`. `parameters` are the operator's keys, `variables` the names that placeholders refer to.
 
     `optional` are the parameters that can be left out to look at the others. `flawed`: some keys were wrong and are
-    left out, so that the cases are looked into for further mistakes but are none themselves.
+    left out, so that the cases are looked into for further mistakes but are none themselves. `wishes`: of an entry
+    whose cases are drawn at random, each with one step of every axis.
     """
 
     path: Path_
@@ -53,6 +55,7 @@ class CasePlan:
     limits: Mapping[str, Any]
     optional: frozenset[str] = frozenset()
     flawed: bool = False
+    wishes: Wishes | None = None
 
 
 def read_defaults(document: Document, written: Any, peers: Any) -> Defaults:
@@ -85,33 +88,64 @@ def plan_case(document: Document, defaults: Defaults, case: Mapping[str, Any], p
         return None
     before = len(document.mistakes)
     own = operator_keys(name)
+    wishes = _wishes(document, case["random"], (*path, "random")) if "random" in case else None
     keys = {**common_keys(), **own}
     variables = _variables(document, case, keys, path)
     resolved = {variable for _, variable in placeholders(dict(case))} <= {*variables}
     axes, wrong = _axes(document, case, {**{variable: variable_key(variable) for variable in variables}, **keys}, path)
     settings = _settings(document, case, defaults, path)
-    complete = _is_complete(document, case, keys, path)
+    complete = "random" in case or _is_complete(document, case, keys, path)
     contenders = _contenders(document, name, settings, defaults)
     timing = _timing(document, settings)
     limits = {name: value for option in settings["limits"] for name, value in option.value.items()}
     optional = frozenset(name for name, key in own.items() if not key.required and name not in _VITAL)
-    if not (complete and resolved and wrong <= {*optional, *_BUILT_IN}):
+    known = resolved and ("random" not in case or wishes is not None)
+    if not (complete and known and wrong <= {*optional, *_BUILT_IN}):
         return None
     for common, value in _BUILT_IN.items():
         if not any(common in axis.names for axis in axes):
-            axes.append(defaults.axes.get(common) or Axis((common,), ((Option(value, path),),)))
+            pool = OPERATORS[name].dtypes if common == "dtype" and wishes else (value,)
+            axes.append(defaults.axes.get(common) or Axis((common,), tuple((Option(one, path),) for one in pool)))
     used = {name for axis in axes for name in axis.names}
     refused = any(place[: len(path)] == path for place in document.refused)
     flawed = defaults.flawed or refused or bool(wrong) or len(document.mistakes) > before
     return CasePlan(
-        path, name, frozenset(own) & used, tuple(variables), tuple(axes), contenders, timing, limits, optional, flawed
+        path,
+        name,
+        frozenset(own) & used,
+        tuple(variables),
+        tuple(axes),
+        contenders,
+        timing,
+        limits,
+        optional,
+        flawed,
+        wishes,
     )
+
+
+def _wishes(document: Document, written: Any, path: Path_) -> Wishes | None:
+    """Return what stands under `random`; None, with every mistake noted, when it is wrong."""
+    before = len(document.mistakes)
+    note(document, path, random_checker().faults(written))
+    if len(document.mistakes) > before or not isinstance(written, dict):
+        return None
+    given: dict[str, Any] = {**written}
+    for name in ("cases", "seed", "memory"):  # which YAML may hold as 1e3
+        if name in given:
+            given[name] = int(given[name])
+    for name in ("elements", "dims"):
+        if name in given:
+            least, most = given[name] = (int(given[name][0]), int(given[name][1]))
+            if least > most:
+                document.add((*path, name), f"the least, {least}, is above the most, {most}")
+    return Wishes(**given) if len(document.mistakes) == before else None
 
 
 def _variables(document: Document, case: Mapping[str, Any], keys: Mapping[str, Key], path: Path_) -> list[str]:
     """Return the keys that are variables: unknown ones that a placeholder names. Others are noted as unknown."""
     zipped = case.get("zip")
-    places = {key: (*path, key) for key in case if key not in ("operator", "zip")}
+    places = {key: (*path, key) for key in case if key not in ("operator", "zip", "random")}
     for key in zipped if isinstance(zipped, dict) else ():
         if key in places:
             document.add((*path, "zip", key), "the key stands under zip and beside it; write it once", key=True)
@@ -126,7 +160,7 @@ def _variables(document: Document, case: Mapping[str, Any], keys: Mapping[str, K
         if key not in keys and key in names and _NAME.fullmatch(key):
             variables.append(key)
         elif key not in keys:
-            document.add(place, unknown_key(key, (*keys, "operator", "zip")), key=True)
+            document.add(place, unknown_key(key, (*keys, "operator", "zip", "random")), key=True)
     return variables
 
 

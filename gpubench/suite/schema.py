@@ -14,8 +14,10 @@ from gpubench.limits import FORM, METRICS, WHO, parse
 from gpubench.model import Distribution, Method
 from gpubench.names import AUTO, NUMPY, OURS, contender_of
 from gpubench.operators import OPERATORS
+from gpubench.operators.drawing.wishes import LAYOUTS
 from gpubench.suite.annotations import is_required, members, origin, yaml_type
 from gpubench.suite.types import (
+    MAX_DIMS,
     MAX_WHOLE,
     TEXT,
     Type_,
@@ -58,6 +60,33 @@ TIMING = strict_model(
         "time_limit_s": (number(1e-3, 86400.0), None),
     },
 )
+
+MAX_DRAWN = 20_000
+BOUNDS = list_of(whole(1, 2**40), 2, 2)
+RANDOM = strict_model(
+    "Random",
+    "Draw this many cases in place of the product of the other keys, from whose values each case takes one. elements: "
+    "least and most of the largest tensor. dims: fewest and most. friendly: share of sizes that are powers of two or "
+    "multiples of one. layouts: weights. memory: bytes of all operands. broadcasts, casts: shares (elementwise).",
+    {
+        "cases": (whole(1, MAX_DRAWN), ...),
+        "seed": (whole(0, MAX_WHOLE), 1),
+        "elements": (BOUNDS, None),
+        "dims": (list_of(whole(0, MAX_DIMS), 2, 2), None),
+        "friendly": (number(0, 1), None),
+        "layouts": (strict_model("Shares", "Weights.", dict.fromkeys(LAYOUTS, (number(0, 1000), 0))), None),
+        "memory": (whole(1, 2**40), None),
+        "broadcasts": (number(0, 1), None),
+        "casts": (number(0, 1), None),
+    },
+)
+"""What stands under `random`; what is left out is as in `operators.drawing.wishes`."""
+
+
+@functools.cache
+def random_checker() -> Checker:
+    """Return the checker of `random`."""
+    return Checker(RANDOM)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gpubench.cli import main
+from gpubench.model import Case
 from gpubench.results.read import read
 from gpubench.results.write import write
+from gpubench.suite.expand import expand
 from tests.views.samples import mixed, record, result
 
 
@@ -102,3 +105,24 @@ def test_several_files_are_shown_one_after_another(
     captured = capsys.readouterr()
     assert "smoke on" not in captured.out
     assert captured.err.startswith(f"{path}: ")
+
+
+def test_the_worst_cases_become_a_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--worst keeps the cases that lose most, worst first; --as-suite writes them so that they can be run again."""
+    shapes = {f"cumsum/{size}/dim=0/float32": {"shape": [size], "dim": 0} for size in (5, 6, 7)}
+    records = []
+    for (name, params), peer in zip(shapes.items(), (2.0, 0.5, 0.8), strict=True):
+        case = Case(name, "cumsum", "float32", params, contenders=("gpubench:auto", "torch"))
+        records += [replace(record(name, median_us=10.0), case=case)]
+        records += [replace(record(name, "torch", median_us=10 * peer), case=case)]
+    file = tmp_path / "result.json"
+    write(result(*records), file)
+    assert len(shown(capsys, str(file), "--worst", "1", "--csv").splitlines()) == 1 + 2
+    text = shown(capsys, str(file), "--worst", "2", "--as-suite")
+    assert "0.50 x torch" in text
+    found = expand(text.encode(), "worst.yaml").cases
+    assert [(case.id, case.contenders) for case in found] == [
+        (name, ("gpubench:auto", "torch")) for name in list(shapes)[1:]
+    ]
+    assert main(["show", str(file), "--worst", "2", "--of", "tortch"]) == 2
+    assert "'tortch' was not timed beside another contender. There are: torch" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpubench import dtypes
 from gpubench.layout import view
-from gpubench.model import Accuracy, Case, DeviceInfo, Operand, Plan, Problem, Refused
+from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Plan, Problem, Refused
 from gpubench.operators.base import Operator, Reference, Variant
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.auto import choose
@@ -19,6 +19,8 @@ from gpubench.operators.results import require_dtype, sum_dtype
 
 if TYPE_CHECKING:
     from gpubench.operators.base import Array
+    from gpubench.operators.drawing.numbers import Numbers
+    from gpubench.operators.drawing.wishes import Wishes
     from gpubench.operators.hard import Hard
 
 
@@ -73,6 +75,12 @@ class CumsumOperator(Operator[CumsumParams]):
     def choose(self, problem: Problem[CumsumParams], device: DeviceInfo) -> Plan | Refused:
         """Return the plan of the variant that `gpubench:auto` stands for."""
         return choose(problem, device)
+
+    def draw(self, numbers: Numbers, wishes: Wishes, given: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Return random params."""
+        from gpubench.operators.cumsum import drawn
+
+        return drawn.draw(numbers, wishes, given)
 
     def accuracy(self, problem: Problem[Any]) -> Accuracy:
         """Return the bound for a contender whose order of additions is not known: one after the other."""

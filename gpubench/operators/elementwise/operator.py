@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from gpubench import dtypes
 from gpubench.errors import UnsupportedError
 from gpubench.layout import view
-from gpubench.model import Accuracy, Case, Operand, Problem
+from gpubench.model import Accuracy, Case, Json, Operand, Problem
 from gpubench.operators.base import Operator, Reference, Variant
 from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.operators.elementwise.normal import broadcast, normalise
@@ -20,6 +20,8 @@ from gpubench.operators.results import require_dtype
 
 if TYPE_CHECKING:
     from gpubench.operators.base import Array
+    from gpubench.operators.drawing.numbers import Numbers
+    from gpubench.operators.drawing.wishes import Wishes
     from gpubench.operators.hard import Hard
     from gpubench.operators.inputs import Domain
 
@@ -109,6 +111,12 @@ class ElementwiseOperator(Operator[ElementwiseParams]):
         from gpubench.operators.elementwise import hard
 
         return hard.large() if large else hard.small()
+
+    def draw(self, numbers: Numbers, wishes: Wishes, given: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Return random params."""
+        from gpubench.operators.elementwise import drawn
+
+        return drawn.draw(numbers, wishes, given)
 
     def accuracy(self, problem: Problem[Any]) -> Accuracy:
         """Return the bound for every contender: the function's own."""

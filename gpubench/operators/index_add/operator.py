@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpubench import dtypes
 from gpubench.errors import ParameterError
 from gpubench.layout import view
-from gpubench.model import Accuracy, Case, Operand, Problem
+from gpubench.model import Accuracy, Case, Json, Operand, Problem
 from gpubench.operators.base import Operator, Reference, Variant
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.indices import distinct_places, draw
@@ -30,6 +30,8 @@ from gpubench.operators.sectors import operand_bytes
 
 if TYPE_CHECKING:
     from gpubench.operators.base import Array
+    from gpubench.operators.drawing.numbers import Numbers
+    from gpubench.operators.drawing.wishes import Wishes
     from gpubench.operators.hard import Hard
 
 
@@ -134,6 +136,12 @@ class IndexAddOperator(Operator[IndexAddParams]):
         from gpubench.operators.index_add import hard
 
         return hard.large() if large else hard.small()
+
+    def draw(self, numbers: Numbers, wishes: Wishes, given: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Return random params."""
+        from gpubench.operators.index_add import drawn
+
+        return drawn.draw(numbers, wishes, given)
 
     def accuracy(self, problem: Problem[Any]) -> Accuracy:
         """Return the bound for a contender whose order of additions is not known: each rounded to the dtype."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from gpubench import dtypes
 from gpubench.errors import ParameterError
 from gpubench.layout import view
-from gpubench.model import Accuracy, Case, DeviceInfo, Operand, Plan, Problem, Refused
+from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Plan, Problem, Refused
 from gpubench.operators.base import Operator, Reference, Variant
 from gpubench.operators.geometry.dims import split
 from gpubench.operators.parameters import check_shape, count_dim, count_layout, layout_label, shape_label
@@ -21,6 +21,8 @@ from gpubench.operators.sum.variants import VARIANTS
 
 if TYPE_CHECKING:
     from gpubench.operators.base import Array
+    from gpubench.operators.drawing.numbers import Numbers
+    from gpubench.operators.drawing.wishes import Wishes
     from gpubench.operators.hard import Hard
 
 
@@ -81,6 +83,12 @@ class SumOperator(Operator[SumParams]):
     def choose(self, problem: Problem[SumParams], device: DeviceInfo) -> Plan | Refused:
         """Return the plan that `gpubench:auto` stands for."""
         return choose(problem, device)
+
+    def draw(self, numbers: Numbers, wishes: Wishes, given: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Return random params."""
+        from gpubench.operators.sum import drawn
+
+        return drawn.draw(numbers, wishes, given)
 
     def accuracy(self, problem: Problem[Any]) -> Accuracy:
         """Return the bound for a contender whose order of additions is not known: one after the other."""
