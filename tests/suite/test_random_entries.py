@@ -120,7 +120,7 @@ def test_shares_are_what_the_suite_says() -> None:
     assert tame < 10 < 80 < wild
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**62), st.integers(1, 2**20), st.integers(0, 2**20), st.integers(1, 8), st.integers(0, 7))
 def test_any_bounds_are_kept_or_refused_with_a_sentence(seed: int, low: int, more: int, dims: int, up: int) -> None:
     """Whatever the bounds, cases lie within them, or one mistake says that they cannot be met."""
