@@ -15,6 +15,7 @@ from gpubench.ceiling import Ceiling as Ceiling
 from gpubench.ceiling import CeilingPoint as CeilingPoint
 from gpubench.ceiling import CeilingRound as CeilingRound
 from gpubench.ceiling import Phase as Phase
+from gpubench.checked import Check as Check
 from gpubench.layout import View
 from gpubench.names import AUTO, NUMPY
 from gpubench.names import Status as Status
@@ -185,7 +186,8 @@ class Plan:
 
     `workspace_zeroed`: the workspace must be all zero before the first run (done once, untimed, as a library would keep
     its workspace); the steps must leave it fit for the next run. `notes` explains choices for the record (the
-    configuration chosen), plain JSON.
+    configuration chosen), plain JSON. `repeatable`: the same inputs give the same bytes on every run and on each device
+    of one model; not so where the order of float additions is left to chance.
     """
 
     variant: str
@@ -194,6 +196,7 @@ class Plan:
     workspace_bytes: int = 0
     workspace_zeroed: bool = False
     notes: Mapping[str, Json] = field(default_factory=dict)
+    repeatable: bool = True
 
     @property
     def launches(self) -> tuple[Launch, ...]:
@@ -269,24 +272,6 @@ class Timing:
     def samples(self) -> tuple[Sample, ...]:
         """The kept samples of all rounds, in order."""
         return tuple(sample for samples in self.rounds for sample in samples)
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """The verdict on the buffers that the timed launches wrote.
-
-    `max_error` is the largest |y - reference|, `max_error_over_tolerance` the largest ratio to what was allowed there
-    (over 1 is wrong); both None when nothing finite could be compared. `first_mismatch` gives index, found, wanted
-    and allowed, as strings and numbers that JSON can hold. `mismatches`: how many (`count`, `of`), `where` in a word,
-    a `strip` over the output, and the `first` three. `stray_writes`: what was written beside operands; any is wrong.
-    """
-
-    ok: bool
-    max_error: float | None
-    max_error_over_tolerance: float | None
-    first_mismatch: Mapping[str, Json] | None = None
-    mismatches: Mapping[str, Json] | None = None
-    stray_writes: tuple[Mapping[str, Json], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ class _Tally:
 
     def run(self, label: str, spec: str, cases: Sequence[Case], sanitize: bool) -> None:
         """Run one pass and print its failures as they come, then its line."""
-        from gpubench.cli.run import _signals
+        from gpubench.cli.watching import stopping
         from gpubench.engine.process import WorkerProcess
         from gpubench.engine.supervisor import RunOptions, Supervisor
         from gpubench.engine.workers import WorkerOptions
@@ -155,7 +155,7 @@ class _Tally:
             self._watch(event, label, seen, supervisor)
 
         supervisor = Supervisor(RunOptions(WorkerOptions(spec), stop_after=0), watch, spawn)
-        with supervisor, _signals(supervisor):
+        with supervisor, stopping(supervisor):
             supervisor.open(Ceiling())
             outcome = supervisor.run(cases)
         self.statuses = (self.statuses or Counter()) + seen

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpubench.cli.options import Filters
-from gpubench.cli.run import _signals, _View
+from gpubench.cli.watching import View, stopping
 from gpubench.errors import DeviceError, UsageError
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def measure(
         share_device=share_device,
         source=source,
     )
-    view = _View(quiet, device)
-    with Supervisor(RunOptions(WorkerOptions(device), seed), view.handle) as supervisor, _signals(supervisor), view:
+    view = View(quiet, device)
+    with Supervisor(RunOptions(WorkerOptions(device), seed), view.handle) as supervisor, stopping(supervisor), view:
         finished = execute(request, supervisor, view.handle)
     if finished.error is not None:
         raise finished.error

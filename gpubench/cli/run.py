@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpubench.cli import output
+from gpubench.cli.fleet_run import ResultPlace, fleet_options
 from gpubench.cli.options import (
     SECONDS,
     SEED,
     Filters,
-    OutputFile,
     device_option,
     filter_options,
     json_file_option,
@@ -33,12 +30,9 @@ from gpubench.cli.quantities import share, size
 from gpubench.errors import ExitCode, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
-    from gpubench.engine.events import Event
     from gpubench.engine.run import Finished
-    from gpubench.engine.supervisor import Supervisor
     from gpubench.model import Case
     from gpubench.suite.expand import Suite
-    from gpubench.views.progress import ProgressView
 
 EPILOG = """\b
 Exit codes (the first that applies):
@@ -92,9 +86,10 @@ Exit codes (the first that applies):
     "-o",
     "--output",
     "result_file",
-    type=OutputFile(),
+    type=ResultPlace(),
     metavar="FILE",
-    help="Where the result goes (- prints it, too); without it, runs/DEVICE/SUITE-TIME.json here.",
+    help="Where the result goes (- prints it, too); without it, runs/DEVICE/SUITE-TIME.json here. A folder, with "
+    "--devices.",
 )
 @click.option(
     "--resume",
@@ -124,6 +119,7 @@ Exit codes (the first that applies):
     help="Most address space that the worker may take, such as 8G. With a GPU it needs far more than the GPU's memory.",
 )
 @share_option
+@fleet_options
 @click.option(
     "--seed",
     type=SEED,
@@ -148,12 +144,18 @@ def command(
     result as they come, so that nothing measured is lost, whatever happens. Ctrl-C ends the run and keeps what is
     there; a second one ends it at once.
     """
+    from gpubench.cli.fleet_run import Asked, measure
+    from gpubench.cli.watching import View, stopping
     from gpubench.engine.run import Request, execute, exit_code
     from gpubench.engine.supervisor import RunOptions, Supervisor
     from gpubench.engine.workers import WorkerOptions
     from gpubench.results.paths import STREAM
     from gpubench.suite.expand import load_suites
 
+    if given["parallel"] and given["devices"] is None:
+        raise UsageError("--parallel is for several GPUs: give --devices all, or a list such as --devices 0,2.")
+    if given["devices"] is not None and (device != "auto" or json_file is not None):
+        raise UsageError("--devices makes a folder of result files: leave out --device and --json.")
     if given["result_file"] == STREAM:
         if json_file is not None:
             raise UsageError("-o - prints the result, as --json - does: give one of the two.")
@@ -171,13 +173,15 @@ def command(
         source=origin.source(suites),
     )
     options = RunOptions(
-        WorkerOptions(device, memory_limit=given["memory_limit"]),
+        WorkerOptions(device, memory_limit=given["memory_limit"], soak_s=given["soak"]),
         given["seed"] or 0,
         given["retries"],
         given["stop_after"],
     )
-    view = _View(quiet, device)
-    with Supervisor(options, view.handle) as supervisor, _signals(supervisor), view:
+    if given["devices"] is not None:
+        return measure(Asked(given["devices"], given["parallel"], quiet), request, options)
+    view = View(quiet, device)
+    with Supervisor(options, view.handle) as supervisor, stopping(supervisor), view:
         finished = execute(request, supervisor, view.handle)
     _show(finished, quiet, json_file)
     if finished.error is not None:
@@ -263,83 +267,3 @@ def _show(finished: Finished, quiet: bool, json_file: Path | None) -> None:
         output.report(f"Result: {output.near(finished.path)}")
     if finished.journal is not None:
         output.report(f"The run is not complete. Go on with the same command and --resume {finished.journal}")
-
-
-FELL_BACK = "NO GPU FOUND: running on the host simulator. Answers are checked; its times say nothing about a GPU."
-
-
-class _View:
-    """Turns the engine's events into what the progress view shows. A view that fails never stops a run."""
-
-    def __init__(self, quiet: bool, device: str) -> None:
-        from gpubench.views.progress import progress_view
-
-        self._device = device
-        self._view: ProgressView | None = progress_view(output.console(stderr=True), quiet)
-
-    def __enter__(self) -> _View:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._view is not None:
-            self._guarded(self._view.stop)
-
-    def handle(self, event: Event) -> None:
-        """Show an event; a warning to everybody."""
-        from gpubench.engine.events import Note
-
-        if isinstance(event, Note) and event.is_warning:
-            output.report(event.message)
-        elif self._view is not None:
-            self._show(event, self._view)
-
-    def _show(self, event: Event, view: ProgressView) -> None:
-        from gpubench.engine import events
-
-        match event:
-            case events.RunStarted(records, resumed, environment):
-                if self._device == "auto" and environment["device"]["kind"] == "host":
-                    output.report(FELL_BACK)
-                self._guarded(view.start, records - resumed)
-                if resumed:
-                    self._guarded(view.note, f"{resumed} of {records} records are there already")
-            case events.ContenderStarted(case, contender, stage):
-                self._guarded(view.working, case, contender or stage)
-            case events.RecordFinished(record):
-                self._guarded(view.finished, record)
-            case events.Note(message):
-                self._guarded(view.note, message)
-            case events.RunStopped(reason):
-                self._guarded(view.note, f"stopped: {reason}")
-            case events.WorkerRestarted():
-                pass  # the record of the contender at fault says why
-
-    def _guarded(self, call: Any, *arguments: Any) -> None:
-        try:
-            call(*arguments)
-        except (OSError, ValueError):  # nobody listens any more (a closed terminal): measure on
-            self._view = None
-
-
-@contextmanager
-def _signals(supervisor: Supervisor) -> Iterator[None]:
-    """Let the first SIGINT or SIGTERM (or a terminal that closes) end the run in good order, the second at once."""
-    seen = 0
-
-    def stop(number: int, frame: object) -> None:
-        nonlocal seen
-        del number, frame
-        seen += 1
-        supervisor.interrupt()
-        if seen > 1:
-            supervisor.kill()
-            os._exit(ExitCode.INTERRUPTED)
-
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    heard = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]  # nohup means what it says
-    before = {number: signal.signal(number, stop) for number in heard}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

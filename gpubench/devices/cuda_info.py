@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpubench.devices import nvml
+from gpubench.devices import nvml, pci
 from gpubench.devices.cuda_binding import Binding
 from gpubench.devices.cuda_errors import reporting
 from gpubench.model import DeviceInfo
@@ -51,6 +51,7 @@ def device_info(binding: Binding, index: int) -> DeviceInfo:
         theoretical_GBps=_theoretical(figures["memory_clock_khz"], figures["memory_bus_bits"]),
         properties={
             "pci_bus_id": bus_id,
+            "numa_node": pci.numa_node(bus_id),
             **{name: value for name, value in facts.items() if name != "name"},
             **versions,
             "memory_clock_mhz": figures["memory_clock_khz"] / 1e3,

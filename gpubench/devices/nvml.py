@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -89,9 +90,10 @@ def suitable_extra() -> str:
 
 
 def facts(pci_bus_id: str) -> dict[str, Json]:
-    """Return what does not change while a run lasts: driver, uuid, limits, ECC, MIG. Empty with no NVML.
+    """Return what does not change while a run lasts: driver, uuid, limits, ECC, MIG, PCIe. Empty with no NVML.
 
-    Unknown figures are None. `power_limit_w` in watts, clocks in MHz.
+    Unknown figures are None. `power_limit_w` in watts, clocks in MHz, `pcie_width` in lanes. `neighbours`: how many
+    other processes are on the GPU now, as far as this one may see them.
     """
     handle = _handle(pci_bus_id)
     if handle is None:
@@ -99,6 +101,8 @@ def facts(pci_bus_id: str) -> dict[str, Json]:
     library = _nvml()
     ecc = _ask("nvmlDeviceGetEccMode", handle)  # (current, pending)
     mig = _ask("nvmlDeviceGetMigMode", handle)
+    remapped = _ask("nvmlDeviceGetRemappedRows", handle)  # (corrected, uncorrected, pending, failed)
+    others = _processes(handle)
     return {
         "driver": driver_version(),
         "uuid": _ask("nvmlDeviceGetUUID", handle),
@@ -110,6 +114,14 @@ def facts(pci_bus_id: str) -> dict[str, Json]:
         "max_sm_mhz": _ask("nvmlDeviceGetMaxClockInfo", handle, library.NVML_CLOCK_SM),
         "application_sm_mhz": _ask("nvmlDeviceGetApplicationsClock", handle, library.NVML_CLOCK_SM),
         "max_memory_mhz": _ask("nvmlDeviceGetMaxClockInfo", handle, library.NVML_CLOCK_MEM),
+        "power_default_w": _scaled(_ask("nvmlDeviceGetPowerManagementDefaultLimit", handle), 1e-3),
+        "pcie_width": _ask("nvmlDeviceGetCurrPcieLinkWidth", handle),
+        "pcie_max_width": _ask("nvmlDeviceGetMaxPcieLinkWidth", handle),
+        "pcie_max_generation": _ask("nvmlDeviceGetMaxPcieLinkGeneration", handle),
+        "ecc_uncorrected": _ask("nvmlDeviceGetTotalEccErrors", handle, 1, 0),
+        "rows_remapped": None if remapped is None else int(remapped[0]) + int(remapped[1]),
+        "remap_failed": None if remapped is None else bool(remapped[3]),
+        "neighbours": None if others is None else sum(one["pid"] != os.getpid() for one in others),
     }
 
 

@@ -15,8 +15,6 @@ from gpubench.kernels.sources import SECOND_PREFIX
 from gpubench.model import Accuracy, Json, KernelResources, Launch, Plan, Problem, Refused
 from gpubench.names import AUTO, SECOND_SUFFIX, contender_of, is_ours, variant_of
 from gpubench.operators.base import Operator, Variant
-from gpubench.peers import load, refusal
-from gpubench.peers.own_function import registered
 from gpubench.results.format import plain
 
 if TYPE_CHECKING:
@@ -31,6 +29,8 @@ class Runner(Protocol):
     accuracy: Accuracy
     workspace: tuple[int, bool]
     """Size in bytes, and whether it must be zero before the first run."""
+    repeatable: bool
+    """Whether the same inputs give the same bytes on every device of a model."""
 
     def compile(self) -> None:
         """Do what can be done without buffers. CompileError."""
@@ -62,7 +62,7 @@ def resolve(name: str, operator: Operator[Any], problem: Problem[Any], device: D
         if isinstance(plan, Refused):
             raise UnsupportedError(plan.reason)
         return OwnKernels(name, _from_second_tree(plan) if second else plan, device)
-    return PeerLibrary(registered(name) or load(name), operator, problem, device)
+    return PeerLibrary(name, operator, problem, device)
 
 
 def _from_second_tree(plan: Plan) -> Plan:
@@ -91,6 +91,7 @@ class OwnKernels:
         self.name = name
         self.accuracy = plan.accuracy
         self.workspace = plan.workspace_bytes, plan.workspace_zeroed
+        self.repeatable = plan.repeatable
         self._plan = plan
         self._device = device
         self._resources: tuple[KernelResources, ...] = ()
@@ -161,15 +162,16 @@ class PeerLibrary:
     """Another library's way to do the work."""
 
     workspace = 0, False  # it brings its own
+    repeatable = False  # as far as we know
 
-    def __init__(self, peer: Peer, operator: Operator[Any], problem: Problem[Any], device: Device) -> None:
+    def __init__(self, name: str, operator: Operator[Any], problem: Problem[Any], device: Device) -> None:
         """Ask the peer, then load it. UnsupportedError: it does not take the problem. MissingExtraError without it."""
-        name = peer.name
+        from gpubench.peers import load, refusal
+
+        peer = load(name)
         reason = refusal(peer, problem)
-        kinds = getattr(peer, "kinds", ("cuda",))
-        if device.info.kind not in kinds:
-            wanted = {"cuda": "a CUDA device"}.get(kinds[0], f"the {kinds[0]} device")
-            reason = f"{name} needs {wanted}; this one is {device.info.kind}"
+        if device.info.kind != "cuda":
+            reason = f"{name} needs a CUDA device; this one is {device.info.kind}"
         if reason is not None:
             raise UnsupportedError(reason)
         peer.load()

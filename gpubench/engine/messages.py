@@ -25,10 +25,21 @@ class ProtocolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Open the device. `memory_limit`: bytes of address space the worker may have (RLIMIT_AS), None for no limit."""
+    """Open the device. `memory_limit`: bytes of address space the worker may have (RLIMIT_AS), None for no limit.
+
+    `digests`: answers that must be the same bytes on every device of a model get a digest in their record.
+    """
 
     device: str
     memory_limit: int | None = None
+    digests: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Soak:
+    """Keep the device at work for so many seconds, so that it is as warm as it will get before anything is measured."""
+
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +80,13 @@ class Ready:
     """The device is open."""
 
     environment: dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Soaked:
+    """The device was kept at work; `state` says for how long, and what it told before and after."""
+
+    state: dict[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +142,11 @@ class JobDone:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
-Message = Start | Measure | Job | Stop | Ready | Measured | StartFailed | Begin | Finished | Fault | JobDone
-ToWorker = Start | Measure | Job | Stop
-FromWorker = Ready | Measured | StartFailed | Begin | Finished | Fault | JobDone
-TO_WORKER: tuple[type[ToWorker], ...] = (Start, Measure, Job, Stop)
-FROM_WORKER: tuple[type[FromWorker], ...] = (Ready, Measured, StartFailed, Begin, Finished, Fault, JobDone)
+ToWorker = Start | Soak | Measure | Job | Stop
+FromWorker = Ready | Soaked | Measured | StartFailed | Begin | Finished | Fault | JobDone
+Message = ToWorker | FromWorker
+TO_WORKER: tuple[type[ToWorker], ...] = (Start, Soak, Measure, Job, Stop)
+FROM_WORKER: tuple[type[FromWorker], ...] = (Ready, Soaked, Measured, StartFailed, Begin, Finished, Fault, JobDone)
 
 M = TypeVar("M", bound=Message)
 
@@ -165,6 +183,7 @@ def _field(node: Node, hint: Any) -> Any:
     readers: dict[Any, Any] = {
         str: node.text,
         int: node.integer,
+        float: lambda: node.number(lowest=0.0),
         bool: node.boolean,
         int | None: lambda: None if node.value is None else node.integer(),
         list[str]: lambda: [item.text() for item in node.items()],

@@ -24,6 +24,7 @@ from gpubench.engine.timed import Timed
 from gpubench.errors import FatalDeviceError
 from gpubench.measure.check import check
 from gpubench.measure.clock_watch import ClockWatch
+from gpubench.measure.digest import digest
 from gpubench.measure.summary import summarise
 from gpubench.measure.timing import time_contestants
 from gpubench.model import Case, Ceiling, Check, Json, Problem, Record, Timing, Traced
@@ -41,11 +42,14 @@ Begin = Callable[[str, str], None]
 
 
 class Pipeline:
-    """Runs cases on a device; keeps from case to case only what the clocks have shown."""
+    """Runs cases on a device; keeps from case to case only what the clocks have shown.
 
-    def __init__(self, device: Device) -> None:
+    digests: answers of plans that are repeatable get a digest in their record.
+    """
+
+    def __init__(self, device: Device, digests: bool = False) -> None:
         ahead = Ahead() if device.info.kind in KINDS else None
-        self._shared = _Shared(device, ClockWatch(_rated_mhz(device)), Landing(), ahead)
+        self._shared = _Shared(device, ClockWatch(_rated_mhz(device)), Landing(), ahead, digests)
 
     def run(
         self,
@@ -91,6 +95,7 @@ class _Shared:
     watch: ClockWatch
     landing: Landing
     ahead: Ahead | None
+    digests: bool
 
 
 class _Work:
@@ -113,6 +118,7 @@ class _Work:
         self._device = shared.device
         self._watch = shared.watch
         self._landing = shared.landing
+        self._digests = shared.digests
         self._case = case
         self._waiting = list(dict.fromkeys(contenders))
         self._ceiling = ceiling
@@ -225,6 +231,8 @@ class _Work:
                     if work.strays:
                         strays = tuple(stray.to_json() for stray in work.strays)
                         verdict = replace(verdict, ok=False, stray_writes=strays)
+                    if self._digests and work.runner.repeatable:
+                        verdict = replace(verdict, answer_sha256=digest(output))
                     self._record_device(work, outcome, verdict)
                 work.forget()
 

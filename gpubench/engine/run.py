@@ -14,8 +14,8 @@ from gpubench.engine.identity import device_key, kernels_sha256, measuring_sha25
 from gpubench.engine.idle import idle
 from gpubench.engine.journal import Journal, Loaded, load, refuse_changes
 from gpubench.engine.lock import WITHOUT, device_lock
+from gpubench.engine.measurer import Measurer, Outcome
 from gpubench.engine.noise import with_intervals
-from gpubench.engine.supervisor import Outcome, Supervisor
 from gpubench.errors import ExitCode, GpubenchError, ResultFileError, UsageError
 from gpubench.limits import missed
 from gpubench.measure.protocol import PROTOCOL
@@ -36,6 +36,7 @@ class Request:
     `output` None: runs/<device>/<suite>-<time>.json under `root`.
 
     `resume` names an unfinished run by its journal or by its result file. `share_device`: run beside another run.
+    `extra` goes into the result as it is.
     """
 
     cases: Sequence[Case]
@@ -47,6 +48,7 @@ class Request:
     root: Path = Path()
     share_device: bool = False
     source: Source = field(default_factory=Source)
+    extra: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Finished:
     error: GpubenchError | None
 
 
-def execute(request: Request, supervisor: Supervisor, on_event: Callable[[Event], None]) -> Finished:
+def execute(request: Request, supervisor: Measurer, on_event: Callable[[Event], None]) -> Finished:
     """Run the cases and write the result file; records go to the journal as they come.
 
     NoDeviceError without a device. ResultFileError when files cannot be written or a resumed run does not match.
@@ -106,7 +108,7 @@ def execute(request: Request, supervisor: Supervisor, on_event: Callable[[Event]
 
 def _run(
     request: Request,
-    supervisor: Supervisor,
+    supervisor: Measurer,
     on_event: Callable[[Event], None],
     journal: Journal,
     path: Path,
@@ -135,7 +137,7 @@ def _run(
         records=with_intervals(outcome.records),
         harness=Harness(PROTOCOL, measuring_sha256()),
         source=request.source,
-        extra=_extra(outcome, resumed=len(done) if loaded is not None else None),
+        extra={**request.extra, **_extra(outcome, resumed=len(done) if loaded is not None else None)},
     )
     try:
         write(result, path)
@@ -159,6 +161,8 @@ def _extra(outcome: Outcome, resumed: int | None) -> dict[str, Json]:
     share = idle(outcome.seconds)
     if share is not None:
         extra["idle"] = share
+    if outcome.soak is not None:
+        extra["soak"] = outcome.soak
     if outcome.stopped is not None:
         extra["stopped"] = outcome.stopped
     if resumed is not None:

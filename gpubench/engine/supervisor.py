@@ -15,6 +15,7 @@ from types import TracebackType
 
 from gpubench.engine.disclosure import without_paths
 from gpubench.engine.events import ContenderStarted, Event, Note, RecordFinished, RunStopped, WorkerRestarted
+from gpubench.engine.measurer import Outcome as Outcome
 from gpubench.engine.messages import Begin, Fault, Finished, FromWorker, Job, JobDone, ProtocolError
 from gpubench.engine.process import WorkerEndedError, WorkerProcess
 from gpubench.engine.workers import InterruptError, StopRunError, WorkerOptions, Workers
@@ -39,23 +40,6 @@ class RunOptions:
     seed: int = 0
     retries: int = 0
     stop_after: int = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a run gave. `stopped` says why it ended early, None when it did not. `seconds`: wall time by stage.
-
-    `error` is what kept records from being stored, to be raised once everything else is saved. `ceiling`: as at the
-    start, with the rounds of the end where every case was reached.
-    """
-
-    records: tuple[Record, ...]
-    stopped: str | None
-    interrupted: bool
-    error: GpubenchError | None
-    workers: int
-    seconds: dict[str, float]
-    ceiling: Ceiling
 
 
 @dataclass(slots=True)
@@ -88,6 +72,7 @@ class Supervisor:
         self._workers = Workers(options.worker, spawn)
         self._number = 0
         self._ceiling = Ceiling()
+        self._soak: dict[str, Json] | None = None
         self._seconds: dict[str, float] = {}
         self._records: dict[tuple[str, str], Record] = {}
         self._store: Callable[[Record], None] = _ignore
@@ -106,6 +91,8 @@ class Supervisor:
         try:
             ready = self._workers.start()
             claim(ready.environment)
+            soaked = self._workers.soak()
+            self._soak = None if soaked is None else soaked.state
             self._ceiling = ceiling or ceiling_from_json(Node(self._workers.measure().ceiling, "worker", "ceiling"))
         except InterruptError:
             raise KeyboardInterrupt from None
@@ -143,6 +130,7 @@ class Supervisor:
             self._workers.started,
             {stage: round(seconds, 6) for stage, seconds in self._seconds.items()},
             self._ceiling,
+            self._soak,
         )
 
     def interrupt(self) -> None:

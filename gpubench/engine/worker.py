@@ -28,6 +28,8 @@ from gpubench.engine.messages import (
     Measure,
     Measured,
     Ready,
+    Soak,
+    Soaked,
     Start,
     StartFailed,
     Stop,
@@ -136,9 +138,9 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     from gpubench.engine.pipeline import Pipeline
 
-    pipeline = Pipeline(device)
+    pipeline = Pipeline(device, start.digests)
     while not isinstance(command := line.receive(), Stop):
-        if isinstance(command, Measure) and not _measure(device, command, line):
+        if isinstance(command, Soak | Measure) and not _prepare(device, command, line):
             return 1
         if isinstance(command, Job) and not _run(pipeline, command, line):
             os._exit(1)  # a lost context can hang in its own clean-up
@@ -165,13 +167,19 @@ def _open(start: Start, line: Line) -> Device | None:
     return device
 
 
-def _measure(device: Device, command: Measure, line: Line) -> bool:
-    """Measure the ceiling and tell the supervisor of it; False when that failed, with the reason told."""
+def _prepare(device: Device, command: Soak | Measure, line: Line) -> bool:
+    """Warm the device up, or measure its ceiling, and tell the supervisor; False when that failed, the reason told."""
+    from gpubench.engine.soak import soak
+
+    what = "be warmed up" if isinstance(command, Soak) else "have its ceiling measured"
     try:
+        if isinstance(command, Soak):
+            line.say(Soaked(soak(device, command.seconds)))
+            return True
         before = None if command.before is None else ceiling_from_json(Node(command.before, "measure", "before"))
         line.say(Measured(ceiling_to_json(device.ceiling(before))))
     except (GpubenchError, MemoryError, OSError, ValueError, ImportError) as error:
-        line.say(StartFailed(f"the device's ceiling cannot be measured: {error}", False))
+        line.say(StartFailed(f"the device cannot {what}: {error}", False))
         return False
     return True
 

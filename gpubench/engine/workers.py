@@ -6,7 +6,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpubench.engine.messages import FromWorker, Measure, Measured, ProtocolError, Ready, Start, StartFailed
+from gpubench.engine.messages import (
+    FromWorker,
+    Measure,
+    Measured,
+    ProtocolError,
+    Ready,
+    Soak,
+    Soaked,
+    Start,
+    StartFailed,
+)
 from gpubench.engine.process import WorkerEndedError, WorkerProcess
 from gpubench.errors import GpubenchError, NoDeviceError
 from gpubench.model import Json
@@ -26,11 +36,16 @@ class InterruptError(StopRunError):
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
-    """What a worker is started with. `start_timeout_s` bounds the opening of the device, ceilings included."""
+    """What a worker is started with. `start_timeout_s` bounds the opening of the device, ceilings included.
+
+    soak_s: how long the first worker keeps the device at work before anything is measured. digests: see `Start`.
+    """
 
     device: str = "auto"
     start_timeout_s: float = 180.0
     memory_limit: int | None = None
+    soak_s: float = 0.0
+    digests: bool = False
 
 
 class Workers:
@@ -72,11 +87,21 @@ class Workers:
         except OSError as error:
             raise StopRunError(f"no process can be started: {error.strerror or error}") from error
         self.started += 1
-        ready = self._ask(Start(self._options.device, self._options.memory_limit))
+        ready = self._ask(Start(self._options.device, self._options.memory_limit, self._options.digests))
         if isinstance(ready, Ready):
             return ready
         self.drop()
         raise StopRunError(f"unexpected {type(ready).__name__}")
+
+    def soak(self) -> Soaked | None:
+        """Let the worker that is there warm the device up; None when nothing was asked for. StopRunError."""
+        if not self._options.soak_s:
+            return None
+        soaked = self._ask(Soak(self._options.soak_s), self._options.soak_s)
+        if isinstance(soaked, Soaked):
+            return soaked
+        self.drop()
+        raise StopRunError(f"unexpected {type(soaked).__name__}")
 
     def measure(self, before: dict[str, Json] | None = None) -> Measured:
         """Let the worker that is there measure the ceiling, or `before` again. StopRunError for what went wrong."""
@@ -86,12 +111,12 @@ class Workers:
         self.drop()
         raise StopRunError(f"unexpected {type(measured).__name__}")
 
-    def _ask(self, question: Start | Measure) -> Ready | Measured:
-        """Send and wait for the answer; a worker that gives none is dropped."""
+    def _ask(self, question: Start | Soak | Measure, more_s: float = 0.0) -> Ready | Soaked | Measured:
+        """Send and wait for the answer, `more_s` longer than usual; a worker that gives none is dropped."""
         assert self._worker is not None
         try:
             self._worker.send(question)
-            return self._answer()
+            return self._answer(self._options.start_timeout_s + more_s)
         except (WorkerEndedError, ProtocolError) as error:
             self.drop()
             raise StopRunError(str(error)) from error
@@ -99,11 +124,11 @@ class Workers:
             self.drop()
             raise
 
-    def _answer(self) -> Ready | Measured:
-        deadline = time.monotonic() + self._options.start_timeout_s
+    def _answer(self, seconds: float) -> Ready | Soaked | Measured:
+        deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             match self.receive():
-                case Ready() | Measured() as answer:
+                case Ready() | Soaked() | Measured() as answer:
                     return answer
                 case StartFailed(message, True):
                     raise NoDeviceError(message)
@@ -113,7 +138,7 @@ class Workers:
                     pass
                 case other:
                     raise ProtocolError(f"unexpected {type(other).__name__}")
-        raise StopRunError(f"the device was not open after {self._options.start_timeout_s:g} s")
+        raise StopRunError(f"the device was not open after {seconds:g} s")
 
     def drop(self) -> None:
         """Kill the worker with all that it started; the next one will be fresh."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +63,30 @@ def store(entry: str, description: dict[str, Any], cubin: bytes) -> bool:
         return False
     head = json.dumps(description, allow_nan=False).encode()
     return sealed.store(place, entry, len(head).to_bytes(8, "little") + head + zlib.compress(cubin, 1))
+
+
+@contextlib.contextmanager
+def alone(entry: str) -> Iterator[None]:
+    """Hold a key while its code is made, so that other processes wait for it and find it instead of making it too.
+
+    Where the folder cannot be used nobody waits. A process that dies lets go.
+    """
+    descriptor = -1
+    place = folder()
+    path = None if place is None else place / f"compiling-{entry[:32]}"
+    try:
+        if place is not None and path is not None:
+            with contextlib.suppress(OSError):
+                place.mkdir(parents=True, exist_ok=True, mode=0o700)
+                if sealed.problem(place) is None:
+                    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+                    fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        if descriptor >= 0 and path is not None:
+            with contextlib.suppress(OSError):
+                path.unlink()  # while it is still held: who comes now finds the code itself
+            os.close(descriptor)
 
 
 def _unpack(body: bytes) -> tuple[dict[str, Any], bytes] | None:

@@ -168,13 +168,25 @@ def _compile(program: Program, kernels: tuple[str, ...], arch: str) -> list[Comp
         if _KERNEL.fullmatch(kernel) is None:
             raise UsageError(f"{kernel!r} is not the name of a kernel instance.")
     entry = _key(program, kernels, arch)
-    found = _kept(entry)
-    if found is not None:
-        try:
-            return [_restored(program, kernel, arch, found) for kernel in kernels]
-        except (KeyError, TypeError, ValueError):
-            pass  # written by another version with the same format number: compile anew and replace it
+    if (found := _kept_whole(program, kernels, arch, entry)) is not None:
+        return found
     nvrtc.check_architecture(arch)
+    with cache.alone(entry):  # workers of several devices meet the same kernels at the same moment
+        found = _kept_whole(program, kernels, arch, entry)
+        return _made(program, kernels, arch, entry) if found is None else found
+
+
+def _kept_whole(program: Program, kernels: tuple[str, ...], arch: str, entry: str) -> list[CompiledKernel] | None:
+    """Return the instances that are kept under a key; None when there are none that can be read."""
+    found = _kept(entry)
+    try:
+        return None if found is None else [_restored(program, kernel, arch, found) for kernel in kernels]
+    except (KeyError, TypeError, ValueError):
+        return None  # written by another version with the same format number: compile anew and replace it
+
+
+def _made(program: Program, kernels: tuple[str, ...], arch: str, entry: str) -> list[CompiledKernel]:
+    """Compile and keep."""
     output = nvrtc.compile_program(program, kernels, arch)
     usages = resources.parse(output.log)
     compiled = [_described(program, kernel, arch, output, usages) for kernel in kernels]

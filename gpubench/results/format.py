@@ -29,6 +29,8 @@ Beyond what the keys say by themselves:
   the rate over that of the large copy, which `fraction_of_copy` always is. `corrected_us`: the median without
   `launch_overhead_us`. `cupti`, with `--clock cupti` or `both`: medians of `span_us` (first start to last end) and
   `sum_us`, the spans of all samples, and each launch's name and median.
+- `records[].check.answer_sha256`: the digest of the answer's bytes, in runs of a fleet, for variants that give the same
+  bytes on every run. Absent elsewhere.
 - Status `inaccurate`: another library's answer is beyond our bound (`check.ok` is false). It is timed like any other.
   Version 1 wrote `ok` or `noisy` there; reading it gives `inaccurate`.
 - `records[].check.mismatches`, absent where nothing is wrong: how many elements (`count`, `of`), `where` in a word, a
@@ -38,7 +40,8 @@ Beyond what the keys say by themselves:
 - Further keys at the top are free and come back as `ResultSet.extra`. `timings`: where the wall time went, in seconds;
   `time: prepare`, `time: samples` and `time: device at work` are parts of `time`, the timed phase. `idle`: the share of
   the timed phase (`of_time`), and of taking samples (`of_samples`), in which the device was not at work on samples
-  (restore, flush, timed runs). `stopped`: why a run ended early.
+  (restore, flush, timed runs). `soak`: how long the device was kept at work before anything was measured, and what it
+  told `before` and `after`. `fleet`: which member of which fleet this is. `stopped`: why a run ended early.
 - Numbers that JSON cannot hold (NaN, infinity) are written as null.
 """
 
@@ -161,6 +164,7 @@ def _check_to_json(check: Check) -> dict[str, Json]:
         "first_mismatch": plain(check.first_mismatch),
         **({} if check.mismatches is None else {"mismatches": plain(check.mismatches)}),
         **({"stray_writes": plain(check.stray_writes)} if check.stray_writes else {}),
+        **({} if check.answer_sha256 is None else {"answer_sha256": check.answer_sha256}),
     }
 
 

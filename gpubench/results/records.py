@@ -42,6 +42,7 @@ _RECORD_MORE = frozenset(
 _TIMING = frozenset({"noisy", "throttled"})
 _TIMING_MORE = frozenset({"message", "discarded_rounds"})
 _CHECK = frozenset({"ok", "max_error", "max_error_over_tolerance"})
+_CHECK_MORE = frozenset({"first_mismatch", "mismatches", "stray_writes", "answer_sha256"})
 _METHODS = cast("tuple[str, ...]", get_args(Method))
 _ORDERS = cast("tuple[str, ...]", get_args(Order))
 _PHASES = cast("tuple[str, ...]", get_args(Phase))
@@ -276,7 +277,7 @@ def _clocks(record: Node, kept: int, discarded: int) -> tuple[list[float | None]
 def _check(node: Node) -> Check | None:
     if node.value is None:
         return None
-    node.keys(_CHECK, frozenset({"first_mismatch", "mismatches", "stray_writes"}))
+    node.keys(_CHECK, _CHECK_MORE)
     return Check(
         ok=node.get("ok").boolean(),
         max_error=node.get("max_error").number_or_none(lowest=0.0),
@@ -286,4 +287,5 @@ def _check(node: Node) -> Check | None:
         stray_writes=tuple(one.object() for one in node.get("stray_writes").items())
         if node.has("stray_writes")
         else (),
+        answer_sha256=node.get("answer_sha256").text_or_none(),
     )

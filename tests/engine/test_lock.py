@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpubench.cli.run import _View
+from gpubench.cli.watching import View
 from gpubench.engine import lock
 from gpubench.engine.events import Event, Note
 from gpubench.engine.lock import device_lock, lock_path
@@ -154,7 +154,7 @@ def test_a_run_without_a_lock_says_so(place: Path, tmp_path: Path, capfd: pytest
     (warning,) = [event for event in events if isinstance(event, Note) and event.is_warning]
     assert "holds no lock on the device" in warning.message
     assert "is no regular file" in warning.message
-    _View(quiet=True, device=device).handle(warning)
+    View(quiet=True, device=device).handle(warning)
     assert "holds no lock" in capfd.readouterr().err
 
 

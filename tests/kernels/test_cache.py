@@ -4,6 +4,7 @@ import errno
 import multiprocessing
 import os
 import stat
+import time
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +222,26 @@ def test_processes_may_share_the_folder(cache_folder: Path) -> None:
         pool.join()
     assert wrong == [0, 0, 0, 0]
     assert len(list(cache_folder.iterdir())) == 3
+
+
+def _make(folder: str, place: str) -> None:
+    """Make an entry the way the compiler does, leaving a mark for each time that it was really made."""
+    os.environ[cache.FOLDER] = folder
+    with cache.alone(_key()):
+        if cache.load(_key()) is None:
+            (Path(place) / f"made-{os.getpid()}").touch()
+            time.sleep(0.3)
+            cache.store(_key(), {}, b"code")
+
+
+def test_processes_that_meet_at_one_kernel_make_it_once(cache_folder: Path, tmp_path: Path) -> None:
+    """Of four processes that need the same code at the same moment one makes it, the others find it; no mark stays."""
+    with multiprocessing.get_context("spawn").Pool(4) as pool:
+        pool.starmap(_make, [(str(cache_folder), str(tmp_path))] * 4, chunksize=1)
+        pool.close()
+        pool.join()
+    assert len(list(tmp_path.glob("made-*"))) == 1
+    assert [path.name for path in cache_folder.iterdir()] == [_key()]
 
 
 def test_the_folder_does_not_grow_for_ever(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.geometry.dims import without
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.launch import BLOCK_THREADS, grid_stride, too_many_dims, walk
+from gpubench.operators.precision import is_exact
 from gpubench.operators.structs import float64, int64
 
 SOURCE = "index_add/naive.cu"
@@ -56,7 +57,7 @@ class Naive:
                 float64(problem.params.alpha),
             ),
         )
-        return Plan(self.name, (launch,), bound)
+        return Plan(self.name, (launch,), bound, repeatable=is_exact(problem.case.dtype))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance an index dtype."""

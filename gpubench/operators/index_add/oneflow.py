@@ -9,6 +9,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.index_add.accuracy import atomic_accuracy
+from gpubench.operators.precision import is_exact
 from gpubench.operators.structs import float64, int64
 
 SOURCE = "index_add/seeds/oneflow.cu"
@@ -53,7 +54,13 @@ class OneFlow:
                 float64(problem.params.alpha),
             ),
         )
-        return Plan(self.name, (launch,), accuracy, notes={"grid": blocks, "block": THREADS})
+        return Plan(
+            self.name,
+            (launch,),
+            accuracy,
+            notes={"grid": blocks, "block": THREADS},
+            repeatable=is_exact(problem.case.dtype),
+        )
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance an index dtype."""

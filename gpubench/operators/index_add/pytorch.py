@@ -20,6 +20,7 @@ from gpubench.operators.index_add.slices import (
     slices,
     too_many_dims,
 )
+from gpubench.operators.precision import is_exact
 from gpubench.operators.structs import float64, int32, int64, unsigned
 
 SMALL, LARGE, UNCOLLAPSED = (f"index_add/seeds/{name}.cu" for name in ("small_index", "large_index", "uncollapsed"))
@@ -142,7 +143,8 @@ def _plan(
             float64(problem.params.alpha),
         ),
     )
-    return Plan(variant, (launch,), accuracy, notes=_notes(seen, name, launch))
+    notes = _notes(seen, name, launch)
+    return Plan(variant, (launch,), accuracy, notes=notes, repeatable=is_exact(problem.case.dtype))
 
 
 def _notes(seen: Slices, kernel: str, launch: Launch) -> dict[str, Json]:

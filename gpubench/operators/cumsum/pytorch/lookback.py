@@ -10,6 +10,7 @@ from gpubench import dtypes
 from gpubench.model import Argument, DeviceInfo, Launch, Memset, Plan, Pointer, Problem, Refused, Value, Workspace
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.pytorch.tensors import aligned, cannot_copy, extent, prepare
+from gpubench.operators.precision import is_exact
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import int64
 
@@ -68,7 +69,8 @@ class Lookback1D:
         steps: list[Launch | Memset] = list(copy.copies)
         for number in range(chunks):
             steps += self._chunk(problem, copy.x, number, min(self.chunk, n - number * self.chunk), carries)
-        return Plan(self.name, tuple(steps), allowed, carries + cleared + copy.workspace_bytes)
+        size = carries + cleared + copy.workspace_bytes
+        return Plan(self.name, tuple(steps), allowed, size, repeatable=is_exact(problem.case.dtype))
 
     def _chunk(
         self, problem: Problem[Any], x: Pointer | Workspace, number: int, n: int, carries: int

@@ -1,0 +1,238 @@
+"""`gpubench run` over many GPUs: its options, what one sees meanwhile, and what is told at the end."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from gpubench import __version__
+from gpubench.cli import output
+from gpubench.cli.options import SECONDS, OutputFile, OutputFolder
+from gpubench.cli.watching import stopping
+from gpubench.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from gpubench.engine.events import Event
+    from gpubench.engine.fleet.run import Supervise
+    from gpubench.engine.run import Request
+    from gpubench.engine.supervisor import RunOptions
+    from gpubench.fleet import Fleet, Member
+    from gpubench.model import Record
+    from gpubench.views.progress import ProgressView
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Span(click.ParamType):  # type: ignore[type-arg] # generic since click 8.5 only
+    """A span of time: 60, 60s, 5m or 1h; at most a week. Gives seconds."""
+
+    name = "time"
+    _UNITS = (("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the seconds, or fail."""
+        if isinstance(value, float):
+            return value
+        text = str(value).strip()
+        unit, factor = next(((unit, factor) for unit, factor in self._UNITS if text.endswith(unit)), ("", 1.0))
+        try:
+            seconds = float(text.removesuffix(unit)) * factor
+        except ValueError:
+            self.fail(f"{value!r} is no span of time; write 60s, 5m or 1h.", param, ctx)
+        return SECONDS.convert(seconds, param, ctx)
+
+
+class ResultPlace(click.ParamType):  # type: ignore[type-arg] # generic since click 8.5 only
+    """Where the result goes, judged before any work is done: a file, or a folder where several GPUs are measured."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path, or fail with what is wrong with it."""
+        several = ctx is not None and isinstance(ctx.params.get("devices"), str)  # else unset, or None
+        return (OutputFolder() if several else OutputFile()).convert(value, param, ctx)
+
+
+def fleet_options(function: F) -> F:
+    """Add `--devices`, `--parallel` and `--soak`; the command gets them among its keyword arguments."""
+    for decorate in reversed(
+        (
+            click.option(
+                "--devices",
+                is_eager=True,
+                metavar="LIST",
+                help="Measure several GPUs, a result file each: all, or numbers and ranges such as 0,2,5-7.",
+            ),
+            click.option(
+                "--parallel",
+                is_flag=True,
+                help="Let the GPUs of a host work at once, not one after the other; they then share power and PCIe.",
+            ),
+            click.option(
+                "--soak",
+                type=Span(),
+                default=0.0,
+                metavar="TIME",
+                help="Keep each device at work for 60s, say, before anything is measured, so that it is warm.",
+            ),
+        )
+    ):
+        function = decorate(function)
+    return function
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line asks of a fleet."""
+
+    devices: str
+    at_once: bool
+    quiet: bool
+
+
+def measure(asked: Asked, request: Request, options: RunOptions) -> ExitCode:
+    """Measure the fleet, or what is left of it, and tell how it went. UsageError, NoDeviceError, ResultFileError."""
+    from gpubench.engine.fleet.book import Book
+    from gpubench.engine.fleet.run import FleetRun
+
+    soak_s = options.worker.soak_s
+    fleet, folder = _fleet(asked, request, soak_s)
+    book = Book(fleet, folder)
+    view = _View(asked.quiet, len(fleet.members) * _records(request))
+    run = FleetRun(request, book, local_supervisors(options), view.handle)
+    with stopping(run), view:
+        code = run.members()
+    tell(run.fleet, folder, asked.quiet)
+    return code
+
+
+def local_supervisors(options: RunOptions) -> Supervise:
+    """Return what gives a supervisor for a member on this machine."""
+    from gpubench.engine.supervisor import Supervisor
+
+    def supervise(member: Member, on_event: Callable[[Event], None]) -> Supervisor:
+        worker = replace(options.worker, device=member.device, digests=True)
+        return Supervisor(replace(options, worker=worker), on_event)
+
+    return supervise
+
+
+def _records(request: Request) -> int:
+    return sum(len(dict.fromkeys(case.contenders)) for case in request.cases)
+
+
+def _fleet(asked: Asked, request: Request, soak_s: float) -> tuple[Fleet, Path]:
+    """Return the manifest to begin with and its folder: a new one, or that of the run to be resumed."""
+    from gpubench.engine.fleet.members import devices, local_members
+    from gpubench.engine.fleet.run import default_folder
+    from gpubench.fleet import Fleet
+    from gpubench.results.fleets import manifest_path, read_fleet
+
+    if request.resume is not None:
+        fleet = read_fleet(request.resume)
+        _require_same(fleet, asked, request, soak_s)
+        return fleet, manifest_path(request.resume).parent
+    created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    members = local_members(devices(asked.devices))
+    folder = request.output or default_folder(str(request.suite.get("name")), created, request.root)
+    if (folder / "fleet.json").exists():
+        raise UsageError(f"{folder}: holds a fleet already. Name another folder, or go on with --resume {folder}.")
+    about = (os.urandom(8).hex(), __version__, created, request.command, request.suite, request.seed)
+    return Fleet(*about, asked.at_once, soak_s, members), folder
+
+
+def _require_same(fleet: Fleet, asked: Asked, request: Request, soak_s: float) -> None:
+    """UsageError when a run would go on with something else than it began with."""
+    changed = [
+        name
+        for name, old, new in (
+            ("the suite", fleet.suite.get("sha256"), request.suite.get("sha256")),
+            ("--seed", fleet.seed, request.seed),
+            ("--parallel", fleet.at_once, asked.at_once),
+            ("--soak", fleet.soak_s, soak_s),
+        )
+        if old != new
+    ]
+    if changed:
+        raise UsageError(
+            f"{request.resume}: {', '.join(changed)} changed since this fleet's run began. Give the same command "
+            "again, or start a new run without --resume."
+        )
+
+
+def tell(fleet: Fleet, folder: Path, quiet: bool) -> None:
+    """Say which members have results, and how to go on with the others."""
+    from gpubench.views.text import printable
+
+    counts = Counter(member.status for member in fleet.members)
+    for member in fleet.members:
+        if member.status != "measured":
+            output.report(
+                f"{member.key} ({printable(member.device)}): {member.status}: {printable(member.message or '')}"
+            )
+    place = output.near(folder)
+    if not quiet:
+        how = "at once" if fleet.at_once else "one after the other"
+        output.write(
+            f"{counts['measured']} of {len(fleet.members)} GPUs on {len(fleet.hosts)} "
+            f"host{'s' * (len(fleet.hosts) > 1)} measured, {how}."
+        )
+        output.write(f"Look at them with: {output.program()} fleet report {place}")
+    output.report(f"Fleet: {place}")
+    if counts["measured"] < len(fleet.members):
+        output.report(f"Go on with the same command and --resume {place}")
+
+
+class _View:
+    """Shows what happens on all members as one progress, each record with its member's key."""
+
+    def __init__(self, quiet: bool, records: int) -> None:
+        from gpubench.views.progress import progress_view
+
+        self._view: ProgressView | None = progress_view(output.console(stderr=True), quiet)
+        self._records = records
+
+    def __enter__(self) -> _View:
+        self._guarded(lambda view: view.start(self._records))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._guarded(lambda view: view.stop())
+
+    def handle(self, key: str, event: Event) -> None:
+        """Show an event of a member; a warning to everybody."""
+        from gpubench.engine import events
+
+        match event:
+            case events.Note(message, True):
+                output.report(f"{key}: {message}")
+            case events.Note(message, False):
+                self._guarded(lambda view: view.note(f"{key}: {message}"))
+            case events.RunStarted(_, resumed, _, _) if resumed:
+                self._guarded(lambda view: view.note(f"{key}: {resumed} records are there already"))
+            case events.ContenderStarted(case, contender, stage):
+                self._guarded(lambda view: view.working(f"{key} {case}", contender or stage))
+            case events.RecordFinished(record):
+                self._guarded(lambda view: view.finished(_named(key, record)))
+            case events.RunStopped(reason):
+                self._guarded(lambda view: view.note(f"{key}: stopped: {reason}"))
+            case _:
+                pass
+
+    def _guarded(self, call: Callable[[ProgressView], None]) -> None:
+        if self._view is not None:
+            try:
+                call(self._view)
+            except (OSError, ValueError):  # nobody listens any more (a closed terminal): measure on
+                self._view = None
+
+
+def _named(key: str, record: Record) -> Record:
+    return replace(record, case=replace(record.case, id=f"{key} {record.case.id}"))
