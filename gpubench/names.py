@@ -64,6 +64,10 @@ def variant_of(contender: str) -> str:
     return contender.removeprefix(OURS)
 
 
+COMPACT = "compact"
+"""Where a result says that it is compact: it has lost most of its samples."""
+
+
 # --- Statuses --------------------------------------------------------------------------------------------------------
 
 Status = Literal[

@@ -22,6 +22,7 @@ import numpy as np
 
 from gpubench.model import Record
 from gpubench.names import MEASURED
+from gpubench.ranks import ranks
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
@@ -121,15 +122,10 @@ def medians(rounds: Rounds) -> tuple[Array, float]:
 
 
 def _median(samples: Sequence[float]) -> tuple[float, float]:
-    """Return the log of the median and its standard error, by the samples that lie one error to either side of it.
-
-    Of n samples the rank of the true median is binomial (n, 1/2): its standard deviation is half the root of n.
-    """
+    """Return the log of the median and its standard error, by the samples that lie one error to either side of it."""
     ordered = sorted(samples)
-    n = len(ordered)
-    low = max(round((n - 1) / 2 - math.sqrt(n) / 2), 0)
-    log = math.log(ordered[(n - 1) // 2]) / 2 + math.log(ordered[n // 2]) / 2
-    return log, (math.log(ordered[n - 1 - low]) - math.log(ordered[low])) / 2
+    low, left, right, high = (math.log(ordered[place]) for place in ranks(len(ordered)))
+    return left / 2 + right / 2, (high - low) / 2
 
 
 def typical_us(rounds: Rounds) -> float:

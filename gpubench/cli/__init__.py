@@ -75,6 +75,7 @@ COMMANDS: dict[str, Entry] = {
     "ab": Entry("gpubench.cli.ab:command", "Run two contenders interleaved and tell which is faster."),
     "plan": Entry("gpubench.cli.plan:command", "Say how many rounds would show a change, and what they take."),
     "plot": Entry("gpubench.cli.plot:command", "Draw charts of results.", NOT_COMPARABLE),
+    "results": Entry("gpubench.cli.results:command", "Make results small enough to be kept in git."),
     "export": Entry("gpubench.cli.export:command", "Write a result in the format of another program."),
     "report": Entry("gpubench.cli.report:command", "Write one self-contained HTML report of a result.", NOT_COMPARABLE),
     "agreement": Entry(

@@ -15,14 +15,14 @@ from pathlib import Path
 from gpubench.errors import ResultFileError, UsageError
 from gpubench.model import ResultSet
 from gpubench.results.paths import FOLDER as RUNS
-from gpubench.results.paths import slug
+from gpubench.results.paths import SUFFIXES, slug
 from gpubench.results.read import read
 from gpubench.results.strict import shown
 from gpubench.results.write import write
 
 FOLDER = "baselines"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_STAMP = re.compile(r"-(\d{8}T\d{6}Z?)(?:-(\d+))?\.json$")
+_STAMP = re.compile(r"-(\d{8}T\d{6}Z?)(?:-(\d+))?\.json(?:\.gz)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,10 @@ def newest(folder: Path, like: ResultSet, besides: Path | None = None) -> Path:
 
 
 def _candidates(folder: Path) -> Iterator[Path]:
-    for pattern in ("*.json", "*/*.json", "*/*/*.json"):
+    for pattern in ("*", "*/*", "*/*/*"):
         for file in folder.glob(pattern):
+            if not file.name.endswith(SUFFIXES):
+                continue
             if file.is_file() and FOLDER not in file.relative_to(folder).parts:
                 yield file
 

@@ -37,6 +37,7 @@ Beyond what the keys say by themselves:
   `strip` of up to 64 cells over the output (`.` right, `x` wrong), and the `first` three. `check.stray_writes`, absent
   where there are none: `operand`, `side`, `distance_bytes` and `bytes` of what was written beside operands.
 - `records[].kernel.notes`: what the variant says of its choices. `kernel.launches`: one object a launch.
+- `compact`: the result has few of its samples; `gpubench/results/compact.py` says which.
 - Further keys at the top are free and come back as `ResultSet.extra`. `timings`: where the wall time went, in seconds;
   `time: prepare`, `time: samples` and `time: device at work` are parts of `time`, the timed phase. `idle`: the share of
   the timed phase (`of_time`), and of taking samples (`of_samples`), in which the device was not at work on samples

@@ -12,6 +12,9 @@ from gpubench.files import kind_name
 
 FOLDER = "runs"
 """Under the folder that a command is started in."""
+COMPACT_SUFFIX = ".json.gz"
+SUFFIXES = (".json", COMPACT_SUFFIX)
+"""How the names of results end, whole ones and compact ones."""
 JOURNAL_SUFFIX = ".journal.jsonl"
 
 STREAM = Path("-")

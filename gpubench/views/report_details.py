@@ -40,7 +40,9 @@ def _contender(point: Point) -> dict[str, object]:
         "name": shown(record.contender) + (" (simulated)" if record.simulated else ""),
         "status": record.status,
         "facts": [*_times(point), *_check(point), *_kernel(kernel), *_telemetry(record.telemetry or {})],
-        "samples": strip(record.timing, point.row.median_us) if record.timing and record.timing.samples else None,
+        "samples": strip(record.timing, point.row.median_us, (record.summary or {}).get("n"))
+        if record.timing and record.timing.samples
+        else None,
         "launches": [_launch(launch) for launch in kernel.get("launches") or [] if isinstance(launch, Mapping)],
     }
 
@@ -132,8 +134,11 @@ def _launch(one: Mapping[str, Json]) -> list[str]:
     ]
 
 
-def strip(timing: Timing, median_us: float | None) -> Strip:
-    """Return the drawing of the samples. What lies far above the others stands at the upper edge."""
+def strip(timing: Timing, median_us: float | None, taken: Json = None) -> Strip:
+    """Return the drawing of the samples. What lies far above the others stands at the upper edge.
+
+    taken: how many samples there were, of which a compact result has a few.
+    """
     kept = sorted(sample.us for sample in timing.samples)
     low = kept[0]
     usual = kept[min(len(kept) * 9 // 10, len(kept) - 1)]
@@ -156,11 +161,14 @@ def strip(timing: Timing, median_us: float | None) -> Strip:
                 place += 1
         paths.append("".join(parts))
     median = up(median_us) if median_us is not None and low <= median_us <= high else ""
-    return Strip(paths, gone, median, _strip_words(timing, kept))
+    return Strip(paths, gone, median, _strip_words(timing, kept, taken))
 
 
-def _strip_words(timing: Timing, kept: Sequence[float]) -> str:
-    words = f"{len(kept)} samples in {len(timing.rounds)} rounds, {text.duration(kept[0])} to {text.duration(kept[-1])}"
+def _strip_words(timing: Timing, kept: Sequence[float], taken: Json) -> str:
+    of = f" of {taken}" if isinstance(taken, int) and taken > len(kept) else ""
+    words = (
+        f"{len(kept)}{of} samples in {len(timing.rounds)} rounds, {text.duration(kept[0])} to {text.duration(kept[-1])}"
+    )
     if timing.discarded:
         words += f"; {len(timing.discarded)} discarded (hollow)"
     clocks = sorted(_clocks(timing.samples))

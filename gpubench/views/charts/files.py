@@ -9,7 +9,7 @@ from typing import Literal
 from gpubench.comparison import Comparison
 from gpubench.errors import UsageError
 from gpubench.model import ResultSet
-from gpubench.names import CUB, CUPY, INDUCTOR, JAX, NUMPY, TORCH
+from gpubench.names import COMPACT, CUB, CUPY, INDUCTOR, JAX, NUMPY, TORCH
 from gpubench.views.charts.sheets import Chart
 from gpubench.views.style import PAPER_STYLE, Format, Page, encoded, on_page, styled
 
@@ -77,6 +77,8 @@ def _samples(result: ResultSet, wish: Wish) -> list[Chart]:
     from gpubench.views.charts import samples
 
     del wish
+    if COMPACT in result.extra:
+        raise UsageError("A compact result has lost its samples: draw them from the whole file.")
     return samples.charts(result)
 
 
