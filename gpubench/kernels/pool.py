@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
+import resource
 import signal
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -13,12 +15,15 @@ from typing import TypeVar
 from gpubench.children import bind, most_compiler_bytes
 from gpubench.errors import CompileError
 
+MOST_SECONDS = 600.0
+"""Processor time of one job. The costliest program of ours takes a hundredth of it."""
+
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
 def each(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int) -> Generator[tuple[int, Result]]:
-    """Yield (number of the job, what `work` made of it) as they come.
+    """Yield (number of the job, what `work` made of it) as they come. No job may take more than MOST_SECONDS.
 
     The processes are killed when the iteration ends before its time (close the iterator to be sure of it). They die
     with this process, and a signal from the terminal is this process's business alone. CompileError when one is lost.
@@ -29,19 +34,29 @@ def each(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int) -> 
     pool = ProcessPoolExecutor(min(processes, len(jobs)), context, initializer=_begin, initargs=parent)
     done = False
     try:
-        numbers = {pool.submit(work, job): number for number, job in enumerate(jobs)}
+        numbers = {pool.submit(_within, MOST_SECONDS, work, job): number for number, job in enumerate(jobs)}
         for future in as_completed(numbers):
             yield numbers[future], future.result()
         done = True
     except BrokenProcessPool as error:
         raise CompileError(
-            "a process that compiled was killed, or crashed: the machine may lack the memory for so many (--jobs)"
+            "a process that compiled was killed, or crashed: the machine may lack the memory for so many (--jobs), or "
+            f"one compilation took more than {MOST_SECONDS:.0f} s of processor time"
         ) from error
     finally:
         if not done:
             for child in set(multiprocessing.active_children()) - others:
                 child.kill()
         pool.shutdown(cancel_futures=True)
+
+
+def _within(seconds: float, work: Callable[[Job], Result], job: Job) -> Result:
+    """Work on a job under a limit of processor time of its own: whatever the machine's load, the same work fits."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    end = math.ceil(used.ru_utime + used.ru_stime + seconds)
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (end if hard == resource.RLIM_INFINITY else min(end, hard), hard))
+    return work(job)
 
 
 def _begin(parent: int, space_bytes: int) -> None:

@@ -119,6 +119,22 @@ def test_a_lost_process_is_an_error_and_no_wait() -> None:
         list(pool.each(die, [1, 2], 2))
 
 
+def spin(seconds: float) -> float:
+    """Take that much processor time."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+    return seconds
+
+
+def test_a_job_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each job has processor time of its own: a template that never ends is lost, several short jobs are not."""
+    monkeypatch.setattr(pool, "MOST_SECONDS", 1.0)
+    assert len(list(pool.each(spin, [0.4, 0.4, 0.4, 0.4], 1))) == 4
+    with pytest.raises(CompileError, match="1 s of processor time"):
+        list(pool.each(spin, [3600.0], 1))
+
+
 def test_the_estimate_knows_each_source_by_its_own_kernels() -> None:
     """Each source has its own speed; one that was not met yet, the mean; processes share the work."""
     estimate = Estimate([("slow", 2), ("fast", 10), ("slow", 6), ("fast", 20), ("new", 4)], 2)
