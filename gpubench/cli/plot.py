@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from gpubench.views.charts.files import Kind
     from gpubench.views.charts.sheets import Chart
 
-KINDS = ("bandwidth", "ceiling", "speedup", "ladder", "samples", "compare")
+KINDS = ("bandwidth", "ceiling", "speedup", "ladder", "samples", "profile", "scatter", "compare")
 DEFAULT = ("bandwidth", "ceiling", "speedup", "ladder")
+JOINT = ("profile", "compare")
+"""Kinds that are drawn once, of all results."""
 FORMATS = ("svg", "png", "pdf")
 MOST_SAMPLES = 24
 """Charts of samples drawn without asking for each case by name."""
@@ -51,10 +53,13 @@ bandwidth  GB/s: a curve over bytes for each sweep over sizes, a row for every o
 ceiling    the share of the measured ceiling, a row a case
 speedup    over --over, a row a case, with the geometric mean
 ladder     the variants of an operator on one case, from naive to best
+profile    performance profile: in which share of the cases a contender is within a factor of the fastest
+scatter    each case's time over the least that the measured ceiling allows
 samples    every sample of a case, their distribution, and the SM clock
 compare    what changed between two results (OLD NEW), with verdicts
 
-The same input gives the same files, byte for byte. Of several results each file is named after its own first.
+The same input gives the same files, byte for byte. Of several results each file is named after its own first;
+profiles are drawn over all of them together.
 """
 
 
@@ -74,7 +79,7 @@ The same input gives the same files, byte for byte. Of several results each file
     "kinds",
     multiple=True,
     metavar="KIND",
-    help="bandwidth, ceiling, speedup, ladder (these four without the option), samples, compare. "
+    help="bandwidth, ceiling, speedup, ladder (these four without the option), samples, profile, scatter, compare. "
     "ladder=OPERATOR and samples=CASE choose one; repeat for several.",
 )
 @click.option(
@@ -111,7 +116,7 @@ def command(
     filters: Filters,
 ) -> None:
     """Draw the charts that were asked for; `HELP` is what a user reads."""
-    from gpubench.views.charts.files import files, prefixed
+    from gpubench.views.charts.files import files, joint_charts, prefixed
     from gpubench.views.style import Format, Page
 
     width, height = size or (PAPER_WIDTH if look == "paper" else Page().width, None)
@@ -124,8 +129,10 @@ def command(
     charts: list[Chart] = []
     for path, whole in zip(results, contents, strict=True):
         kept = chosen(whole, filters)
-        mine = [chart for kind, what in wishes if kind != "compare" for chart in _charts(kept, whole, kind, what, over)]
+        mine = [chart for kind, what in wishes if kind not in JOINT for chart in _charts(kept, whole, kind, what, over)]
         charts += prefixed(mine, _stem(path, results)) if len(results) > 1 else mine
+    if any(kind == "profile" for kind, _ in wishes):
+        charts += joint_charts([chosen(result, filters) for result in contents])
     if any(kind == "compare" for kind, _ in wishes):
         charts += _compared(results, [chosen(result, filters) for result in contents])
     if not charts:

@@ -32,7 +32,9 @@ SHEETS = 3
 """Sheets of one kind of chart in a report; its table has every case."""
 COMPARED_ROWS = 2000
 
-_KINDS: tuple[Kind, ...] = ("bandwidth", "ceiling", "speedup", "ladder")
+_KINDS: tuple[Kind, ...] = ("bandwidth", "ceiling", "speedup", "ladder", "profile", "scatter")
+_ENOUGH = 10
+"""Cases of an operator from which a profile and a scatter say something that the table does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ def _charts(result: ResultSet) -> tuple[list[Chart], list[str]]:
     drawn: list[Chart] = []
     notes = []
     for kind in _KINDS:
-        made = charts(result, Wish(kind, default_over(result)))
+        made = charts(result, Wish(kind, default_over(result), least=_ENOUGH))
         limit = SHEETS if kind in ("ceiling", "speedup") else len(made)
         drawn += made[:limit]
         if len(made) > limit:

@@ -13,9 +13,9 @@ from gpubench.names import COMPACT, CUB, CUPY, INDUCTOR, JAX, NUMPY, TORCH
 from gpubench.views.charts.sheets import Chart
 from gpubench.views.style import PAPER_STYLE, Format, Page, encoded, on_page, styled
 
-Kind = Literal["bandwidth", "ceiling", "speedup", "ladder", "samples"]
+Kind = Literal["bandwidth", "ceiling", "speedup", "ladder", "samples", "profile", "scatter"]
 
-KINDS: tuple[Kind, ...] = ("bandwidth", "ceiling", "speedup", "ladder", "samples")
+KINDS: tuple[Kind, ...] = ("bandwidth", "ceiling", "speedup", "ladder", "samples", "profile", "scatter")
 """What one result gives; `compare` takes two."""
 
 
@@ -25,11 +25,15 @@ LEAST_HEIGHT = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What to draw of a result: `over` is the contender of the speed-up; `whole` the result before it was filtered."""
+    """What to draw of a result: `over` is the contender of the speed-up; `whole` the result before it was filtered.
+
+    least: cases without which a profile or a scatter is not drawn.
+    """
 
     kind: Kind
     over: str = NUMPY
     whole: ResultSet | None = None
+    least: int = 2
 
 
 _OVER = (NUMPY, TORCH, CUPY, INDUCTOR, CUB, JAX)
@@ -82,12 +86,26 @@ def _samples(result: ResultSet, wish: Wish) -> list[Chart]:
     return samples.charts(result)
 
 
+def _profile(result: ResultSet, wish: Wish) -> list[Chart]:
+    from gpubench.views.charts import profile
+
+    return profile.charts([result], wish.least)
+
+
+def _scatter(result: ResultSet, wish: Wish) -> list[Chart]:
+    from gpubench.views.charts import scatter
+
+    return scatter.charts(result, wish.least)
+
+
 _MAKERS: dict[Kind, Callable[[ResultSet, Wish], list[Chart]]] = {
     "bandwidth": _bandwidth,
     "ceiling": _ceiling,
     "speedup": _speedup,
     "ladder": _ladder,
     "samples": _samples,
+    "profile": _profile,
+    "scatter": _scatter,
 }
 
 
@@ -96,6 +114,13 @@ def comparison_charts(comparison: Comparison) -> list[Chart]:
     from gpubench.views.charts import compare
 
     return compare.charts(comparison)
+
+
+def joint_charts(results: Sequence[ResultSet]) -> list[Chart]:
+    """Return the performance profiles of several results together."""
+    from gpubench.views.charts import profile
+
+    return profile.charts(results)
 
 
 def prefixed(charts_: Sequence[Chart], prefix: str) -> list[Chart]:
