@@ -97,6 +97,10 @@ def test_names_of_files_are_stable() -> None:
         "ladder-cumsum",
         "ladder-sum",
         "samples-cumsum-1024-dim=0-float32",
+        "profile-cumsum",
+        "profile-sum",
+        "scatter-cumsum",
+        "scatter-sum",
     ]
 
 

@@ -76,7 +76,7 @@ def test_what_cannot_be_compared_is_not_drawn() -> None:
     """One contender, simulated times or too few cases give no profile; no ceiling gives no scatter."""
     assert profile.charts([result(record(), record("cumsum/2/float32"))]) == []
     assert profile.charts([made()], least=5) == []
-    assert scatter.charts(result(record())) == []
+    assert scatter.charts(result(record(median_us=None, status="unsupported"))) == []
 
 
 def test_many_results_give_one_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

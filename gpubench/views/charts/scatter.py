@@ -48,8 +48,9 @@ def charts(result: ResultSet, least: int = 1) -> list[Chart]:
 
 def _place(point: Point) -> Place | None:
     """Return (least time at the ceiling, median), microseconds."""
-    least = (point.record.summary or {}).get("ceiling_us")
-    median = point.row.median_us
+    summary, median = point.record.summary or {}, point.row.median_us
+    share = summary.get("fraction_of_ceiling")
+    least = summary.get("ceiling_us") or (share * median if share and median else None)
     fine = point.row.status in TRUSTED and point.row.contender not in HOST_CONTENDERS and not point.row.simulated
     if not fine or not median or not isinstance(least, int | float) or least <= 0:
         return None
