@@ -73,6 +73,7 @@ COMMANDS: dict[str, Entry] = {
         {4: "a kernel's answer is wrong", 5: "some case crashed, hung or ran out of memory; an unexpected error"},
     ),
     "ab": Entry("gpubench.cli.ab:command", "Run two contenders interleaved and tell which is faster."),
+    "explore": Entry("gpubench.cli.explore:command", "Draw cases and find the regions in which a contender loses."),
     "plan": Entry("gpubench.cli.plan:command", "Say how many rounds would show a change, and what they take."),
     "plot": Entry("gpubench.cli.plot:command", "Draw charts of results.", NOT_COMPARABLE),
     "results": Entry("gpubench.cli.results:command", "Make results small enough to be kept in git."),

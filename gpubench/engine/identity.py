@@ -55,9 +55,11 @@ def measuring_sha256() -> str:
     return digest.hexdigest()
 
 
-def plan_sha256(cases: Sequence[Case], seed: int) -> str:
-    """Return the hash of the cases in order, with contenders and timing options, and the seed of the rounds' order."""
-    plan = [seed, [case_to_json(case) for case in cases]]
+def plan_sha256(cases: Sequence[Case], seed: int, more: Json = None) -> str:
+    """Return the hash of the cases in order, with contenders and timing options, of the seed of the rounds' order, and
+    of what else tells the run from another.
+    """
+    plan = [seed, [case_to_json(case) for case in cases], *([] if more is None else [more])]
     return hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
 
 

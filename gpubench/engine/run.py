@@ -33,8 +33,8 @@ from gpubench.results.write import write
 class Request:
     """What to run. `suite` has name and sha256, and `random` where cases were drawn.
 
-    `output` None: runs/<device>/<suite>-<time>.json under `root`.
-
+    `output` None: runs/<device>/<suite>-<time>.json under `root`. `plan`: what tells this run from another
+    where its cases are not all known before; plain JSON.
     `resume` names an unfinished run by its journal or by its result file. `share_device`: run beside another run.
     `extra` goes into the result as it is.
     """
@@ -49,6 +49,12 @@ class Request:
     share_device: bool = False
     source: Source = field(default_factory=Source)
     extra: Mapping[str, Json] = field(default_factory=dict)
+    plan: Json = None
+
+
+Store = Callable[[Record], None]
+Work = Callable[[Store, tuple[Record, ...]], tuple[Outcome, dict[str, Json]]]
+"""Does the work of a run: stores each new record, leaves out what is done; gives the outcome and more for `extra`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +68,17 @@ class Finished:
     error: GpubenchError | None
 
 
-def execute(request: Request, supervisor: Measurer, on_event: Callable[[Event], None]) -> Finished:
-    """Run the cases and write the result file; records go to the journal as they come.
+def execute(
+    request: Request, supervisor: Measurer, on_event: Callable[[Event], None], work: Work | None = None
+) -> Finished:
+    """Run the cases and write the result file; records go to the journal as they come. `work`: in place of the cases.
 
     NoDeviceError without a device. ResultFileError when files cannot be written or a resumed run does not match.
     """
     identity: dict[str, Json] = {
         "suite_sha256": str(request.suite.get("sha256")),
         "kernels_sha256": kernels_sha256(),
-        "plan_sha256": plan_sha256(request.cases, request.seed),
+        "plan_sha256": plan_sha256(request.cases, request.seed, request.plan),
     }
     _require_places(request)
     loaded = _load(request, identity)
@@ -103,7 +111,7 @@ def execute(request: Request, supervisor: Measurer, on_event: Callable[[Event], 
             if loaded.torn:
                 on_event(Note(f"{journal_file}: the last line was cut short ({loaded.torn} bytes) and is dropped"))
         stack.enter_context(journal)
-        return _run(request, supervisor, on_event, journal, path, created, environment, ceiling, loaded, room)
+        return _run(request, supervisor, on_event, journal, path, created, environment, ceiling, loaded, room, work)
 
 
 def _run(
@@ -117,6 +125,7 @@ def _run(
     ceiling: Ceiling,
     loaded: Loaded | None,
     room: Room,
+    work: Work | None,
 ) -> Finished:
     done: tuple[Record, ...] = () if loaded is None else loaded.records
     total = sum(len(dict.fromkeys(case.contenders)) for case in request.cases)
@@ -126,18 +135,22 @@ def _run(
         room.take(record)
         journal.append(record)
 
-    outcome = supervisor.run(request.cases, store, done)
+    more: dict[str, Json] = {}
+    if work is None:
+        outcome = supervisor.run(request.cases, store, done)
+    else:
+        outcome, more = work(store, done)
     result = ResultSet(
         gpubench=gpubench.__version__,
         created=created,
         command=request.command,
         suite=request.suite,
-        environment=_of_these(environment, request.cases),
+        environment=_of_these(environment, outcome.records),
         ceiling=outcome.ceiling,
         records=with_intervals(outcome.records),
         harness=Harness(PROTOCOL, measuring_sha256()),
         source=request.source,
-        extra={**request.extra, **_extra(outcome, resumed=len(done) if loaded is not None else None)},
+        extra={**request.extra, **_extra(outcome, resumed=len(done) if loaded is not None else None), **more},
     )
     try:
         write(result, path)
@@ -149,9 +162,9 @@ def _run(
     return Finished(result, path, None if complete else journal.path, outcome.interrupted, outcome.error)
 
 
-def _of_these(environment: dict[str, Json], cases: Sequence[Case]) -> dict[str, Json]:
-    """Return the environment with the versions of those libraries only that these cases time."""
-    timed = {name for case in cases for name in case.contenders}
+def _of_these(environment: dict[str, Json], records: Sequence[Record]) -> dict[str, Json]:
+    """Return the environment with the versions of those libraries only that these records are of."""
+    timed = {record.contender for record in records}
     libraries = {name: found for name, found in environment.get("libraries", {}).items() if name in timed}
     return {**environment, "libraries": libraries}
 

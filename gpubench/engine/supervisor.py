@@ -102,19 +102,25 @@ class Supervisor:
         return ready.environment, self._ceiling
 
     def run(
-        self, cases: Sequence[Case], store: Callable[[Record], None] = _ignore, done: Iterable[Record] = ()
+        self,
+        cases: Sequence[Case],
+        store: Callable[[Record], None] = _ignore,
+        done: Iterable[Record] = (),
+        *,
+        ends: bool = True,
     ) -> Outcome:
         """Run every (case, contender) that is not in `done` and return all records, in the order of the cases.
 
         `store` is called with each new record before anything else happens to it. A record of a contender that was
         not reached (interrupted, stopped) has the status `skipped` and is not stored, so that a resumed run does it.
+        ends: False where more cases will follow, so that the ceiling need not be measured again.
         """
         self._store = store
         self._records = {(record.case.id, record.contender): record for record in done}
         stopped: str | None = None
         error: GpubenchError | None = None
         try:
-            if self._run_all(cases):
+            if self._run_all(cases) and ends:
                 self._measure_again()
         except ResultFileError as caught:
             stopped, error = without_paths(str(caught)), caught

@@ -103,3 +103,8 @@ def number_label(value: float) -> str:
     """Return the shortest text that reads back as the same number, whole numbers without a point."""
     text = repr(float(value))
     return text.removesuffix(".0")
+
+
+def input_label(distribution: str, seed: int) -> str:
+    """Return the end of a case id: what differs from normally distributed inputs of seed 1."""
+    return f"/input={distribution}" * (distribution != "normal") + f"/seed={seed}" * (seed != 1)

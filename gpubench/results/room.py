@@ -52,7 +52,7 @@ class Room:
         """Fill the place of a record. FullError when that does not fit; then it is still reserved."""
         data = json_text(record_to_json(record)).encode("ascii")
         parse(data, f"{record.case.id} {record.contender}")
-        before = self._reserved[record.case.id, record.contender]
+        before = self._reserved.get((record.case.id, record.contender), (0, 0))
         size = len(data) + 2, memory_estimate(data)
         total = self._bytes + size[0] - before[0], self._memory + size[1] - before[1]
         if total[0] > MAX_BYTES or total[1] > MAX_MEMORY:

@@ -29,7 +29,7 @@ ENOUGH_MISTAKES = 500
 @dataclass(frozen=True, slots=True)
 class Suite:
     """A suite, read and expanded. `sha256` is that of the file's bytes; `peers` those asked for the whole suite;
-    `seeds` those of its random entries, in the order of the file.
+    `entries` its random ones, in the order of the file.
     """
 
     name: str
@@ -38,7 +38,12 @@ class Suite:
     cases: tuple[Case, ...]
     peers: tuple[str, ...] = ()
     description: str = ""
-    seeds: tuple[int, ...] = ()
+    entries: tuple[CasePlan, ...] = ()
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of the random entries."""
+        return tuple(entry.wishes.seed for entry in self.entries if entry.wishes is not None)
 
     @property
     def identity(self) -> dict[str, Json]:
@@ -88,7 +93,7 @@ def _join(suites: Sequence[Suite], cases: tuple[Case, ...]) -> Suite:
         path=" ".join(suite.path for suite in suites),
         cases=cases,
         peers=tuple(dict.fromkeys(peer for suite in suites for peer in suite.peers)),
-        seeds=tuple(seed for suite in suites for seed in suite.seeds),
+        entries=tuple(entry for suite in suites for entry in suite.entries),
     )
 
 
@@ -112,7 +117,7 @@ def expand(data: bytes, file: str, seed: int | None = None) -> Suite:
         cases=tuple(cases),
         peers=tuple(top.get("peers", ())),
         description=top.get("description", ""),
-        seeds=tuple(expansion.seeds),
+        entries=tuple(expansion.entries),
     )
 
 
@@ -122,7 +127,7 @@ class _Expansion:
     def __init__(self, document: Document, seed: int | None = None) -> None:
         self.document = document
         self.seed = seed
-        self.seeds: list[int] = []
+        self.entries: list[CasePlan] = []
         self.found: dict[str, Case] = {}
         self.lines: dict[str, int] = {}
 
@@ -160,7 +165,7 @@ class _Expansion:
             return
         wishes = wishes if self.seed is None else dataclasses.replace(wishes, seed=self.seed)
         cases, refusal = draw_cases(plan, wishes, self.found)
-        self.seeds.append(wishes.seed)
+        self.entries.append(dataclasses.replace(plan, wishes=wishes))
         for case in cases:
             self.found[case.id] = case
             self.lines[case.id] = self.document.place(plan.path).line

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Collection, Mapping
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpubench import dtypes
@@ -14,7 +15,7 @@ from gpubench.model import Case, Operand, Problem
 from gpubench.operators import OPERATORS
 from gpubench.operators.drawing.numbers import GENERATOR, Numbers
 from gpubench.operators.drawing.wishes import Wishes
-from gpubench.operators.parameters import to_json
+from gpubench.operators.parameters import input_label, to_json
 from gpubench.suite.plan import CasePlan
 from gpubench.suite.resolve import Scope, resolve_fields
 
@@ -29,9 +30,8 @@ def make_case(plan: CasePlan, chosen: Mapping[str, Any]) -> Case:
     scope = Scope({name: chosen[name] for name in plan.variables})
     params = operator.normalise(operator.parse(resolve_fields(operator.params, own, scope)), dtype)
     distribution, seed = chosen["input"], chosen["seed"]
-    suffix = f"/input={distribution}" * (distribution != "normal") + f"/seed={seed}" * (seed != 1)
     case = Case(
-        id=operator.label(params, dtype) + suffix,
+        id=operator.label(params, dtype) + input_label(distribution, seed),
         operator=plan.operator,
         dtype=dtype,
         params=to_json(params),
@@ -64,6 +64,9 @@ TRIES = 20
 """Draws a wanted case, at most: some have no meaning, need too much memory, or are there already."""
 
 
+BARREN = 1000
+
+
 def draw_cases(plan: CasePlan, wishes: Wishes, taken: Collection[str]) -> tuple[list[Case], ParameterError | None]:
     """Return the first cases of a random entry whose ids are not `taken`; and the commonest refusal if too few."""
     found: dict[str, Case] = {}
@@ -82,6 +85,25 @@ def draw_cases(plan: CasePlan, wishes: Wishes, taken: Collection[str]) -> tuple[
             found[case.id] = case
     commonest = max(refusals.values(), key=len, default=[None])
     return list(found.values()), None if len(found) == wishes.cases else commonest[-1]
+
+
+def draw_on(plans: Sequence[CasePlan]) -> Iterator[Case]:
+    """Yield case after case of random entries, by turns and without end; what has no meaning is passed over.
+
+    It ends where nothing came of BARREN draws in a row.
+    """
+    barren = 0
+    for number in itertools.count():
+        for plan in plans:
+            try:
+                case = draw_case(plan, plan.wishes or Wishes(1), number)
+            except ParameterError:
+                barren += 1
+                continue
+            barren = 0
+            yield case
+        if barren > BARREN:
+            return
 
 
 def draw_case(plan: CasePlan, wishes: Wishes, number: int) -> Case:

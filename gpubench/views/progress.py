@@ -18,7 +18,7 @@ class ProgressView(Protocol):
     """What a run tells its view, in this order: start, then working and finished and note, then stop."""
 
     def start(self, total: int) -> None:
-        """Begin; `total` records will come."""
+        """Begin; `total` records will come, 0: nobody knows how many."""
         ...
 
     def working(self, case: str, contender: str) -> None:
@@ -91,7 +91,8 @@ class Lines:
     def finished(self, record: Record) -> None:
         """Write the record's line."""
         self._done += 1
-        self._write(f"[{self._done}/{self._total}] {outcome(record)}")
+        total = f"/{self._total}" if self._total else ""
+        self._write(f"[{self._done}{total}] {outcome(record)}")
 
     def note(self, message: str) -> None:
         """Write the note."""
@@ -130,7 +131,7 @@ class Bar:
             console=self._console,
             transient=True,
         )
-        self._task = self._progress.add_task("", total=total, counts="", work="")
+        self._task = self._progress.add_task("", total=total or None, counts="", work="")
         self._progress.start()
 
     def working(self, case: str, contender: str) -> None:

@@ -1,0 +1,118 @@
+"""The search: draws cases, and from those that lose most varies one parameter at a time until it knows their region.
+
+What it asks for next follows from the cases drawn and from what came of those before, and from nothing else. So a
+search that was interrupted comes to the same place again by being told the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from gpubench.explore.neighbours import Neighbour, between, further, neighbours
+from gpubench.explore.regions import Finding, Region, finding, merged
+from gpubench.model import Case
+from gpubench.standing import Standing
+
+BATCH = 8
+"""Cases drawn at a time."""
+ROUNDS = 8
+"""How often a number is halved or doubled further, as long as that still loses, or its end is halved in."""
+
+
+class Search:
+    """One search. Run the cases of each batch of `batches()`, and `take` what came of them before asking for the next.
+
+    subject: whose losses are looked for. below: it loses where the fastest other's time is under so much of its own.
+    """
+
+    def __init__(self, draws: Iterator[Case], subject: str, below: float, most_bytes: int) -> None:
+        self._draws = draws
+        self._subject = subject
+        self._below = below
+        self._most_bytes = most_bytes
+        self._known: dict[str, Standing | None] = {}
+        self._drawn: list[str] = []
+        self._regions: list[Region] = []
+
+    def take(self, case: Case, standing: Standing | None) -> None:
+        """Be told what came of a case; None where nothing can be compared."""
+        self._known[case.id] = standing
+
+    def batches(self) -> Iterator[list[Case]]:
+        """Yield cases to be run, none twice; the end is the end of the draws."""
+        while batch := list(islice(self._fresh(), BATCH)):
+            self._drawn += [case.id for case in batch]
+            yield batch
+            while (worst := self._unexplained()) is not None:
+                region = Region(worst.case)
+                self._regions.append(region)
+                yield from self._probe(region)
+
+    def _fresh(self) -> Iterator[Case]:
+        seen: set[str] = set()
+        for case in self._draws:
+            if case.id not in self._known and case.id not in seen:
+                seen.add(case.id)
+                yield case
+
+    def _ratio(self, case_id: str) -> float | None:
+        standing = self._known.get(case_id)
+        return None if standing is None else standing.versus(self._subject)
+
+    def _loses(self, case_id: str) -> bool:
+        ratio = self._ratio(case_id)
+        return ratio is not None and ratio < self._below
+
+    def _unexplained(self) -> Standing | None:
+        """Return the drawn case that loses most and lies in no region yet."""
+        found = []
+        boxes = [region.box() for region in self._regions]
+        for name in self._drawn:
+            standing, ratio = self._known.get(name), self._ratio(name)
+            if standing is None or ratio is None or ratio >= self._below:
+                continue
+            if not any(box.holds(standing.case) for box in boxes):
+                found.append((ratio, name, standing))
+        return min(found, key=lambda one: one[:2])[2] if found else None
+
+    def _probe(self, region: Region) -> Iterator[list[Case]]:
+        """Try the neighbours of a region's case, then further along each number, and between where it ends."""
+        nearby = neighbours(region.base, self._most_bytes)
+        yield from self._tried(region, nearby)
+        for _ in range(ROUNDS):
+            beyond = self._beyond(region)
+            if not beyond:
+                return
+            yield from self._tried(region, beyond)
+
+    def _tried(self, region: Region, nearby: Sequence[Neighbour]) -> Iterator[list[Case]]:
+        cases = {one.case.id: one.case for one in nearby if one.case.id not in self._known}
+        if cases:
+            yield list(cases.values())
+        for one in nearby:
+            if self._ratio(one.case.id) is not None:
+                region.note(one.parameter, one.value, self._loses(one.case.id))
+
+    def _beyond(self, region: Region) -> list[Neighbour]:
+        found: list[Neighbour] = []
+        for parameter, tested in region.tested.items():
+            numbers = {value: loses for value, loses in tested.items() if isinstance(value, int)}
+            if len(numbers) < 2:
+                continue
+            for up in (False, True):
+                end = max(numbers) if up else min(numbers)
+                if numbers[end]:
+                    found += further(region.base, parameter, list(numbers), self._most_bytes, up=up)
+                else:
+                    found += between(region.base, parameter, numbers, self._most_bytes, up=up)
+        return [one for one in found if one.value not in region.tested[one.parameter]]
+
+    def findings(self) -> list[Finding]:
+        """Return what was found so far, the worst first; regions of one kind are joined."""
+        timed = [(self._loses(name), one) for name, one in self._known.items() if self._ratio(name) and one]
+        losers = [one for loses, one in timed if loses]
+        winners = [one.case for loses, one in timed if not loses]
+        boxes = merged([region.box() for region in self._regions], winners)
+        found = [finding(box, losers, self._subject) for box in boxes]
+        return sorted(found, key=lambda one: (one.ratio, one.words))

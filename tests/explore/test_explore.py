@@ -1,0 +1,105 @@
+"""Exploring: a planted hole is found and named, a search goes on where it ended, and says what it cannot do."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpubench.cli import main
+from gpubench.engine import supervisor
+from gpubench.engine.process import WorkerProcess
+from gpubench.results.read import read
+from gpubench.suite.expand import load_suite
+
+SUITE = """
+name: holes
+peers: [torch]
+cases:
+  - operator: cumsum
+    random: {cases: 1, elements: [1000, 100000], dims: [2, 2], layouts: {contiguous: 1}}
+    dtype: float32
+"""
+
+
+@pytest.fixture
+def planted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """Let commands run on the planted worker, in a folder of their own; give the suite's path."""
+    spawn = functools.partial(WorkerProcess, "tests.explore.planted_worker")
+    monkeypatch.setattr(supervisor, "Supervisor", functools.partial(supervisor.Supervisor, spawn=spawn))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "holes.yaml").write_text(SUITE)
+    return str(tmp_path / "holes.yaml")
+
+
+def explored(*more: str) -> int:
+    """Explore for a while; the fake worker has hundreds of cases a second."""
+    return main(["explore", *more, "-o", "found.json", "--share-device"])
+
+
+def test_a_planted_hole_is_found_and_named(planted: str) -> None:
+    """Columns of odd width are told as one region, with the range, the ratio and the rival; its cases are a suite."""
+    assert explored(planted, "--time", "4", "--as-suite", "holes-found.yaml", "-q") == 0
+    found = read(Path("found.json"))
+    worst = found.extra["regions"][0]
+    assert worst["ratio"] == 0.5
+    assert worst["rival"] == "torch"
+    assert re.fullmatch(r"cumsum over dim 0 of \[\d+\.\.\d+, [13]\.\.63 odd\], any dtype, any layout", worst["region"])
+    for case in load_suite("holes-found.yaml").cases:
+        assert case.params["dim"] == 0
+        assert case.params["shape"][1] % 2 == 1
+        assert case.params["shape"][1] <= 63
+    assert len(load_suite("holes-found.yaml").cases) >= len(worst["cases"]) >= 10
+
+
+def test_a_search_goes_on_where_it_was_ended(
+    planted: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search that was ended and resumed tries the same cases in the same order as one that was not."""
+    original: Any = supervisor.Supervisor
+    left = [6]
+
+    def run(self: Any, cases: Any, *rest: Any, **more: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            self.interrupt()
+        return inner(self, cases, *rest, **more)
+
+    cls = original.func
+    inner = cls.run
+    monkeypatch.setattr(cls, "run", run)
+    assert explored(planted, "--time", "60", "-q") == 130
+    assert "--resume" in capsys.readouterr().err
+    first = [record.case.id for record in read(Path("found.json")).records if record.status == "ok"]
+    assert explored(planted, "--time", "2", "-q", "--resume", "found.json") == 0
+    second = [record.case.id for record in read(Path("found.json")).records]
+    assert second[: len(first)] == first
+    assert len(second) > len(first) > 0
+    assert not list(Path().glob("*journal*"))
+
+
+@pytest.mark.usefixtures("planted")
+def test_nothing_to_draw_or_to_lose_to_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """A suite without random entries, no other contender, an unknown library: one sentence that names the fix."""
+    file = Path("other.yaml")
+    file.write_text("name: o\ncases:\n  - {operator: cumsum, shape: [4]}\n")
+    assert explored(str(file)) == 2
+    assert "has no random entry to draw cases from" in capsys.readouterr().err
+    file.write_text("name: o\ncases:\n  - {operator: cumsum, random: {cases: 1}}\n")
+    assert explored(str(file)) == 2
+    assert "nothing beside gpubench:auto to lose to: name a library, --peer torch" in capsys.readouterr().err
+    assert explored(str(file), "--peer", "tortch") == 2
+    assert explored(str(file), "--below", "1.5") == 2
+
+
+def test_regions_are_printed_worst_first(planted: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The lines of regions end with how many cases were tried."""
+    assert explored(planted, "--time", "2") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("cumsum over dim 0 of [")
+    assert lines[-1].endswith("cases tried")
+    ratios = [one["ratio"] for one in read(Path("found.json")).extra["regions"]]
+    assert ratios == sorted(ratios)
