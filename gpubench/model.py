@@ -16,6 +16,7 @@ from gpubench.ceiling import CeilingPoint as CeilingPoint
 from gpubench.ceiling import CeilingRound as CeilingRound
 from gpubench.ceiling import Phase as Phase
 from gpubench.checked import Check as Check
+from gpubench.foreign import Foreign as Foreign
 from gpubench.layout import View
 from gpubench.names import AUTO, NUMPY
 from gpubench.names import Status as Status
@@ -148,7 +149,8 @@ class Launch:
     """One kernel launch. `source` is a path under cuda_src; `kernel` the name expression of the instance, such as
     `gpubench::cumsum::naive<float, float>`. `shared_bytes` is the dynamic shared memory a block.
     `waits_for_blocks`: a block may wait for a lower-numbered (or earlier-started) block of the same launch, so the
-    device must let them make progress together.
+    device must let them make progress together. `foreign`: the source lies in that folder, or is a .cubin or .ptx there
+    and `kernel` its symbol.
     """
 
     source: str
@@ -158,6 +160,7 @@ class Launch:
     arguments: tuple[Argument, ...]
     shared_bytes: int = 0
     waits_for_blocks: bool = False
+    foreign: Foreign | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from gpubench.cli import output
+from gpubench.cli.allowing import allow_options, brought_by
 from gpubench.cli.comparing import CODES, Outputs, emit, output_options, rule_options
 from gpubench.cli.options import (
     SECONDS,
@@ -26,8 +28,12 @@ from gpubench.cli.options import (
 )
 from gpubench.cli.origin import Origin, origin_options
 from gpubench.errors import ExitCode, UsageError
-from gpubench.names import AUTO, NUMPY, SECOND_SUFFIX, contender_of, is_ours
+from gpubench.names import AUTO, NUMPY, SECOND_SUFFIX, contender_of, is_kernel, is_own
 from gpubench.results.strict import shown
+
+if TYPE_CHECKING:
+    from gpubench.own.trust import Permission
+    from gpubench.suite.expand import Suite
 
 
 @click.command(epilog=CODES)
@@ -37,8 +43,8 @@ from gpubench.results.strict import shown
 @click.option(
     "--b-source",
     type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="Take b's kernels from this cuda_src folder (or the checkout that holds it).",
+    metavar="PLACE",
+    help="b's kernels come from this cuda_src folder (or its checkout); own:KERNEL from this suite, or its folder.",
 )
 @rule_options(threshold="0.1%")
 @filter_options
@@ -80,6 +86,7 @@ from gpubench.results.strict import shown
     metavar="FILE",
     help="Where the result goes (- prints it, too); without it, runs/DEVICE/SUITE-ab-TIME.json here.",
 )
+@allow_options
 @share_option
 @origin_options
 @quiet_option
@@ -100,6 +107,7 @@ def command(
     seed: int | None,
     result_file: Path | None,
     share_device: bool,
+    allow: Permission,
     origin: Origin,
     quiet: bool,
     outputs: Outputs,
@@ -127,8 +135,13 @@ def command(
         timing = replace(with_rounds(case.timing, rounds, samples), order="alternating", time_limit_s=time_limit)
         cases.append(replace(case, contenders=(a, other), timing=timing))
     for name in (a, b or a):
-        _known(name, {case.operator for case in cases})
-    with _second_source(b_source):
+        _known(name, {case.operator for case in cases}, loaded)
+    last = _last_version(loaded, b_source) if is_own(other) else None
+    with (
+        _second_source(None if last else b_source),
+        brought_by(loaded, cases, device, allow) as first,
+        brought_by(last or loaded, cases if last else (), device, allow) as second,
+    ):
         finished = measure(
             cases,
             replace(loaded, name=f"{loaded.name}-ab"),
@@ -138,6 +151,7 @@ def command(
             None if printed else result_file,
             share_device,
             (origin.command(), origin.source(suites)),
+            (*first, *(replace(one, second=True) for one in second)),
         )
     options = Options(
         Rule(threshold, alpha, threshold_us),
@@ -157,8 +171,8 @@ def command(
 def _other(a: str, b: str | None, b_source: Path | None) -> str:
     """Return the name of the second contender. UsageError when there is nothing to compare."""
     other = b or a
-    if b_source is not None and not is_ours(other):
-        raise UsageError(f"--b-source holds kernels of gpubench, and {other} is another library.")
+    if b_source is not None and not is_kernel(other):
+        raise UsageError(f"--b-source holds kernels, and {other} is another library.")
     name = other if b_source is None else other + SECOND_SUFFIX
     if name == a:
         raise UsageError("Name two contenders (--a, --b), or another cuda_src folder (--b-source).")
@@ -167,12 +181,30 @@ def _other(a: str, b: str | None, b_source: Path | None) -> str:
     return name
 
 
-def _known(name: str, operators: Iterable[str]) -> None:
+def _last_version(suite: Suite, place: Path | None) -> Suite | None:
+    """Return the suite that holds b's kernels: the file --b-source names, or the one of the same name in that folder.
+
+    UsageError when it brings none of this suite's kernels.
+    """
+    if place is None:
+        return None
+    from gpubench.suite.expand import load_suite
+
+    names = [Path(one.path).name for one in suite.brings]
+    files = [place] if place.is_file() else [place / name for name in names if (place / name).is_file()]
+    if not files:
+        raise UsageError(f"{place}: is no suite, and holds none called {' or '.join(names)}.")
+    return load_suite(files[0])
+
+
+def _known(name: str, operators: Iterable[str], suite: Suite) -> None:
     """UsageError, with the nearest names, for a contender that none of these operators can have."""
     from gpubench.operators import operator
     from gpubench.peers import PEERS
 
-    names = [AUTO, *(contender_of(variant.name) for each in operators for variant in operator(each).variants), *PEERS]
+    own = [kernel.contender for one in suite.brings for kernel in one.brought.kernels]
+    ours = [contender_of(variant.name) for each in operators for variant in operator(each).variants]
+    names = [AUTO, *own, *ours, *PEERS]
     if name not in names:
         near = difflib.get_close_matches(name, names, n=3) or names[:12]
         raise UsageError(f"There is no contender {shown(name)!r} for these cases. The nearest: {', '.join(near)}.")

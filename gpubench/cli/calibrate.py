@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpubench.cli import output
+from gpubench.cli.allowing import allow_options, brought_by
 from gpubench.cli.comparing import rule_options
 from gpubench.cli.options import (
     Filters,
@@ -27,6 +28,7 @@ from gpubench.errors import ComparisonError, ExitCode, UsageError
 
 if TYPE_CHECKING:
     from gpubench.model import Json, Record
+    from gpubench.own.trust import Permission
 
 
 @click.command()
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     help="Where the result goes (- prints it); without it, runs/DEVICE/SUITE-TIME.json here.",
 )
 @seed_option
+@allow_options
 @share_option
 @origin_options
 @quiet_option
@@ -62,6 +65,7 @@ def command(
     seed: int | None,
     result_file: Path | None,
     share_device: bool,
+    allow: Permission,
     origin: Origin,
     quiet: bool,
 ) -> ExitCode:
@@ -86,12 +90,15 @@ def command(
     cases = [replace(case, timing=with_rounds(case.timing, rounds)) for case in filtered(loaded, filters)]
     finished = []
     told = origin.command(), origin.source(suites)
-    with tempfile.TemporaryDirectory(prefix="gpubench-calibrate-") as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix="gpubench-calibrate-") as folder,
+        brought_by(loaded, cases, device, allow) as staged,
+    ):
         for number in range(runs):
             if not quiet:
                 output.report(f"run {number + 1} of {runs}")
             path = Path(folder) / f"run-{number}.json"
-            finished.append(measure(cases, loaded, device, number, quiet, path, share_device, told))
+            finished.append(measure(cases, loaded, device, number, quiet, path, share_device, told, staged))
             if not times(finished[0].result, runs):
                 raise UsageError(f"{runs} runs like the first are more than one result can hold: fewer --runs, or -k.")
     codes = {exit_code(run) for run in finished}

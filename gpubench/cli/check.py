@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpubench.cli import output
+from gpubench.cli.allowing import allow_options, brought_by
 from gpubench.cli.options import Filters, filter_options, seed_option, suites_argument
 from gpubench.errors import ExitCode, UsageError
 from gpubench.names import FINE, MEASURED, contender_of
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from gpubench.engine.process import WorkerProcess
     from gpubench.engine.supervisor import Supervisor
     from gpubench.model import Case, Record
+    from gpubench.own.registry import Staged
+    from gpubench.own.trust import Permission
+    from gpubench.suite.expand import Suite
 
 EPILOG = """\b
 Exit codes (the first that applies):
@@ -61,6 +65,7 @@ LONGEST_MESSAGE = 24
 )
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
 @seed_option
+@allow_options
 @filter_options
 def command(
     suites: tuple[str, ...],
@@ -72,22 +77,27 @@ def command(
     fast: bool,
     max_elements: int | None,
     exitfirst: bool,
+    allow: Permission,
 ) -> int:
     """Check the answers of every kernel that takes the cases of SUITE..., without timing them.
 
     On the host device every variant runs under each schedule, and the simulator reports barriers that diverge, reads of
     shared memory that nobody wrote, races, accesses out of bounds, and more, with the line at fault. Variants come from
-    the operators, not from the suite; --contender chooses among them.
+    the operators, or are the kernels that the suite brings; --contender chooses among them.
     """
     if sanitize and fast:
         raise UsageError("--sanitize and --fast exclude each other.")
+    from gpubench.suite.expand import load_suites
+
     specs = _specs(device, schedules, "sanitize" if sanitize else "fast" if fast else "checked", max_elements)
-    cases = _cases(suites, seed, filters)
+    loaded = load_suites(suites, seed)
+    cases = _cases(loaded, filters)
     tally = _Tally(exitfirst)
-    for label, spec in specs:
-        tally.run(label, spec, cases, sanitize)
-        if tally.ended:
-            break
+    with brought_by(loaded, cases, device, allow) as staged:
+        for label, spec in specs:
+            tally.run(label, spec, cases, sanitize, staged)
+            if tally.ended:
+                break
     return tally.finish(len(specs))
 
 
@@ -109,15 +119,19 @@ def _specs(device: str, schedules: Sequence[str], build: str, max_elements: int 
     return specs
 
 
-def _cases(suites: Sequence[str], seed: int | None, filters: Filters) -> tuple[Case, ...]:
-    """Return the cases, each with all variants of its operator as contenders, to be run just once."""
+def _cases(suite: Suite, filters: Filters) -> tuple[Case, ...]:
+    """Return the cases, to be run just once: with the kernels that the suite brings for the operator as contenders, and
+    with all variants where it brings none (or --contender chooses among both).
+    """
     from gpubench.operators import operator
-    from gpubench.suite.expand import load_suites
     from gpubench.suite.filters import select
 
+    kernels = [kernel for one in suite.brings for kernel in one.brought.kernels]
     cases = []
-    for case in load_suites(suites, seed).cases:
+    for case in suite.cases:
+        own = tuple(kernel.contender for kernel in kernels if kernel.operator == case.operator)
         variants = tuple(contender_of(variant.name) for variant in operator(case.operator).variants)
+        variants = (*own, *variants) if filters.contenders or not own else own
         timing = replace(case.timing, method="cold", rounds=1, min_samples=1, max_samples=1, max_noise=1e9)
         cases.append(replace(case, contenders=variants, timing=timing))
     return select(
@@ -139,7 +153,9 @@ class _Tally:
     interrupted: bool = False
     failures: int = 0
 
-    def run(self, label: str, spec: str, cases: Sequence[Case], sanitize: bool) -> None:
+    def run(
+        self, label: str, spec: str, cases: Sequence[Case], sanitize: bool, staged: tuple[Staged, ...] = ()
+    ) -> None:
         """Run one pass and print its failures as they come, then its line."""
         from gpubench.cli.watching import stopping
         from gpubench.engine.process import WorkerProcess
@@ -154,7 +170,7 @@ class _Tally:
         def watch(event: Event) -> None:
             self._watch(event, label, seen, supervisor)
 
-        supervisor = Supervisor(RunOptions(WorkerOptions(spec), stop_after=0), watch, spawn)
+        supervisor = Supervisor(RunOptions(WorkerOptions(spec, staged=staged), stop_after=0), watch, spawn)
         with supervisor, stopping(supervisor):
             supervisor.open(Ceiling())
             outcome = supervisor.run(cases)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpubench.cli import output
+from gpubench.cli.allowing import needs_lines
 from gpubench.cli.options import Filters, filter_options, json_flag, seed_option
 from gpubench.errors import UsageError
 
@@ -67,8 +68,9 @@ def _list_cases(suites: Sequence[str], seed: int | None, filters: Filters, as_js
     from gpubench.suite.filters import select
     from gpubench.suite.listing import describe
 
+    loaded = load_suites(suites, seed)
     cases = select(
-        load_suites(suites, seed).cases,
+        loaded.cases,
         expression=filters.expression,
         operators=filters.operators,
         dtypes=filters.dtypes,
@@ -80,12 +82,14 @@ def _list_cases(suites: Sequence[str], seed: int | None, filters: Filters, as_js
         return
     from gpubench.views.text import printable, size
 
-    def line(row: Listing) -> Row:
+    def cells(row: Listing) -> Row:
         if row.bytes is None or row.memory_bytes is None:
             return (row.case.id, row.case.dtype, "unsupported", "-", printable(row.unsupported or ""))
         return (row.case.id, row.case.dtype, size(row.bytes), size(row.memory_bytes), " ".join(row.case.contenders))
 
-    _print(("case", "dtype", "bytes", "memory", "contenders"), [line(row) for row in rows], right=(2, 3))
+    _print(("case", "dtype", "bytes", "memory", "contenders"), [cells(row) for row in rows], right=(2, 3))
+    for line in needs_lines(loaded, cases):
+        output.report(line)
     if output.is_terminal():
         largest = max((row.memory_bytes or 0 for row in rows), default=0)
         output.write(f"{len(rows)} case{'s' * (len(rows) != 1)}; the largest takes {size(largest)} on the device")

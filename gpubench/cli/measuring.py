@@ -14,6 +14,7 @@ from gpubench.errors import DeviceError, UsageError
 if TYPE_CHECKING:
     from gpubench.engine.run import Finished
     from gpubench.model import Case, Source, TimingOptions
+    from gpubench.own.registry import Staged
     from gpubench.suite.expand import Suite
 
 MOST_SAMPLES = 100_000
@@ -50,10 +51,11 @@ def measure(
     path: Path | None,
     share_device: bool,
     told: tuple[tuple[str, ...], Source],
+    staged: tuple[Staged, ...] = (),
 ) -> Finished:
     """Run the cases in a worker of their own and return the run. KeyboardInterrupt when the user ended it.
 
-    told: the command line that the result keeps, and where its suite and kernels come from.
+    told: the command line that the result keeps, and where its suite and kernels come from. staged: what suites bring.
     DeviceError when it stopped before its end; what was measured until then lies at `path`.
     """
     from gpubench.engine.run import Request, execute
@@ -72,7 +74,8 @@ def measure(
         source=source,
     )
     view = View(quiet, device)
-    with Supervisor(RunOptions(WorkerOptions(device), seed), view.handle) as supervisor, stopping(supervisor), view:
+    options = RunOptions(WorkerOptions(device, staged=staged), seed)
+    with Supervisor(options, view.handle) as supervisor, stopping(supervisor), view:
         finished = execute(request, supervisor, view.handle)
     if finished.error is not None:
         raise finished.error

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpubench.cli import output
+from gpubench.cli.allowing import allow_options, brought_by
 from gpubench.cli.fleet_run import ResultPlace, fleet_options
 from gpubench.cli.options import (
     SECONDS,
@@ -32,6 +33,7 @@ from gpubench.errors import ExitCode, MissingExtraError, UsageError
 if TYPE_CHECKING:
     from gpubench.engine.run import Finished
     from gpubench.model import Case
+    from gpubench.own.trust import Permission
     from gpubench.suite.expand import Suite
 
 EPILOG = """\b
@@ -49,6 +51,7 @@ Exit codes (the first that applies):
 @click.command(epilog=EPILOG)
 @suites_argument
 @device_option
+@allow_options
 @filter_options
 @click.option(
     "--rounds-from",
@@ -133,6 +136,7 @@ def command(
     suites: tuple[str, ...],
     filters: Filters,
     device: str,
+    allow: Permission,
     quiet: bool,
     json_file: Path | None,
     origin: Origin,
@@ -172,17 +176,18 @@ def command(
         share_device=given["share_device"],
         source=origin.source(suites),
     )
-    options = RunOptions(
-        WorkerOptions(device, memory_limit=given["memory_limit"], soak_s=given["soak"]),
-        given["seed"] or 0,
-        given["retries"],
-        given["stop_after"],
-    )
-    if given["devices"] is not None:
-        return measure(Asked(given["devices"], given["parallel"], quiet), request, options)
-    view = View(quiet, device)
-    with Supervisor(options, view.handle) as supervisor, stopping(supervisor), view:
-        finished = execute(request, supervisor, view.handle)
+    with brought_by(loaded, request.cases, device, allow) as staged:
+        options = RunOptions(
+            WorkerOptions(device, memory_limit=given["memory_limit"], soak_s=given["soak"], staged=staged),
+            given["seed"] or 0,
+            given["retries"],
+            given["stop_after"],
+        )
+        if given["devices"] is not None:
+            return measure(Asked(given["devices"], given["parallel"], quiet), request, options)
+        view = View(quiet, device)
+        with Supervisor(options, view.handle) as supervisor, stopping(supervisor), view:
+            finished = execute(request, supervisor, view.handle)
     _show(finished, quiet, json_file)
     if finished.error is not None:
         raise finished.error

@@ -95,7 +95,7 @@ class CudaDevice:
     def compile(self, launches: Sequence[Launch]) -> None:
         """Compile what the launches need. CompileError when one does not compile."""
         for launch in launches:
-            self._loader.compile(launch.source, launch.kernel)
+            self._loader.prepare(launch)
 
     def bind(
         self, plan: Plan, addresses: Mapping[str, int], workspace: Buffer, stream: int | None = None

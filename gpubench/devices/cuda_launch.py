@@ -11,7 +11,22 @@ from gpubench.devices.cuda_binding import Binding
 from gpubench.devices.cuda_errors import reporting, translate
 from gpubench.errors import DeviceError
 from gpubench.kernels import compile_instance
-from gpubench.model import Argument, DeviceInfo, KernelResources, Launch, Memset, Plan, Pointer, Value, Workspace
+from gpubench.kernels.arguments import require_fit
+from gpubench.kernels.foreign import compile_foreign, parameters_of
+from gpubench.model import (
+    Argument,
+    DeviceInfo,
+    Foreign,
+    KernelResources,
+    Launch,
+    Memset,
+    Plan,
+    Pointer,
+    Value,
+    Workspace,
+)
+
+_Key = tuple[str, str, Foreign | None]
 
 DEFAULT_SHARED_BYTES = 48 * 1024
 """Shared memory that a block gets without asking the driver for more."""
@@ -24,23 +39,32 @@ class KernelLoader:
         self._driver = binding.driver
         self._info = info
         self._arch = "sm_{}{}".format(*info.compute_capability)
-        self._compiled: dict[tuple[str, str], Any] = {}
-        self._loaded: dict[tuple[str, str], tuple[int, KernelResources]] = {}
+        self._compiled: dict[_Key, Any] = {}
+        self._loaded: dict[_Key, tuple[int, KernelResources]] = {}
         self._modules: list[int] = []
         self._granted: dict[int, int] = {}
 
-    def compile(self, source: str, kernel: str) -> Any:
+    def compile(self, source: str, kernel: str, foreign: Foreign | None = None) -> Any:
         """Return the compiled instance for this device. CompileError when it does not compile."""
-        key = (source, kernel)
+        key = (source, kernel, foreign)
         if key not in self._compiled:
-            self._compiled[key] = compile_instance(source, kernel, self._arch)
+            if foreign is None:
+                self._compiled[key] = compile_instance(source, kernel, self._arch)
+            else:
+                self._compiled[key] = compile_foreign(foreign, source, kernel, self._arch)
         return self._compiled[key]
 
-    def load(self, source: str, kernel: str) -> tuple[int, KernelResources]:
+    def prepare(self, launch: Launch) -> None:
+        """Compile a launch's kernel and hold its arguments against the parameters. CompileError."""
+        compiled = self.compile(launch.source, launch.kernel, launch.foreign)
+        if launch.foreign is not None:
+            require_fit(launch, parameters_of(compiled))
+
+    def load(self, source: str, kernel: str, foreign: Foreign | None = None) -> tuple[int, KernelResources]:
         """Return the driver's function handle and what the compiler said of it."""
-        key = (source, kernel)
+        key = (source, kernel, foreign)
         if key not in self._loaded:
-            compiled = self.compile(source, kernel)
+            compiled = self.compile(source, kernel, foreign)
             with reporting(f"loading {kernel} of {source}"):
                 module = self._driver.moduleLoadData(compiled.cubin)
                 self._modules.append(module)
@@ -50,7 +74,9 @@ class KernelLoader:
 
     def ready(self, launch: Launch) -> tuple[int, KernelResources]:
         """Load the kernel of a launch, give it the shared memory it asks for, and work out its occupancy."""
-        function, resources = self.load(launch.source, launch.kernel)
+        if launch.foreign is not None:
+            self.prepare(launch)
+        function, resources = self.load(launch.source, launch.kernel, launch.foreign)
         shared = resources.shared_bytes + launch.shared_bytes
         if shared > self._info.max_shared_bytes:
             raise DeviceError(

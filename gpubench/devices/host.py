@@ -17,16 +17,19 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from gpubench.devices import Listed
 from gpubench.devices.base import Buffer, Executable
-from gpubench.devices.host_compiler import Build, find_compiler
+from gpubench.devices.host_compiler import Build, ForeignBuild, find_compiler
+from gpubench.devices.host_foreign import PRELUDE, prepared, told
 from gpubench.devices.host_info import LARGEST_ELEMENTS, available_bytes, host_info
 from gpubench.devices.host_library import FORWARD, ORDERS, BoundLaunch, KernelLibrary, Runtime, Schedule, runtime
 from gpubench.devices.host_memory import HostBuffer, measure_ceiling
-from gpubench.errors import DeviceError, UsageError
+from gpubench.errors import CompileError, DeviceError, UsageError
+from gpubench.kernels.arguments import require_fit
 from gpubench.kernels.sources import tree_of
 from gpubench.model import (
     COLD_METHODS,
     Ceiling,
     DeviceInfo,
+    Foreign,
     Json,
     KernelResources,
     Launch,
@@ -102,6 +105,14 @@ def parse_options(argument: str) -> Options:
     return Options(**found)
 
 
+_Key = tuple[str, str, Foreign | None]
+
+
+def _key(launch: Launch) -> _Key:
+    """Return what tells one compiled kernel from another."""
+    return launch.source, launch.kernel, launch.foreign
+
+
 class HostExecutable:
     """A plan bound to buffers. `run` returns when all steps are done."""
 
@@ -127,7 +138,7 @@ class HostDevice:
         self._sources = tuple(sources)
         self.worked_s = 0.0
         self.sees_stray_accesses = self.options.build != "fast"
-        self._libraries: dict[tuple[str, str], KernelLibrary] = {}
+        self._libraries: dict[_Key, KernelLibrary] = {}
 
     # --- Memory ---
 
@@ -165,7 +176,9 @@ class HostDevice:
         """Compile what the launches need, sources side by side. CompileError when one does not compile."""
         missing: dict[str, dict[str, None]] = {}
         for launch in launches:
-            if (launch.source, launch.kernel) not in self._libraries:
+            if launch.foreign is not None:
+                self._compile_foreign(launch, launch.foreign)
+            elif _key(launch) not in self._libraries:
                 missing.setdefault(launch.source, {})[launch.kernel] = None
         jobs = [
             (source, tuple(kernels)[at : at + INSTANCES_A_LIBRARY])
@@ -177,7 +190,18 @@ class HostDevice:
         with ThreadPoolExecutor(max_workers=min(len(jobs), os.cpu_count() or 1)) as pool:
             made = pool.map(lambda job: KernelLibrary(self._path(job[0]), job[1], self.options.build), jobs)
             for (source, kernels), library in zip(jobs, made, strict=True):
-                self._libraries.update({(source, kernel): library for kernel in kernels})
+                self._libraries.update({(source, kernel, None): library for kernel in kernels})
+
+    def _compile_foreign(self, launch: Launch, foreign: Foreign) -> None:
+        """Compile a user's kernel and hold the launch's arguments against its parameters. CompileError."""
+        if _key(launch) not in self._libraries:
+            path, options = prepared(foreign, launch.source)
+            build = ForeignBuild(PRELUDE, foreign.checks, options)
+            try:
+                self._libraries[_key(launch)] = KernelLibrary(path, (launch.kernel,), self.options.build, build)
+            except CompileError as error:
+                raise told(error, foreign, launch.source, launch.kernel) from error
+        require_fit(launch, self._libraries[_key(launch)].sizes(launch.kernel))
 
     def _path(self, source: str) -> Path:
         for folder in self._sources:
@@ -205,7 +229,7 @@ class HostDevice:
                 steps.append(partial(_set, address_of(step.target), step.value, step.size))
                 continue
             self._check_launch(step)
-            library = self._libraries[step.source, step.kernel]
+            library = self._libraries[_key(step)]
             packed = [
                 argument.data if isinstance(argument, Value) else address_of(argument).to_bytes(8, "little")
                 for argument in step.arguments

@@ -149,12 +149,23 @@ def runtime_library(ucontext: bool = False) -> Path:
     return _library("runtime", [*flags, str(source), "-ldl"], files, link=None)
 
 
-def kernel_library(source: Path, kernels: Sequence[str], build: Build) -> Path:
+@dataclass(frozen=True, slots=True)
+class ForeignBuild:
+    """What a source that is not ours needs: a header before it, text behind it, and options."""
+
+    prelude: str
+    checks: str
+    options: tuple[str, ...]
+
+
+def kernel_library(source: Path, kernels: Sequence[str], build: Build, foreign: ForeignBuild | None = None) -> Path:
     """Compile one source for the kernel name expressions given, and return the library.
 
     It exports `gpubench_kernel_N` and `gpubench_sizes_N` for the Nth of them. CompileError with the first errors.
     """
     text = [f'#include "{source}"', '#include "gpubench/target/host/entry_point.hpp"']
+    if foreign is not None:
+        text = [f'#include "{foreign.prelude}"', *text, foreign.checks, '#line 1 "entry"']
     text += [f"GPUBENCH_ENTRY_POINT({number}, {kernel})" for number, kernel in enumerate(kernels)]
     root = _tree_above(source)
     include = root / "include"
@@ -166,6 +177,7 @@ def kernel_library(source: Path, kernels: Sequence[str], build: Build) -> Path:
         str(include),
         "-I",
         str(root),
+        *(foreign.options if foreign is not None else ()),
         "-x",
         "c++",
         "-c",
@@ -174,7 +186,10 @@ def kernel_library(source: Path, kernels: Sequence[str], build: Build) -> Path:
     link = ["-shared"]
     if build == "sanitize":
         link += ["-fsanitize=address", *(["-shared-libasan"] if find_compiler().family == "clang" else [])]
-    return _library(source.stem, flags, _closure(source, include), link=link, text="\n".join(text) + "\n")
+    files = _closure(source, include)
+    if foreign is not None:
+        files = sorted({*files, *_closure(include / foreign.prelude, include)})
+    return _library(source.stem, flags, files, link=link, text="\n".join(text) + "\n")
 
 
 def _tree_above(source: Path) -> Path:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpubench.devices.host_cache import code_sha256
-from gpubench.devices.host_compiler import Build, kernel_library, runtime_library, shorten, source_lines
+from gpubench.devices.host_compiler import Build, ForeignBuild, kernel_library, runtime_library, shorten, source_lines
+from gpubench.devices.host_foreign import shorten_own
 from gpubench.errors import DeviceError, FatalDeviceError
 from gpubench.model import Launch
 
@@ -111,9 +112,9 @@ def runtime() -> Runtime:
 class KernelLibrary:
     """The compiled instances of one source."""
 
-    def __init__(self, source: Path, kernels: Sequence[str], build: Build) -> None:
+    def __init__(self, source: Path, kernels: Sequence[str], build: Build, foreign: ForeignBuild | None = None) -> None:
         """Compile (or take from the cache) and load. CompileError when it does not compile."""
-        self.path = kernel_library(source, kernels, build)
+        self.path = kernel_library(source, kernels, build, foreign)
         self.kernels = tuple(kernels)
         self.build: Build = build
         self.sha256 = code_sha256(self.path)
@@ -192,7 +193,7 @@ class BoundLaunch:
             others = source_lines(self.library.path, [report.other_offset])
             message += f" (there: {_kernel_line(others)})" if others else ""
         where = [f"kernel {self.launch.kernel}", f"block {tuple(report.block)}", f"thread {tuple(report.thread)}"]
-        return f"{message}\n  at {place}: {', '.join(where)}, schedule {schedule}"
+        return shorten_own(f"{message}\n  at {place}: {', '.join(where)}, schedule {schedule}")
 
     def _place(self, report: _Report) -> str:
         """Return the kernel's line, and the header's that it led to."""

@@ -13,8 +13,10 @@ from gpubench.engine.buffers import Operands
 from gpubench.errors import GpubenchError, OutOfMemoryError, UnsupportedError
 from gpubench.kernels.sources import SECOND_PREFIX
 from gpubench.model import Accuracy, Json, KernelResources, Launch, Plan, Problem, Refused
-from gpubench.names import AUTO, SECOND_SUFFIX, contender_of, is_ours, variant_of
+from gpubench.names import AUTO, SECOND_SUFFIX, contender_of, is_ours, is_own, variant_of
 from gpubench.operators.base import Operator, Variant
+from gpubench.own.plan import plan as own_plan
+from gpubench.own.registry import kernel_of
 from gpubench.results.format import plain
 
 if TYPE_CHECKING:
@@ -62,7 +64,20 @@ def resolve(name: str, operator: Operator[Any], problem: Problem[Any], device: D
         if isinstance(plan, Refused):
             raise UnsupportedError(plan.reason)
         return OwnKernels(name, _from_second_tree(plan) if second else plan, device)
+    if is_own(name):
+        return _brought(name, operator, problem, device)
     return PeerLibrary(name, operator, problem, device)
+
+
+def _brought(name: str, operator: Operator[Any], problem: Problem[Any], device: Device) -> Runner:
+    """Return the runner of a kernel that a suite brings. UnsupportedError when it does not take the problem."""
+    kernel, staged = kernel_of(name, device.info)
+    if kernel.operator != operator.name:
+        raise UnsupportedError(f"{name} is a kernel of {kernel.operator}")
+    plan = own_plan(kernel, operator, problem, device.info, staged.folder)
+    if isinstance(plan, Refused):
+        raise UnsupportedError(plan.reason)
+    return OwnKernels(name, plan, device)
 
 
 def _from_second_tree(plan: Plan) -> Plan:

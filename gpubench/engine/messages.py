@@ -27,12 +27,14 @@ class ProtocolError(Exception):
 class Start:
     """Open the device. `memory_limit`: bytes of address space the worker may have (RLIMIT_AS), None for no limit.
 
-    `digests`: answers that must be the same bytes on every device of a model get a digest in their record.
+    `digests`: answers that must be the same bytes on every device of a model get a digest in their record. `staged`:
+    what suites bring, under `suites` a list of `own.registry.Staged` as JSON.
     """
 
     device: str
     memory_limit: int | None = None
     digests: bool = False
+    staged: dict[str, Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gpubench.engine.messages import (
@@ -20,6 +20,7 @@ from gpubench.engine.messages import (
 from gpubench.engine.process import WorkerEndedError, WorkerProcess
 from gpubench.errors import GpubenchError, NoDeviceError
 from gpubench.model import Json
+from gpubench.own.registry import Staged
 
 START_TRIES = 3
 SLICE_S = 0.1
@@ -39,6 +40,7 @@ class WorkerOptions:
     """What a worker is started with. `start_timeout_s` bounds the opening of the device, ceilings included.
 
     soak_s: how long the first worker keeps the device at work before anything is measured. digests: see `Start`.
+    staged: what the suites bring, with the folders that hold its files.
     """
 
     device: str = "auto"
@@ -46,6 +48,7 @@ class WorkerOptions:
     memory_limit: int | None = None
     soak_s: float = 0.0
     digests: bool = False
+    staged: tuple[Staged, ...] = ()
 
 
 class Workers:
@@ -87,7 +90,9 @@ class Workers:
         except OSError as error:
             raise StopRunError(f"no process can be started: {error.strerror or error}") from error
         self.started += 1
-        ready = self._ask(Start(self._options.device, self._options.memory_limit, self._options.digests))
+        options = self._options
+        staged = _listed(options.staged)
+        ready = self._ask(Start(options.device, options.memory_limit, options.digests, staged))
         if isinstance(ready, Ready):
             return ready
         self.drop()
@@ -156,3 +161,8 @@ class Workers:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.stop()
+
+
+def _listed(staged: Sequence[Staged]) -> dict[str, Json] | None:
+    """Return what suites bring as a message has it."""
+    return {"suites": [one.to_json() for one in staged]} if staged else None

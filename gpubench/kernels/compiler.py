@@ -53,15 +53,19 @@ class CompiledKernel:
     cached: bool
 
 
-def compile_instance(source: str, kernel: str, arch: str, tree: SourceTree | None = None) -> CompiledKernel:
+def compile_instance(
+    source: str, kernel: str, arch: str, tree: SourceTree | None = None, program: Program | None = None
+) -> CompiledKernel:
     """Return the machine code of one instance for an architecture such as `sm_90`, from the cache when it is there.
+
+    `program`: its text and headers, where they do not lie in a tree of ours.
 
     CompileError when it does not compile; UsageError for a source outside the tree or an unknown architecture;
     MissingExtraError when NVRTC is not installed.
     """
-    if tree is None:
-        tree, source = tree_of(source)
-    program = tree.program(source)
+    if program is None:
+        tree, source = (tree, source) if tree is not None else tree_of(source)
+        program = tree.program(source)
     return _compile(program, (kernel,), arch)[0]
 
 
@@ -198,7 +202,7 @@ def _made(program: Program, kernels: tuple[str, ...], arch: str, entry: str) -> 
 
 
 def _key(program: Program, kernels: tuple[str, ...], arch: str) -> str:
-    return cache.key(program, kernels, arch, nvrtc.OPTIONS, nvrtc.identity())
+    return cache.key(program, kernels, arch, nvrtc.options(program), nvrtc.identity())
 
 
 def _kept(entry: str) -> tuple[dict[str, Any], bytes] | None:

@@ -12,6 +12,8 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 _NO_BITS = 8  # a section that takes memory but no bytes of the file
 _FRAME_SIZE = 0x11  # the attribute of `.nv.info` that holds (symbol, bytes of stack frame)
 _REGISTERS = 0x2F  # ... and (symbol, registers), where the section of the code does not tell
+_PARAMETER = 0x17  # ... of one kernel's `.nv.info.NAME`: (index, ordinal, offset, flags and size) of a parameter
+_PARAMETERS_SIZE = 0x19  # ... and the bytes of all of them, in place
 _SIZED = 4  # the form of an attribute whose data follow it; the other forms hold at most two bytes in place
 
 
@@ -68,6 +70,45 @@ def usage(cubin: bytes, symbol: str) -> tuple[int, int, int]:
     frames = dict(_pairs(info, _FRAME_SIZE))
     registers = dict(_pairs(info, _REGISTERS)).get(number, 0) or sections[f".text.{symbol}"][2] >> 24
     return registers, shared, frames.get(number, 0)
+
+
+def kernels(cubin: bytes) -> tuple[str, ...]:
+    """Return the symbols of the kernels in a CUBIN. ValueError when it is malformed."""
+    return tuple(name.removeprefix(".nv.info.") for name, *_ in _sections(cubin) if name.startswith(".nv.info."))
+
+
+def architecture(cubin: bytes) -> int:
+    """Return the compute capability that a CUBIN is for, without its point: 90. ValueError when it is malformed."""
+    if len(cubin) < _HEADER.size or cubin[:4] != b"\x7fELF":
+        raise ValueError("not an ELF file")
+    flags = _HEADER.unpack_from(cubin)[7]
+    return int(flags >> 8 & 0xFF if cubin[8] >= 8 else flags & 0xFF)  # the ABI's eighth version moved it
+
+
+def parameters(cubin: bytes, symbol: str) -> tuple[int, ...] | None:
+    """Return the sizes in bytes of a kernel's parameters, in order; None where the CUBIN does not tell all of them.
+
+    ValueError when the CUBIN is malformed or has no such kernel.
+    """
+    content = next((held for name, _, held, *_ in _sections(cubin) if name == f".nv.info.{symbol}"), None)
+    if content is None:
+        raise ValueError(f"no kernel {symbol} in this CUBIN")
+    found: dict[int, tuple[int, int]] = {}
+    total = 0
+    at = 0
+    while at + 4 <= len(content):
+        form, attribute, size = struct.unpack_from("<BBH", content, at)
+        at += 4
+        if form != _SIZED:
+            total = size if attribute == _PARAMETERS_SIZE else total
+            continue
+        if attribute == _PARAMETER and size == 12 and at + 12 <= len(content):
+            _, ordinal, offset, packed = struct.unpack_from("<IHHI", content, at)
+            found[ordinal] = (offset, packed >> 18)
+        at += size
+    sizes = tuple(size for _, (_, size) in sorted(found.items()))
+    end = max((offset + size for offset, size in found.values()), default=0)
+    return sizes if end == total else None
 
 
 def _symbol_number(table: bytes, names: bytes, symbol: str) -> int:

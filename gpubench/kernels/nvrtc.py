@@ -18,7 +18,15 @@ from gpubench.kernels.sources import Program
 OPTIONS = ("--std=c++20", "-lineinfo", "--ptxas-options=-v")
 """What every kernel is compiled with, besides its architecture. No fast-math: the check expects IEEE arithmetic."""
 
+_STANDARD = "--std="
 _ARCH = re.compile(r"sm_(\d{2,3})")
+
+
+def options(program: Program) -> tuple[str, ...]:
+    """Return what a program is compiled with: its own options, and ours where it does not say another standard."""
+    own_standard = any(option.lstrip("-").startswith("std=") for option in program.options)
+    ours = (option for option in OPTIONS if not (own_standard and option.startswith(_STANDARD)))
+    return (*ours, *program.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +99,7 @@ def compile_program(program: Program, kernels: Sequence[str], arch: str) -> Outp
         for kernel in kernels:
             nvrtc.addNameExpression(handle, kernel)
         try:
-            nvrtc.compileProgram(handle, [f"-arch={arch}", *OPTIONS])
+            nvrtc.compileProgram(handle, [f"-arch={arch}", *options(program)])
         except nvrtc.NVRTCError as error:
             found = own_errors(nvrtc.getProgramLog(handle), program.file_names)
             what = kernels[0] if len(kernels) == 1 else f"{len(kernels)} kernels"

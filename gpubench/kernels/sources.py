@@ -26,6 +26,9 @@ SECOND_PREFIX = "@b/"
 
 MAX_FILE_BYTES = 1 << 20
 
+CHECKS = "arguments"
+"""The name of the text that stands behind a foreign source and asserts its parameters' types."""
+
 HOST_ONLY = "gpubench/target/host"
 """Headers whose names begin so serve the host simulator: the GPU's compiler never reads them."""
 
@@ -35,16 +38,20 @@ _QUOTED = re.compile(r'\s*"([^"\\]+)"\s*(?://.*|/\*.*)?$')
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One source with the headers it reaches, each as (name in the `#include`, text), in the order they were met."""
+    """One source with the headers it reaches, each as (name in the `#include`, text), in the order they were met.
+
+    `options` are the compiler's, beside those that every kernel has.
+    """
 
     name: str
     text: str
     headers: tuple[tuple[str, str], ...]
+    options: tuple[str, ...] = ()
 
     @property
     def file_names(self) -> frozenset[str]:
         """The names under which a compiler reports the files."""
-        return frozenset((self.name, *(name for name, _ in self.headers)))
+        return frozenset((self.name, CHECKS, *(name for name, _ in self.headers)))
 
 
 @dataclass(frozen=True)

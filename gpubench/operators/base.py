@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from gpubench.model import Accuracy, Case, DeviceInfo, Distribution, Json, Plan, Problem, Refused
 from gpubench.operators.choosing import first_plan
 from gpubench.operators.parameters import from_json
+from gpubench.operators.sizes import Size
 from gpubench.operators.variant import Variant as Variant
 
 if TYPE_CHECKING:
@@ -53,6 +55,12 @@ class Operator(Protocol[P]):
     """The values of a case's `dtype` that the operator takes; all others are `unsupported`."""
     variants: tuple[Variant, ...]
     """From naive to best. `auto` is not one of them: it is `choose`."""
+    operands: tuple[str, ...] = ()
+    """The names that its operands may have."""
+    sizes: Mapping[str, Size] = MappingProxyType({})
+    """What an expression of a suite may name, beside `operators.sizes.GENERAL` and the operands' own."""
+    words: tuple[str, ...] = ()
+    """Words that such a name may stand for, dtypes left out."""
 
     def normalise(self, params: P, dtype: str) -> P:
         """Count dims from 0, fill in defaults that depend on others. errors.ParameterError names the field at fault."""

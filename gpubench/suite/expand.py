@@ -9,15 +9,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gpubench.errors import Mistake, ParameterError, SuiteError
 from gpubench.model import Case, Json
+from gpubench.operators import OPERATORS, bring
 from gpubench.operators.drawing.numbers import GENERATOR
 from gpubench.operators.drawing.wishes import Wishes
+from gpubench.own.definitions import Brought
 from gpubench.suite.axes import Option
+from gpubench.suite.brought import declared, read_brought
 from gpubench.suite.locate import locate
 from gpubench.suite.make import draw_cases, make_case
-from gpubench.suite.plan import CasePlan, plan_case, read_defaults
+from gpubench.suite.plan import CasePlan, Defaults, Known, plan_case, read_defaults
 from gpubench.suite.read import Document, Path_, parse, read_bytes
 from gpubench.suite.schema import suite_checker
 from gpubench.suite.validate import note
@@ -39,6 +43,7 @@ class Suite:
     peers: tuple[str, ...] = ()
     description: str = ""
     entries: tuple[CasePlan, ...] = ()
+    brings: tuple[BroughtBy, ...] = ()
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -50,6 +55,15 @@ class Suite:
         """What a result file says of the suite: name, hash, and by what its random cases can be drawn again."""
         drawn = {"random": {"generator": GENERATOR, "seeds": list(self.seeds)}} if self.seeds else {}
         return {"name": self.name, "sha256": self.sha256, **drawn}
+
+
+@dataclass(frozen=True, slots=True)
+class BroughtBy:
+    """What one suite file brings, and that file. `sha256` is that of the bytes that were read."""
+
+    path: str
+    sha256: str
+    brought: Brought
 
 
 def load_suite(suite: str | Path, seed: int | None = None) -> Suite:
@@ -81,9 +95,23 @@ def load_suites(suites: Sequence[str], seed: int | None = None) -> Suite:
             if first != case:
                 message = f"the case {case.id} is in {path} too, with other contenders or timing; run them one by one"
                 mistakes.append(Mistake(suite.path, 1, 1, "", message))
+    mistakes += _twice(loaded)
     if mistakes:
         raise SuiteError(mistakes)
     return loaded[0] if len(loaded) == 1 else _join(loaded, tuple(case for case, _ in found.values()))
+
+
+def _twice(suites: Sequence[Suite]) -> list[Mistake]:
+    """Return a mistake for each kernel or operator that two suites bring under one name."""
+    first: dict[str, str] = {}
+    found = []
+    for origin in (origin for suite in suites for origin in suite.brings):
+        kernels, operators = origin.brought.kernels, origin.brought.operators
+        for name in (*(one.name for one in kernels), *(one.name for one in operators)):
+            if first.setdefault(name, origin.path) != origin.path:
+                message = f"{first[name]} brings a {name} too; run them one by one, or choose another name"
+                found.append(Mistake(origin.path, 1, 1, "", message))
+    return found
 
 
 def _join(suites: Sequence[Suite], cases: tuple[Case, ...]) -> Suite:
@@ -94,6 +122,7 @@ def _join(suites: Sequence[Suite], cases: tuple[Case, ...]) -> Suite:
         cases=cases,
         peers=tuple(dict.fromkeys(peer for suite in suites for peer in suite.peers)),
         entries=tuple(entry for suite in suites for entry in suite.entries),
+        brings=tuple(origin for suite in suites for origin in suite.brings),
     )
 
 
@@ -106,26 +135,32 @@ def expand(data: bytes, file: str, seed: int | None = None) -> Suite:
     if not document.is_readable:
         document.check()
     note(document, (), suite_checker().faults(document.data))
-    expansion = _Expansion(document, seed)
+    brought = read_brought(document)
+    own = declared(brought.operators)
+    bring(own)
+    expansion = _Expansion(document, Known({**OPERATORS, **own}, brought.kernels), seed)
     cases = expansion.cases() if isinstance(document.data, dict) else ()
     document.check()
     top = document.data
+    digest = hashlib.sha256(data).hexdigest()
     return Suite(
         name=top["name"],
-        sha256=hashlib.sha256(data).hexdigest(),
+        sha256=digest,
         path=file,
         cases=tuple(cases),
         peers=tuple(top.get("peers", ())),
         description=top.get("description", ""),
         entries=tuple(expansion.entries),
+        brings=(BroughtBy(file, digest, brought),) if brought != Brought() else (),
     )
 
 
 class _Expansion:
     """One walk over the cases of a document. Mistakes go into the document."""
 
-    def __init__(self, document: Document, seed: int | None = None) -> None:
+    def __init__(self, document: Document, known: Known, seed: int | None = None) -> None:
         self.document = document
+        self.known = known
         self.seed = seed
         self.entries: list[CasePlan] = []
         self.found: dict[str, Case] = {}
@@ -137,10 +172,13 @@ class _Expansion:
         defaults = read_defaults(self.document, top.get("defaults", {}), top.get("peers", []))
         written = top.get("cases")
         for position, case in enumerate(written if isinstance(written, list) else []):
-            plan = plan_case(self.document, defaults, case, ("cases", position)) if isinstance(case, dict) else None
+            plan = self._plan(defaults, case, position) if isinstance(case, dict) else None
             if plan is not None and not self._expand(plan):
                 break
         return tuple(self.found.values())
+
+    def _plan(self, defaults: Defaults, case: Mapping[str, Any], position: int) -> CasePlan | None:
+        return plan_case(self.document, defaults, case, ("cases", position), self.known)
 
     def _expand(self, plan: CasePlan) -> bool:
         """Add the cases of one plan; False when it is no use to go on."""

@@ -50,7 +50,7 @@ def _suite(definitions: Schema, defaults: Schema) -> Schema:
     properties["cases"]["items"] = {
         "type": "object",
         "required": ["operator"],
-        "properties": {"operator": {"enum": list(OPERATORS)}},
+        "properties": {"operator": {"type": "string"}},
         "allOf": [
             {"if": {"properties": {"operator": {"const": name}}}, "then": {"$ref": f"#/$defs/{name}"}}
             for name in OPERATORS
@@ -63,6 +63,8 @@ def _suite(definitions: Schema, defaults: Schema) -> Schema:
         "required": top["required"],
         "properties": properties,
         "additionalProperties": False,
+        "if": {"not": {"required": ["operators"]}},  # a suite that declares none has ours alone
+        "then": {"properties": {"cases": {"items": {"properties": {"operator": {"enum": list(OPERATORS)}}}}}},
         "$defs": definitions,
     }
 

@@ -12,7 +12,7 @@ from gpubench import dtypes
 from gpubench.dtypes import canonical
 from gpubench.errors import ParameterError, UnsupportedError
 from gpubench.model import Case, Operand, Problem
-from gpubench.operators import OPERATORS
+from gpubench.operators import operator as find_operator
 from gpubench.operators.drawing.numbers import GENERATOR, Numbers
 from gpubench.operators.drawing.wishes import Wishes
 from gpubench.operators.parameters import input_label, to_json
@@ -24,7 +24,7 @@ MAX_OPERAND_BYTES = 2**40
 
 def make_case(plan: CasePlan, chosen: Mapping[str, Any]) -> Case:
     """Return the case of one point of a plan's axes. ParameterError names the key at fault."""
-    operator = OPERATORS[plan.operator]
+    operator = find_operator(plan.operator)
     dtype = canonical(chosen["dtype"])
     own = {name: value for name, value in chosen.items() if name in plan.parameters}
     scope = Scope({name: chosen[name] for name in plan.variables})
@@ -111,7 +111,7 @@ def draw_case(plan: CasePlan, wishes: Wishes, number: int) -> Case:
 
     ParameterError, with the reason, where this number gives none.
     """
-    operator = OPERATORS[plan.operator]
+    operator = find_operator(plan.operator)
     numbers = Numbers(f"gpubench random cases {GENERATOR}/{wishes.seed}/{plan.operator}/{number}")
     chosen: dict[str, Any] = {}
     for axis in plan.axes:
@@ -137,4 +137,4 @@ def _given(plan: CasePlan, chosen: Mapping[str, Any]) -> dict[str, Any]:
     late = {name: value for name, value in own.items() if value == "transposed" and "shape" not in own}
     scope = Scope({name: chosen[name] for name in plan.variables})
     known = {name: value for name, value in own.items() if name not in late}
-    return {**resolve_fields(OPERATORS[plan.operator].params, known, scope), **late}
+    return {**resolve_fields(find_operator(plan.operator).params, known, scope), **late}

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from gpubench.model import Case, TimingOptions
-from gpubench.names import AUTO, contender_of, is_ours
+from gpubench.model import TimingOptions
+from gpubench.names import AUTO, NUMPY, contender_of, is_kernel, is_own
 from gpubench.operators import OPERATORS
+from gpubench.operators.base import Operator
 from gpubench.operators.drawing.wishes import Wishes
+from gpubench.own.definitions import Kernel
 from gpubench.suite.axes import Axis, Option, placeholders, read_axis, read_zip
 from gpubench.suite.read import Document, Path_
-from gpubench.suite.schema import Key, common_keys, operator_keys, random_checker, variable_key
+from gpubench.suite.schema import Key, common_keys, keys_of, random_checker, variable_key
 from gpubench.suite.types import did_you_mean, found
 from gpubench.suite.validate import note, unknown_key
 
@@ -78,16 +80,32 @@ def read_defaults(document: Document, written: Any, peers: Any) -> Defaults:
     return Defaults(axes, settings, tuple(names), flawed)
 
 
-def plan_case(document: Document, defaults: Defaults, case: Mapping[str, Any], path: Path_) -> CasePlan | None:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the cases of a suite may name: operators, and the kernels that it brings."""
+
+    operators: Mapping[str, Operator[Any]]
+    kernels: tuple[Kernel, ...] = ()
+
+    def contenders(self, operator: str) -> list[str]:
+        """Return the names of the kernels of an operator: our variants, then those that the suite brings."""
+        variants = [contender_of(variant.name) for variant in self.operators[operator].variants]
+        return [*variants, *(kernel.contender for kernel in self.kernels if kernel.operator == operator)]
+
+
+def plan_case(
+    document: Document, defaults: Defaults, case: Mapping[str, Any], path: Path_, known: Known
+) -> CasePlan | None:
     """Note what is wrong with one entry of `cases` and return its plan; None when too much is wrong to look further."""
     name = case.get("operator")
-    if not isinstance(name, str) or name not in OPERATORS:
-        hint = did_you_mean(name, OPERATORS)
+    if not isinstance(name, str) or name not in known.operators:
+        hint = did_you_mean(name, known.operators)
         what = f"found {found(name)}" if "operator" in case else "the key operator is missing"
-        document.add((*path, "operator"), f"{what}; allowed: {', '.join(OPERATORS)}.{hint}")
+        document.add((*path, "operator"), f"{what}; allowed: {', '.join(known.operators)}.{hint}")
         return None
     before = len(document.mistakes)
-    own = operator_keys(name)
+    params: Any = known.operators[name].params
+    own = keys_of(params)
     wishes = _wishes(document, case["random"], (*path, "random")) if "random" in case else None
     keys = {**common_keys(), **own}
     variables = _variables(document, case, keys, path)
@@ -95,16 +113,16 @@ def plan_case(document: Document, defaults: Defaults, case: Mapping[str, Any], p
     axes, wrong = _axes(document, case, {**{variable: variable_key(variable) for variable in variables}, **keys}, path)
     settings = _settings(document, case, defaults, path)
     complete = "random" in case or _is_complete(document, case, keys, path)
-    contenders = _contenders(document, name, settings, defaults)
+    contenders = _contenders(document, name, settings, defaults, known)
     timing = _timing(document, settings)
     limits = {name: value for option in settings["limits"] for name, value in option.value.items()}
     optional = frozenset(name for name, key in own.items() if not key.required and name not in _VITAL)
-    known = resolved and ("random" not in case or wishes is not None)
-    if not (complete and known and wrong <= {*optional, *_BUILT_IN}):
+    is_known = resolved and ("random" not in case or wishes is not None)
+    if not (complete and is_known and wrong <= {*optional, *_BUILT_IN}):
         return None
     for common, value in _BUILT_IN.items():
         if not any(common in axis.names for axis in axes):
-            pool = OPERATORS[name].dtypes if common == "dtype" and wishes else (value,)
+            pool = known.operators[name].dtypes if common == "dtype" and wishes else (value,)
             axes.append(defaults.axes.get(common) or Axis((common,), tuple((Option(one, path),) for one in pool)))
     used = {name for axis in axes for name in axis.names}
     refused = any(place[: len(path)] == path for place in document.refused)
@@ -205,26 +223,35 @@ def _settings(document: Document, case: Mapping[str, Any], defaults: Defaults, p
 
 
 def _contenders(
-    document: Document, operator: str, settings: Mapping[str, list[Option]], defaults: Defaults
+    document: Document, operator: str, settings: Mapping[str, list[Option]], defaults: Defaults, known: Known
 ) -> tuple[str, ...]:
     """Return the contenders of a case: its own or the defaults', then the peers of the suite and of the case."""
     names: list[str] = []
-    ours = [contender_of(variant.name) for variant in OPERATORS[operator].variants]
+    kernels = known.contenders(operator)
     chosen = settings["contenders"][-1:]
     for option in chosen:
         for position, name in enumerate(option.value):
             if not isinstance(name, str):
                 continue  # told already
-            known = [name] if not is_ours(name) or name == AUTO else _matching(name, ours)
-            if not known:
-                hint = did_you_mean(name, ours)
-                allowed = ", ".join([AUTO, *ours])
-                message = f"{operator} has no variant {name}; allowed: {allowed}.{hint}"
-                document.add((*option.path, position), message)
-            names += known
-    names = names if chosen else list(Case("", "", "", {}).contenders)
+            matching = [name] if not is_kernel(name) or name == AUTO else _matching(name, kernels)
+            if not matching:
+                document.add((*option.path, position), _no_kernel(operator, name, kernels, known))
+            names += matching
+    if not chosen:
+        own = [name for name in kernels if is_own(name)]
+        names = [*(own if operator not in OPERATORS else [AUTO, *own]), NUMPY]
     peers = [*defaults.peers, *(peer for option in settings["peers"] for peer in option.value)]
     return tuple(dict.fromkeys([*names, *peers]))
+
+
+def _no_kernel(operator: str, name: str, kernels: list[str], known: Known) -> str:
+    """Say that an operator has no kernel of this name, and where there is one."""
+    others = [kernel.operator for kernel in known.kernels if kernel.contender == name]
+    if others:
+        return f"{name} is a kernel of {others[0]}, not of {operator}"
+    what = "kernel" if is_own(name) else "variant"
+    allowed = ", ".join([AUTO, *kernels])
+    return f"{operator} has no {what} {name}; allowed: {allowed}.{did_you_mean(name, kernels)}"
 
 
 def _matching(pattern: str, names: list[str]) -> list[str]:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 import functools
 import typing
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 from gpubench import dtypes
 from gpubench.libraries import PEERS
 from gpubench.limits import FORM, METRICS, WHO, parse
 from gpubench.model import Distribution, Method
-from gpubench.names import AUTO, NUMPY, OURS, contender_of
+from gpubench.names import AUTO, NUMPY, OURS, OWN, contender_of
 from gpubench.operators import OPERATORS
 from gpubench.operators.drawing.wishes import LAYOUTS
 from gpubench.suite.annotations import is_required, members, origin, yaml_type
+from gpubench.suite.own_schema import KERNEL, OPERATOR, file
 from gpubench.suite.types import (
     MAX_DIMS,
     MAX_WHOLE,
@@ -35,7 +36,9 @@ from gpubench.suite.validate import Checker
 MAX_ENTRIES = 10_000
 
 CONTENDER = one_of_names(
-    lambda: (NUMPY, *PEERS), rf"{OURS}[A-Za-z0-9_.*?-]+", (AUTO, contender_of("VARIANT"), contender_of("*"))
+    lambda: (NUMPY, *PEERS),
+    rf"(?:{OURS}|{OWN})[A-Za-z0-9_.*?-]+",
+    (AUTO, contender_of("VARIANT"), contender_of("*"), OWN + "KERNEL"),
 )
 PEER = one_of_names(lambda: (NUMPY, *PEERS))
 CONTENDERS = list_of(CONTENDER, at_least=1, at_most=100)
@@ -124,13 +127,18 @@ def common_keys() -> Mapping[str, Key]:
     return {key.name: key for key in keys}
 
 
-@functools.cache
 def operator_keys(name: str) -> Mapping[str, Key]:
-    """Return the keys of the operator's own parameters, made from its dataclass."""
-    params = OPERATORS[name].params
+    """Return the keys of the parameters of an operator of ours."""
+    params: Any = OPERATORS[name].params
+    return keys_of(params)
+
+
+@functools.cache
+def keys_of(params: Hashable) -> Mapping[str, Key]:
+    """Return the keys of an operator's own parameters, made from its dataclass."""
     hints = typing.get_type_hints(params)
     keys = {}
-    for each in dataclasses.fields(params):
+    for each in dataclasses.fields(typing.cast(Any, params)):
         parts = members(hints[each.name])
         keys[each.name] = _key(
             each.name,
@@ -157,6 +165,9 @@ SUITE_FILE = strict_model(
         "description": (text(r"[^\x00-\x08\x0b-\x1f\x7f]{0,2000}", "text of at most 2,000 characters"), ""),
         "defaults": (_MAPPING, {}),
         "peers": (PEER_LIST, []),
+        "kernels": (list_of(KERNEL, at_most=200), []),
+        "operators": (list_of(OPERATOR, at_most=50), []),
+        "files": (list_of(file(), at_most=64), []),
         "cases": (list_of(_MAPPING, at_least=1, at_most=MAX_ENTRIES), ...),
     },
 )

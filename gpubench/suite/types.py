@@ -182,9 +182,9 @@ def list_of(item: Type_, at_least: int = 0, at_most: int = MAX_DIMS) -> Type_:
     return Annotated[list[item], Field(min_length=at_least, max_length=at_most)]
 
 
-def mapping_of(item: Type_) -> Type_:
+def mapping_of(item: Type_, at_most: int = MAX_DIMS) -> Type_:
     """Return the type of mappings from any text to `item`."""
-    return Annotated[dict[str, item], Field(max_length=MAX_DIMS)]
+    return Annotated[dict[str, item], Field(max_length=at_most)]
 
 
 def strict_model(name: str, description: str, keys: dict[str, tuple[Type_, Any]]) -> type[BaseModel]:

@@ -71,7 +71,7 @@ class Pool:
 @pytest.fixture(autouse=True)
 def _with_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(OPERATORS, "pool", Pool())
-    schema.operator_keys.cache_clear()
+    schema.keys_of.cache_clear()
 
 
 def test_its_dataclass_is_its_syntax() -> None:

@@ -13,9 +13,11 @@ from gpubench.operators.base import Operator, Reference, Variant
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.auto import choose
 from gpubench.operators.cumsum.params import CumsumParams
+from gpubench.operators.cumsum.sizes import SIZES
 from gpubench.operators.cumsum.variants import VARIANTS
 from gpubench.operators.parameters import check_shape, count_dim, count_layout, layout_label, shape_label
 from gpubench.operators.results import require_dtype, sum_dtype
+from gpubench.operators.sizes import Size
 
 if TYPE_CHECKING:
     from gpubench.operators.base import Array
@@ -31,6 +33,8 @@ class CumsumOperator(Operator[CumsumParams]):
     params: type[CumsumParams] = CumsumParams
     dtypes: tuple[str, ...] = dtypes.NAMES
     variants: tuple[Variant, ...] = VARIANTS
+    operands: tuple[str, ...] = ("x", "y")
+    sizes: Mapping[str, Size] = SIZES
 
     def normalise(self, params: CumsumParams, dtype: str) -> CumsumParams:
         """Count dims from 0; ParameterError names the field at fault."""

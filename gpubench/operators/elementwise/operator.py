@@ -14,9 +14,11 @@ from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.operators.elementwise.normal import broadcast, normalise
 from gpubench.operators.elementwise.params import ElementwiseParams, OperandSpec
 from gpubench.operators.elementwise.promotion import accuracy, natural_dtype, operand_dtypes, result_dtype, work_dtype
+from gpubench.operators.elementwise.sizes import SIZES
 from gpubench.operators.elementwise.variants import VARIANTS
 from gpubench.operators.parameters import layout_label, number_label, shape_label
 from gpubench.operators.results import require_dtype
+from gpubench.operators.sizes import Size
 
 if TYPE_CHECKING:
     from gpubench.operators.base import Array
@@ -40,6 +42,9 @@ class ElementwiseOperator(Operator[ElementwiseParams]):
     params: type[ElementwiseParams] = ElementwiseParams
     dtypes: tuple[str, ...] = dtypes.NAMES
     variants: tuple[Variant, ...] = VARIANTS
+    operands: tuple[str, ...] = (*NAMES, "y")
+    sizes: Mapping[str, Size] = SIZES
+    words: tuple[str, ...] = tuple(FUNCTIONS)
 
     def normalise(self, params: ElementwiseParams, dtype: str) -> ElementwiseParams:
         """Spell out `inputs` and scalars; ParameterError names the field at fault."""

@@ -16,6 +16,7 @@ from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.indices import distinct_places, draw
 from gpubench.operators.index_add.params import Below, Duplicates, IndexAddParams, OutOfRange
 from gpubench.operators.index_add.rows import row_bytes
+from gpubench.operators.index_add.sizes import SIZES
 from gpubench.operators.index_add.variants import VARIANTS
 from gpubench.operators.parameters import (
     check_shape,
@@ -27,6 +28,7 @@ from gpubench.operators.parameters import (
 )
 from gpubench.operators.results import require_dtype
 from gpubench.operators.sectors import operand_bytes
+from gpubench.operators.sizes import Size
 
 if TYPE_CHECKING:
     from gpubench.operators.base import Array
@@ -46,6 +48,8 @@ class IndexAddOperator(Operator[IndexAddParams]):
     params: type[IndexAddParams] = IndexAddParams
     dtypes: tuple[str, ...] = dtypes.NAMES
     variants: tuple[Variant, ...] = VARIANTS
+    operands: tuple[str, ...] = ("destination", "index", "source")
+    sizes: Mapping[str, Size] = SIZES
 
     def normalise(self, params: IndexAddParams, dtype: str) -> IndexAddParams:
         """Count dims from 0 and check the pattern; ParameterError names the field at fault."""

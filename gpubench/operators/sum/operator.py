@@ -15,8 +15,10 @@ from gpubench.operators.base import Operator, Reference, Variant
 from gpubench.operators.geometry.dims import split
 from gpubench.operators.parameters import check_shape, count_dim, count_layout, layout_label, shape_label
 from gpubench.operators.results import require_dtype, sum_dtype
+from gpubench.operators.sizes import Size
 from gpubench.operators.sum.auto import choose
 from gpubench.operators.sum.params import SumParams
+from gpubench.operators.sum.sizes import SIZES
 from gpubench.operators.sum.variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ class SumOperator(Operator[SumParams]):
     params: type[SumParams] = SumParams
     dtypes: tuple[str, ...] = dtypes.NAMES
     variants: tuple[Variant, ...] = VARIANTS
+    operands: tuple[str, ...] = ("x", "y")
+    sizes: Mapping[str, Size] = SIZES
 
     def normalise(self, params: SumParams, dtype: str) -> SumParams:
         """Turn dim into the sorted tuple of dims counted from 0; ParameterError names the field at fault."""

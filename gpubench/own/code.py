@@ -1,0 +1,64 @@
+"""Python files of a suite, imported from the folder that they were staged in, by a process that may run them."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from gpubench.errors import CompileError, UsageError
+
+_IMPORTED: dict[Path, ModuleType] = {}
+
+
+def attribute(folder: str | None, file: str, name: str) -> Any:
+    """Return a function of a Python file. CompileError, in one line, when the file fails or has no such function."""
+    if folder is None:
+        raise UsageError(f"{file} was not brought here: its suite was only read.")
+    module = _module(Path(folder), file)
+    if not callable(getattr(module, name, None)):
+        there = [each for each, value in vars(module).items() if callable(value) and not each.startswith("_")]
+        near = difflib.get_close_matches(name, there, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(there[:8]) or 'none'}"
+        raise CompileError(f"{file} has no function {name}; {hint}")
+    return getattr(module, name)
+
+
+def _module(folder: Path, file: str) -> ModuleType:
+    """Import a file once. Files beside it can be imported from it by their names."""
+    path = folder / file
+    if path in _IMPORTED:
+        return _IMPORTED[path]
+    name = "gpubench_own_" + "".join(char if char.isalnum() else "_" for char in str(path))
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise CompileError(f"{file} cannot be imported: is it a .py file?")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # decorators such as Triton's look their module up
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:  # whatever a user's file raises while it is imported, SystemExit too
+        sys.modules.pop(name, None)
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise CompileError(f"{file} cannot be imported: {_said(error, path, file)}") from error
+    _IMPORTED[path] = module
+    return module
+
+
+def _said(error: BaseException, path: Path, file: str) -> str:
+    """Return type and message of an error, with the line of the file that it passed last."""
+    line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    text = str(error.msg if isinstance(error, SyntaxError) else error).splitlines()
+    place = f" ({file}:{line})" if line else ""
+    return f"{type(error).__name__}: {text[0] if text else ''}{place}"

@@ -1,0 +1,68 @@
+"""What this process may run of what suites bring: their definitions with the private folders that hold their files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpubench.errors import UsageError
+from gpubench.model import DeviceInfo, Json
+from gpubench.names import SECOND_SUFFIX
+from gpubench.operators import bring
+from gpubench.own.definitions import Brought, Kernel, brought_from_json
+from gpubench.own.operator import DeclaredOperator
+from gpubench.own.trust import FLAGS, Permission, at_least, needed_for
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What one suite brings, and the folder with its files. `second`: its kernels are those of `NAME@b`."""
+
+    folder: str
+    brought: Brought
+    permission: Permission
+    second: bool = False
+
+    def to_json(self) -> dict[str, Json]:
+        """Return it as plain JSON."""
+        return {
+            "folder": self.folder,
+            "brought": self.brought.to_json(),
+            "permission": self.permission,
+            "second": self.second,
+        }
+
+
+def staged_from_json(data: Mapping[str, Any]) -> Staged:
+    """Return what `Staged.to_json` wrote."""
+    return Staged(data["folder"], brought_from_json(data["brought"]), data["permission"], data["second"])
+
+
+_STAGED: list[Staged] = []
+
+
+def register(staged: Iterable[Staged]) -> None:
+    """Let this process find what suites bring, in place of what it knew."""
+    _STAGED[:] = list(staged)
+    for one in _STAGED:
+        if not one.second:
+            folder = one.folder if at_least(one.permission, "code") else None
+            bring({each.name: DeclaredOperator(each, folder) for each in one.brought.operators})
+
+
+def kernel_of(contender: str, device: DeviceInfo) -> tuple[Kernel, Staged]:
+    """Return the kernel of a contender such as `own:my_scan` or `own:my_scan@b`, and where its files are.
+
+    UsageError when there is none, or when it may not run on this device.
+    """
+    name, second = contender.removesuffix(SECOND_SUFFIX), contender.endswith(SECOND_SUFFIX)
+    for one in _STAGED:
+        kernel = one.brought.kernel(name) if one.second == second else None
+        if kernel is not None:
+            wanted = needed_for(kernel, device.kind == "host")
+            if not at_least(one.permission, wanted):
+                what = "on the host device it is native code: " if device.kind == "host" else ""
+                raise UsageError(f"{contender} may not run here; {what}give {FLAGS[wanted]}, or trust its suite")
+            return kernel, one
+    raise UsageError(f"There is no kernel {contender}: its suite did not bring it.")
