@@ -73,6 +73,7 @@ def report_html(result: ResultSet, comparison: Comparison | None = None) -> str:
             means=means,
             means_over_numpy=data.has_speedups(means),
             worst=data.worst(found, anchors),
+            behind=data.behind(result, anchors),
             problems=wrong[: data.PROBLEMS],
             problems_more=max(len(wrong) - data.PROBLEMS, 0),
             command=text.printable(shlex.join(result.command)) or "(left out of the result: --private)",

@@ -8,6 +8,8 @@ from dataclasses import asdict
 
 from gpubench.model import Json, ResultSet
 from gpubench.names import AUTO, FINE
+from gpubench.standing import standings
+from gpubench.standing import worst as worst_standings
 from gpubench.views import text
 from gpubench.views.charts.data import Point, contenders
 from gpubench.views.means import means as geometric_means
@@ -115,6 +117,22 @@ def worst(found: Sequence[Point], anchors: Mapping[str, str]) -> list[dict[str, 
             "share": text.percent(point.fraction or 0.0),
         }
         for point in picked[:WORST]
+    ]
+
+
+def behind(result: ResultSet, anchors: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the cases in which our automatic choice is furthest behind the fastest other contender."""
+    ranked = [(ratio, one) for one in worst_standings(standings([result]), AUTO, WORST) if (ratio := one.versus(AUTO))]
+    return [
+        {
+            "anchor": anchors[standing.case.id],
+            "case": shown(standing.case.id),
+            "contender": AUTO,
+            "ratio": text.ratio(ratio),
+            "other": shown(standing.best_other(AUTO)),
+        }
+        for ratio, standing in ranked
+        if ratio < 1
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from gpubench.results.write import write
 from gpubench.standing import standings
 from gpubench.views.charts import profile, scatter
 from gpubench.views.charts.files import Wish, charts
+from gpubench.views.report import report_html
 from gpubench.views.style import styled
 from tests.views.figures import named, outside, words
 from tests.views.samples import record, result
@@ -88,3 +90,16 @@ def test_many_results_give_one_profile(tmp_path: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out.split() == [str(tmp_path / "charts" / "profile-cumsum.svg")]
     [chart] = profile.charts([made(), made(10)])
     assert "over 8 cases" in chart.alt
+
+
+def test_the_report_names_the_cases_that_lose_and_draws_the_profile() -> None:
+    """The report lists where the automatic choice is behind, worst first, and has both charts from ten cases on."""
+    page = report_html(made())
+    listed = page.partition("Furthest behind")[2].partition("</ol>")[0]
+    assert listed.count("<li>") == 1
+    assert "cumsum/1/dim=0/float32</a> gpubench:auto: 0.500x torch" in listed
+    assert "Performance profile" not in page
+    many = replace(made(), records=(*made().records, *made(4).records, *made(8).records))
+    page = report_html(many)
+    assert "Performance profile of cumsum over 12 cases" in page
+    assert "Scatter plot of cumsum" in page
