@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 
+@lru_cache(maxsize=1024)
 def ranks(count: int) -> tuple[int, int, int, int]:
     """Return the places, among `count` samples in order of size, of: one error below the median, the two middle ones
     (one and the same of an odd count), one error above.

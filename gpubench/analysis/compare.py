@@ -33,7 +33,8 @@ class Options:
 
     `interleaved`: the two contenders of the selection were timed alternately in the rounds of one result, so that the
     differences within rounds count. `calibrations`: results of `calibrate` beside the two compared.
-    `host`: compare numpy as well. Its times are the host's, and say nothing about a kernel.
+    `host`: compare numpy as well. Its times are the host's, and say nothing about a kernel. `estimate`: what the times
+    of pairs say, where not only the two results tell it (a history does).
     """
 
     rule: Rule = field(default_factory=Rule)
@@ -44,6 +45,7 @@ class Options:
     interleaved: bool = False
     calibrations: tuple[ResultSet, ...] = ()
     host: bool = False
+    estimate: Callable[[Sequence[Pair]], Estimated] | None = None
 
 
 def compare(old: ResultSet, new: ResultSet, options: Options | None = None) -> Comparison:
@@ -95,6 +97,8 @@ def _places(picked: Sequence[Pair], timed: Sequence[Pair]) -> Array:
 
 
 def _estimated(timed: Sequence[Pair], old: ResultSet, new: ResultSet, options: Options) -> Estimated:
+    if options.estimate is not None:
+        return options.estimate(timed)
     if options.interleaved:
         return within_rounds(timed)
     known = [found for one in (old, new, *options.calibrations) if (found := calibrated(one)) is not None]

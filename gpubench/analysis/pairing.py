@@ -15,6 +15,7 @@ from gpubench.comparison import Difference
 from gpubench.errors import ComparisonError, UsageError
 from gpubench.model import Case, Json, Record, ResultSet
 from gpubench.names import HOST_CONTENDERS, is_kernel, is_peer
+from gpubench.work import machine_code
 
 Key = tuple[str, str, int]
 """Case id, contender (empty where two contenders are compared with each other), number among equals."""
@@ -302,27 +303,8 @@ def unknown_versions(pairs: Sequence[Pair], old: ResultSet, new: ResultSet) -> l
 
 def same_code(old: Record, new: Record) -> bool:
     """Return whether both ran the same machine code with the same launches on the same work."""
-    before, after = old.kernel or {}, new.kernel or {}
-    digest, launches = before.get("cubin_sha256"), before.get("launches")
-    return (
-        isinstance(digest, str)
-        and bool(digest)
-        and bool(launches)
-        and digest == after.get("cubin_sha256")
-        and _geometry(launches) == _geometry(after.get("launches"))
-        and before.get("variant") == after.get("variant")
-        and _work(old) == _work(new)
-    )
-
-
-def _geometry(launches: Json) -> Json:
-    """Return the launches without the path of their source: the same code may come from two checkouts."""
-    if not isinstance(launches, list | tuple):
-        return launches
-    return [
-        {key: value for key, value in one.items() if key != "source"} if isinstance(one, Mapping) else one
-        for one in launches
-    ]
+    code = machine_code(old.kernel)
+    return code is not None and code == machine_code(new.kernel) and _work(old) == _work(new)
 
 
 def _work(record: Record) -> tuple[Json, ...]:

@@ -77,6 +77,9 @@ COMMANDS: dict[str, Entry] = {
     "explore": Entry("gpubench.cli.explore:command", "Draw cases and find the regions in which a contender loses."),
     "plan": Entry("gpubench.cli.plan:command", "Say how many rounds would show a change, and what they take."),
     "plot": Entry("gpubench.cli.plot:command", "Draw charts of results.", NOT_COMPARABLE),
+    "history": Entry(
+        "gpubench.cli.history:command", "Follow times over many results: draw, find steps, gate, publish."
+    ),
     "results": Entry("gpubench.cli.results:command", "Make results small enough to be kept in git."),
     "export": Entry("gpubench.cli.export:command", "Write a result in the format of another program."),
     "report": Entry("gpubench.cli.report:command", "Write one self-contained HTML report of a result.", NOT_COMPARABLE),

@@ -67,6 +67,7 @@ class Outputs:
     fail_on: FailOn
     fail_on_mean: float | None
     min_decided: float
+    github: bool
 
     @property
     def on_standard_output(self) -> list[str]:
@@ -97,6 +98,15 @@ def _file_option(name: str, parameter: str, what: str) -> Callable[[F], F]:
         type=OutputFile(),
         help=f"Write {what} to this file; - is standard output (and then no table).",
     )
+
+
+def github_option(function: F) -> F:
+    """Add `--github`. The command gets `github: bool`."""
+    return click.option(
+        "--github",
+        is_flag=True,
+        help="Print annotations for GitHub Actions too: errors and warnings on the run's page.",
+    )(function)
 
 
 def rule_options(threshold: str) -> Callable[[F], F]:
@@ -165,6 +175,7 @@ def output_options(function: F) -> F:
         _file_option("--csv", "csv_file", "CSV, a row a case and contender,"),
         _file_option("--markdown", "markdown_file", "Markdown for a pull request (60 KB at most)"),
         json_file_option,
+        github_option,
         click.option("--sort", type=click.Choice(["ratio", "name"]), help="The order of the rows."),
         click.option("--only-changed", is_flag=True, help="Leave out rows that are SAME or UNDECIDED."),
         click.option(
@@ -204,6 +215,13 @@ def emit(comparisons: Sequence[Comparison], outputs: Outputs, quiet: bool = Fals
             why = undecided(comparison, outputs.gate)
             if why and code == ExitCode.NOT_COMPARABLE:
                 output.report(f"{comparison.new}: {why}")
+    if outputs.github:
+        from gpubench.views.annotations import row_annotations
+
+        lines = row_annotations(comparisons, lambda row: row_code(row, outputs.fail_on) != ExitCode.FINE)
+        if outputs.on_standard_output:
+            raise UsageError(f"--github and {outputs.on_standard_output[0]} cannot both go to standard output.")
+        output.write("\n".join(lines))
     if outputs.json_file is not None:
         output.put(outputs.json_file, _json(comparison_json(comparisons, int(code))))
     if outputs.markdown_file is not None:

@@ -25,7 +25,7 @@ def read(path: str | Path) -> ResultSet:
     Only regular files are opened, so that a device or a pipe cannot block the reader.
     """
     name = shown(str(path), 200)
-    with _collector_paused():
+    with collector_paused():
         return result_from_json(parse(document(Path(path)), name))
 
 
@@ -35,7 +35,7 @@ def reads(data: bytes, name: str = "<result>") -> ResultSet:
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
+def collector_paused() -> Iterator[None]:
     """Keep the garbage collector from looking through hundreds of thousands of new values that all stay."""
     was_on = gc.isenabled()
     gc.disable()

@@ -58,16 +58,16 @@ def report_html(result: ResultSet, comparison: Comparison | None = None) -> str:
     suite = data.shown(result.suite.get("name") or "suite")
     numbers = data.numbers_of(found)
     means = data.means(found)
-    css, script = _text("report.css"), _text("report.js")
+    css, script = template_text("report.css"), template_text("report.js")
     return (
-        _environment()
+        templates()
         .get_template("report.html.j2")
         .render(
             title=f"gpubench: {suite} on {dict(data.overview(result, found))['device']}",
             subtitle=f"measured {data.shown(result.created)} by gpubench {data.shown(result.gpubench)}",
-            policy=_policy(css, script),
-            style=_own(css),
-            script=_own(script),
+            policy=policy(css, script),
+            style=own(css),
+            script=own(script),
             simulated=is_simulated(found),
             overview=data.overview(result, found),
             means=means,
@@ -90,7 +90,8 @@ def report_html(result: ResultSet, comparison: Comparison | None = None) -> str:
     )
 
 
-def _environment() -> Environment:
+def templates() -> Environment:
+    """Return the pages' templates, which escape everything that is not marked as the project's own."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
@@ -98,18 +99,21 @@ def _environment() -> Environment:
     )
 
 
-def _text(name: str) -> str:
+def template_text(name: str) -> str:
+    """Return a file beside the templates as it is."""
     return resources.files("gpubench.views").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def _own(markup: str) -> Any:
+def own(markup: str) -> Any:
     """Mark text of the project's own as markup, which the template leaves as it is."""
     from markupsafe import Markup
 
     return Markup(markup)  # our own files and charts, with what is foreign in them escaped
 
 
-def _policy(css: str, script: str) -> str:
+def policy(css: str, script: str) -> str:
+    """Return the content policy of a page: this style sheet and this script alone, and no network."""
+
     def digest(content: str) -> str:
         return base64.b64encode(hashlib.sha256(content.encode("utf-8")).digest()).decode("ascii")
 
@@ -140,7 +144,7 @@ def _charts(result: ResultSet) -> tuple[list[Chart], list[str]]:
 def _pictures(drawn: Sequence[Chart], prefix: str) -> list[Picture]:
     svgs = inline_charts(drawn, prefix)
     return [
-        Picture(_own(svg), text.printable(chart.alt), f"{prefix}{number}-caption")
+        Picture(own(svg), text.printable(chart.alt), f"{prefix}{number}-caption")
         for number, (svg, chart) in enumerate(zip(svgs, drawn, strict=True))
     ]
 

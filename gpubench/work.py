@@ -1,0 +1,24 @@
+"""What makes two records the same work: identical machine code with identical launches, on the same operands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def machine_code(kernel: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
+    """Return what a kernel's entry in a record says of its code and launches; None where it does not tell.
+
+    The path of a source is left out: the same code may come from two checkouts.
+    """
+    found = kernel or {}
+    digest, launches = found.get("cubin_sha256"), found.get("launches")
+    if not isinstance(digest, str) or not digest or not launches:
+        return None
+    geometry = launches
+    if isinstance(launches, list | tuple):
+        geometry = [
+            {key: value for key, value in one.items() if key != "source"} if isinstance(one, Mapping) else one
+            for one in launches
+        ]
+    return digest, geometry, found.get("variant")
