@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import json
 import multiprocessing
 import os
 import random
@@ -34,6 +35,7 @@ from gpubench.operators.base import Operator
 from gpubench.operators.cumsum.params import CumsumParams
 from gpubench.operators.parameters import to_json
 from gpubench.operators.sum.params import SumParams
+from gpubench.suite.expand import expand
 
 NICE = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 509, 512, 513, 1000)
 LONG = (1023, 1024, 1025, 2047, 4093, 4096, 4100, 8191, 16384, 16387, 32749, 65536, 100003, 131072, 262147)
@@ -66,8 +68,32 @@ def draw_layout(draw: random.Random, dims: int) -> Layout:
     return Layout(expand=(draw.randrange(dims),), offset=offset)
 
 
+def draw_elementwise(seed: int, number: int, largest: int) -> Case:
+    """Draw case `number` of a seed as a random entry of a suite does."""
+    most = (300, 5000, 50_000, largest)[number % 4]
+    entry = {
+        "operator": "elementwise",
+        "dtype": list(OPERATORS["elementwise"].dtypes),
+        "input": ["normal", "normal", "uniform", "integers", "with_nonfinite"],
+        "out_layout": ["contiguous", "operands"],
+        "random": {
+            "cases": 1,
+            "seed": seed * 2**32 + number,
+            "elements": [most // 100 + 1, most],
+            "dims": [0, 5],
+            "layouts": {"contiguous": 4, "transposed": 1, "permuted": 2, "misaligned": 2, "stepped": 1, "broadcast": 1},
+            "broadcasts": 0.4,
+            "casts": 0.3,
+        },
+    }
+    (case,) = expand(json.dumps({"name": "drawn", "cases": [entry]}).encode(), "drawn").cases  # JSON is YAML
+    return case
+
+
 def draw_case(operator: Operator[Any], seed: int, number: int, largest: int) -> Case:
     """Draw case `number` of a seed."""
+    if operator.name == "elementwise":
+        return draw_elementwise(seed, number, largest)
     draw = random.Random(f"{seed}/{number}")
     shape = draw_shape(draw, draw.choice((300, 5000, 50_000, largest)))
     dtype = draw.choice(operator.dtypes)
@@ -156,7 +182,7 @@ def main() -> int:
     """Parse the arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("device")
-    parser.add_argument("--operator", choices=("cumsum", "sum"), default="cumsum")
+    parser.add_argument("--operator", choices=("cumsum", "sum", "elementwise"), default="cumsum")
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--largest", type=int, default=400_000, help="elements of a case at most")
@@ -164,7 +190,9 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args()
     every = options.variants == "all"
-    if options.processes > 1:
+    if (
+        options.processes > 1 and options.operator != "elementwise"
+    ):  # of which nearly every case has a kernel of its own
         compile_all(options.device, OPERATORS[options.operator], options.processes)
     parts = [range(i, options.cases, options.processes) for i in range(options.processes)]
     arguments = [(options.device, options.operator, options.seed, part, options.largest, every) for part in parts]

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Time random sums beside other libraries on a GPU: how often, and by how much, `auto` is ahead.
+"""Time random cases beside other libraries on a GPU: how often, and by how much, `auto` is ahead.
 
     scripts/random_speed.py --cases 200 --seed 1 --seed 2 --peer torch --peer inductor --processes 12 cuda:0
 
-Draws 2^14 to 2^27 elements (--least, --most), log-uniform, 1 to 4 dims of any sizes, any set of dims to reduce, every
-dtype, and contiguous, transposed, permuted or misaligned layouts. All contenders of a case read the same memory and
+Draws 2^14 to 2^27 elements (--least, --most), log-uniform, 1 to 4 dims of any sizes, every dtype, and contiguous,
+transposed, permuted or misaligned layouts. Sums: any set of dims to reduce. Elementwise (--operator): any function,
+broadcasts of any dims, casts between all dtypes. All contenders of a case read the same memory and
 are timed cold, by turns, as `gpubench run` does. Prints a line a case and, at the end, the geometric mean of (best
 library / ours), the share of the cases no slower than 0.95 of it, and the worst. --out writes one JSON line a case.
 Draw seeds that no kernel was tuned with.
@@ -22,24 +23,28 @@ import random
 import statistics
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
-from gpubench import peers
-from gpubench.children import bind
-from gpubench.devices import open_device
-from gpubench.dtypes import dtype
-from gpubench.engine.memory import storage_bytes
-from gpubench.errors import GpubenchError
-from gpubench.layout import Layout
-from gpubench.model import Case, Plan, Problem
-from gpubench.operators import OPERATORS
-from gpubench.operators.parameters import to_json
-from gpubench.operators.sum.params import SumParams
-from gpubench.peers.base import DeviceOperand
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
 
-OPERATOR = OPERATORS["sum"]
+from gpubench import peers  # noqa: E402
+from gpubench.children import bind  # noqa: E402
+from gpubench.devices import open_device  # noqa: E402
+from gpubench.dtypes import dtype  # noqa: E402
+from gpubench.engine.memory import storage_bytes  # noqa: E402
+from gpubench.errors import GpubenchError  # noqa: E402
+from gpubench.layout import Layout  # noqa: E402
+from gpubench.model import Case, Plan, Problem  # noqa: E402
+from gpubench.operators import OPERATORS  # noqa: E402
+from gpubench.operators.parameters import to_json  # noqa: E402
+from gpubench.operators.sum.params import SumParams  # noqa: E402
+from gpubench.peers.base import DeviceOperand  # noqa: E402
+from gpubench.suite.expand import expand  # noqa: E402
+
 TURNS = 3
 SAMPLES = 8
 """Samples of a contender in each turn; its time is the median of all."""
@@ -72,9 +77,42 @@ def draw_case(seed: int, number: int, least: float, most: float) -> Case:
     draw = random.Random(f"{seed}/{number}")
     shape = draw_shape(draw, least, most)
     dims = tuple(draw.sample(range(len(shape)), draw.randint(1, len(shape))))
-    dtype = draw.choice(OPERATOR.dtypes)
-    normal = OPERATOR.normalise(SumParams(shape, dims, False, draw_layout(draw, len(shape))), dtype)
-    return Case(OPERATOR.label(normal, dtype), "sum", dtype, to_json(normal), "normal", seed=number)
+    dtype = draw.choice(OPERATORS["sum"].dtypes)
+    normal = OPERATORS["sum"].normalise(SumParams(shape, dims, False, draw_layout(draw, len(shape))), dtype)
+    return Case(OPERATORS["sum"].label(normal, dtype), "sum", dtype, to_json(normal), "normal", seed=number)
+
+
+def repeat(address: int, have: int, want: int) -> None:
+    """Fill memory with its first bytes again and again, on the device."""
+    from cupy_backends.cuda.api import runtime
+
+    while have < want:
+        more = min(have, want - have)
+        runtime.memcpy(address + have, address, more, runtime.memcpyDeviceToDevice)
+        have += more
+
+
+def draw_cases(operator: str, seed: int, count: int, least: float, most: float) -> list[Case]:
+    """Draw the cases of a seed: sums here, elementwise cases as a random entry of a suite does."""
+    if operator == "sum":
+        return [draw_case(seed, number, least, most) for number in range(count)]
+    wishes = {
+        "cases": count,
+        "seed": seed,
+        "elements": [round(2**least), round(2**most)],
+        "layouts": {"contiguous": 0.5, "transposed": 0.15, "permuted": 0.15, "misaligned": 0.2},
+        "broadcasts": 0.3,
+        "casts": 0.3,
+        "friendly": 0.5,
+    }
+    entry = {
+        "operator": operator,
+        "random": wishes,
+        "dtype": list(OPERATORS[operator].dtypes),
+        "out_layout": ["contiguous", "operands"],
+    }
+    suite = json.dumps({"name": "drawn", "cases": [entry]})  # JSON is YAML
+    return list(expand(suite.encode(), "drawn").cases)
 
 
 class Bench:
@@ -96,7 +134,8 @@ class Bench:
             kind = dtype(one.dtype).numpy
             if one.role == "in":
                 numbers = np.random.default_rng(1).normal(size=min(size, 2**21)) * 50
-                self.device.upload(np.resize(numbers.astype(kind), size), buffer)
+                self.device.upload(numbers.astype(kind), buffer)
+                repeat(buffer.address, len(numbers) * kind.itemsize, size * kind.itemsize)
             buffers.append(buffer)
             made[one.name] = DeviceOperand(
                 one.name, one.role, one.dtype, one.view, buffer.address + one.view.offset * kind.itemsize
@@ -105,8 +144,8 @@ class Bench:
 
     def time(self, case: Case) -> dict[str, Any]:
         """Return the medians of all contenders, microseconds, and what `auto` chose."""
-        problem = OPERATOR.problem(case)
-        plan = OPERATOR.choose(problem, self.device.info)
+        problem = OPERATORS[case.operator].problem(case)
+        plan = OPERATORS[case.operator].choose(problem, self.device.info)
         assert isinstance(plan, Plan), plan
         operands, kept = self.operands(problem)
         workspace = self.device.allocate(plan.workspace_bytes)
@@ -134,8 +173,8 @@ def prepare(spec: str, names: list[str], cases: list[Case]) -> None:
     """Compile what the cases need, into the caches on disk."""
     bench = Bench(spec, names)
     for case in cases:
-        problem = OPERATOR.problem(case)
-        plan = OPERATOR.choose(problem, bench.device.info)
+        problem = OPERATORS[case.operator].problem(case)
+        plan = OPERATORS[case.operator].choose(problem, bench.device.info)
         if isinstance(plan, Plan):
             bench.device.compile(plan.launches)
         for peer in bench.peers.values():
@@ -199,6 +238,7 @@ def main() -> int:
     """Parse the arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("device")
+    parser.add_argument("--operator", choices=("sum", "elementwise"), default="sum")
     parser.add_argument("--cases", type=int, default=100, help="of each seed")
     parser.add_argument("--seed", type=int, action="append", required=True)
     parser.add_argument("--peer", action="append", default=[])
@@ -208,7 +248,9 @@ def main() -> int:
     parser.add_argument("--out", type=argparse.FileType("w"))
     options = parser.parse_args()
     cases = [
-        draw_case(seed, number, options.least, options.most) for seed in options.seed for number in range(options.cases)
+        case
+        for seed in options.seed
+        for case in draw_cases(options.operator, seed, options.cases, options.least, options.most)
     ]
     if options.processes > 1:
         prepare_all(options.device, options.peer, cases, options.processes)

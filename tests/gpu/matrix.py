@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gpubench.engine.buffers import Operands, Pristine
+from gpubench.kernels.compiler import Request, compile_many
 from gpubench.measure.check import check
-from gpubench.model import Case, Check, Refused
+from gpubench.model import Case, Check, Plan, Refused
 from gpubench.operators import OPERATORS
 from gpubench.operators.base import Variant
 
 if TYPE_CHECKING:
     from gpubench.devices.base import Device
+
+
+def compile_for(device: Device, works: Iterable[tuple[Case, Variant]]) -> None:
+    """Compile what variants need for cases, side by side, into the cache on disk."""
+    major, minor = device.info.compute_capability
+    plans = (variant.plan(OPERATORS[case.operator].problem(case), device.info) for case, variant in works)
+    launches = {(one.source, one.kernel) for plan in plans if isinstance(plan, Plan) for one in plan.launches}
+    compile_many([Request(*pair, f"sm_{major}{minor}") for pair in sorted(launches)], os.cpu_count() or 1)
 
 
 def answer(device: Device, case: Case, variant: Variant) -> Check | str:

@@ -1,4 +1,4 @@
-"""What `gpubench:auto` picks for cumsum, at each edge of its rule, is right on a real GPU.
+"""What `gpubench:auto` picks for cumsum and elementwise, at each edge of its rule, is right on a real GPU.
 
 Run with: pytest tests/gpu/test_edges.py -p no:cacheprovider -s
 """
@@ -6,30 +6,39 @@ Run with: pytest tests/gpu/test_edges.py -p no:cacheprovider -s
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
 from gpubench.devices import open_device
 from gpubench.errors import NoDeviceError
-from gpubench.model import Check
+from gpubench.model import Case, Check, DeviceInfo
 from gpubench.operators import OPERATORS
-from tests.gpu.matrix import answer
+from tests.gpu.matrix import answer, compile_for
 from tests.operators.cases import auto
-from tests.operators.cumsum.edges import edges
+from tests.operators.cumsum.edges import edges as of_cumsum
+from tests.operators.elementwise.edges import edges as of_elementwise
 
 pytestmark = pytest.mark.gpu
 
+EDGES: dict[str, Callable[[DeviceInfo], list[Case]]] = {
+    "cumsum": of_cumsum,
+    "elementwise": lambda device: [case for cases in of_elementwise(device).values() for case in cases],
+}
 
-def test_both_sides_of_every_edge_are_right() -> None:
+
+@pytest.mark.parametrize("name", EDGES)
+def test_both_sides_of_every_edge_are_right(name: str) -> None:
     """One below, at and one above each threshold, on the number of SMs that this GPU has."""
     try:
         device = open_device("cuda:0")
     except NoDeviceError as error:
         pytest.skip(str(error))
-    operator = OPERATORS["cumsum"]
+    operator = OPERATORS[name]
     picked: Counter[str] = Counter()
-    for case in edges(device.info):
-        variant = auto(operator.problem(case), device.info)
+    works = [(case, auto(operator.problem(case), device.info)) for case in EDGES[name](device.info)]
+    compile_for(device, works)
+    for case, variant in works:
         got = answer(device, case, variant)
         assert isinstance(got, Check), (case.id, got)
         assert got.ok, (case.id, variant.name, got)

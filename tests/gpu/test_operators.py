@@ -13,11 +13,10 @@ import pytest
 from gpubench import dtypes
 from gpubench.devices.base import Device
 from gpubench.errors import NoDeviceError
-from gpubench.kernels.compiler import Request, compile_many
 from gpubench.model import Case, Check
 from gpubench.operators import OPERATORS
 from gpubench.operators.hard import hard_cases
-from tests.gpu.matrix import answer
+from tests.gpu.matrix import answer, compile_for
 from tests.operators.cases import auto, make_case
 
 pytestmark = pytest.mark.gpu
@@ -60,13 +59,13 @@ PAIRS = [(name, variant.name) for name, operator in OPERATORS.items() for varian
 @pytest.mark.parametrize(("operator", "variant"), PAIRS, ids=str)
 def test_answers(device: Device, operator: str, variant: str) -> None:
     """A variant is right on every hard case that it takes, for every dtype, also on NaN and infinity."""
-    one = next(row for row in OPERATORS[operator].variants if row.name == variant)
-    major, minor = device.info.compute_capability
-    instances = {pair for dtype in DTYPES for pair in one.instances(dtype)}
-    compile_many([Request(*pair, f"sm_{major}{minor}") for pair in sorted(instances)], os.cpu_count() or 1)
+    one = OPERATORS[operator]
+    rule = next(row for row in one.variants if row.name == variant)
+    chosen = {dtype: hard_cases(one, dtype, large=True) for dtype in DTYPES}
+    compile_for(device, [(case, rule) for cases in chosen.values() for case in cases])
     faults, taken = [], 0
     for dtype in DTYPES:
-        found, count = wrong(device, hard_cases(OPERATORS[operator], dtype, large=True), variant, operator)
+        found, count = wrong(device, chosen[dtype], variant, operator)
         faults += found
         taken += count
     print(f"{operator} {variant}: {taken} cases, {len(faults)} wrong")

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "gpubench/arithmetic.cuh"
-#include "gpubench/math.cuh"
+#include "gpubench/rough.cuh"
 
 namespace gpubench::functions {
 
@@ -78,10 +78,12 @@ struct tanh {
     }
 };
 
-struct sigmoid {
+struct sigmoid {  // of negative numbers as exp(a) / (1 + exp(a)): exp(-a) would overflow where the result still has digits
     template <Float C>
     GPUBENCH_DEVICE C operator()(C a, C, C) const {
-        return C(1) / (C(1) + math::exp(-a));
+        const bool negative = a < C(0);
+        const C power = math::exp(negative ? a : -a);
+        return (negative ? power : C(1)) / (C(1) + power);
     }
 };
 

@@ -41,8 +41,10 @@ class Function:
 
     kinds: dtypes that the promoted operands may have. roundings: unit roundoffs of the dtype of the work that the
     result may be off, times `magnitude` (an error of 1 ulp is two of them; CUDA's documented bounds for exp, log, sin,
-    tanh, pow, rsqrt, with room for numpy's own). domains: what each operand's inputs are restricted to. masks: how many
-    leading operands are uint8 masks that take no part in promotion. real_result: complex operands give a real result.
+    tanh, pow, rsqrt, with room for numpy's own). rough: how many more they are with the hardware's approximations
+    (gpubench/rough.cuh), which serve where operands and result have 16 bits; 0 where there is none. domains: what
+    each operand's inputs are restricted to. masks: how many leading operands are uint8 masks that take no part in
+    promotion. real_result: complex operands give a real result.
     mixes_parts: which part of a complex result is special, where operands are, depends on how the formula is written.
     peers: the call that does it, for each library that has one.
     """
@@ -57,6 +59,7 @@ class Function:
     masks: int = 0
     real_result: bool = False
     mixes_parts: bool = False
+    rough: int = 0
     peers: Mapping[str, Call] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Json]:

@@ -84,9 +84,18 @@ FUNCTIONS: dict[str, Function] = {
         real_result=True,
         peers=_calls("abs", "absolute", "numpy.abs"),
     ),
-    "exp": Function(1, lambda np, v, _: np.exp(v[0]), FLOAT, 6, _result, peers=_calls("exp", "exp", "numpy.exp")),
+    "exp": Function(
+        1, lambda np, v, _: np.exp(v[0]), FLOAT, 6, _result, rough=128, peers=_calls("exp", "exp", "numpy.exp")
+    ),
     "log": Function(
-        1, lambda np, v, _: np.log(v[0]), FLOAT, 8, _result, _POSITIVE, peers=_calls("log", "log", "numpy.log")
+        1,
+        lambda np, v, _: np.log(v[0]),
+        FLOAT,
+        8,
+        _result,
+        _POSITIVE,
+        rough=64,
+        peers=_calls("log", "log", "numpy.log"),
     ),
     "sqrt": Function(
         1, lambda np, v, _: np.sqrt(v[0]), FLOAT, 2, _result, _POSITIVE, peers=_calls("sqrt", "sqrt", "numpy.sqrt")
@@ -94,10 +103,20 @@ FUNCTIONS: dict[str, Function] = {
     "rsqrt": Function(
         1, lambda np, v, _: 1 / np.sqrt(v[0]), FLOAT, 4, _result, _POSITIVE, peers=_calls("rsqrt", jax="lax.rsqrt")
     ),
-    "sin": Function(1, lambda np, v, _: np.sin(v[0]), FLOAT, 6, _result, peers=_calls("sin", "sin", "numpy.sin")),
-    "tanh": Function(1, lambda np, v, _: np.tanh(v[0]), FLOAT, 6, _result, peers=_calls("tanh", "tanh", "numpy.tanh")),
+    "sin": Function(
+        1, lambda np, v, _: np.sin(v[0]), FLOAT, 6, _result, rough=128, peers=_calls("sin", "sin", "numpy.sin")
+    ),
+    "tanh": Function(
+        1, lambda np, v, _: np.tanh(v[0]), FLOAT, 6, _result, rough=256, peers=_calls("tanh", "tanh", "numpy.tanh")
+    ),
     "sigmoid": Function(
-        1, lambda np, v, _: 1 / (1 + np.exp(-v[0])), FLOAT, 10, _result, peers=_calls("sigmoid", jax="nn.sigmoid")
+        1,
+        lambda np, v, _: 1 / (1 + np.exp(-v[0])),
+        FLOAT,
+        10,
+        _result,
+        rough=128,
+        peers=_calls("sigmoid", jax="nn.sigmoid"),
     ),
     "relu": Function(
         1, lambda np, v, _: np.maximum(v[0], 0), REAL, peers=_calls("ops.aten.relu", Call("maximum", (0,)), "nn.relu")
@@ -108,10 +127,17 @@ FUNCTIONS: dict[str, Function] = {
         FLOAT,
         12,
         _first,
+        rough=16,
         peers=_calls(Call("ops.aten.gelu", keywords={"approximate": "tanh"}), jax="nn.gelu"),
     ),
     "silu": Function(
-        1, lambda np, v, _: v[0] / (1 + np.exp(-v[0])), FLOAT, 12, _first, peers=_calls("ops.aten.silu", jax="nn.silu")
+        1,
+        lambda np, v, _: v[0] / (1 + np.exp(-v[0])),
+        FLOAT,
+        12,
+        _first,
+        rough=16,
+        peers=_calls("ops.aten.silu", jax="nn.silu"),
     ),
     "clamp": Function(
         1,
@@ -167,6 +193,7 @@ FUNCTIONS: dict[str, Function] = {
         18,
         _result,
         ("positive", "exponent"),
+        rough=2048,
         peers=_calls("pow", "power", "numpy.power"),
     ),
     "lerp": Function(

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gpubench import dtypes
 from gpubench.errors import UnsupportedError
-from gpubench.layout import view
-from gpubench.model import Accuracy, Case, Json, Operand, Problem
+from gpubench.layout import Layout, View, view
+from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Plan, Problem, Refused
 from gpubench.operators.base import Operator, Reference, Variant
+from gpubench.operators.elementwise.auto import choose
 from gpubench.operators.elementwise.functions import FUNCTIONS
+from gpubench.operators.elementwise.naive import broadcast_strides
 from gpubench.operators.elementwise.normal import broadcast, normalise
 from gpubench.operators.elementwise.params import ElementwiseParams, OperandSpec
 from gpubench.operators.elementwise.promotion import accuracy, natural_dtype, operand_dtypes, result_dtype, work_dtype
+from gpubench.operators.elementwise.pytorch.iterator import sorted_dims
 from gpubench.operators.elementwise.sizes import SIZES
 from gpubench.operators.elementwise.variants import VARIANTS
 from gpubench.operators.parameters import layout_label, number_label, shape_label
@@ -56,6 +59,8 @@ class ElementwiseOperator(Operator[ElementwiseParams]):
         parts = ["elementwise", params.function, specs[0] if len(set(specs)) == 1 else ",".join(specs)]
         if params.out_dtype is not None:
             parts.append(f"out={params.out_dtype}")
+        if params.out_layout != "contiguous":
+            parts.append(f"out_layout={params.out_layout}")
         defaults = FUNCTIONS[params.function].scalars
         changed = [(name, params.scalars.get(name, default), default) for name, default in defaults.items()]
         parts += [f"{name}={number_label(value)}" for name, value, default in changed if value != default]
@@ -75,7 +80,7 @@ class ElementwiseOperator(Operator[ElementwiseParams]):
             raise UnsupportedError(f"A complex result cannot be cast to {result}: take its parts or abs instead.")
         names = zip(NAMES, operand_dtypes(params, case.dtype), params.inputs, strict=False)
         inputs = [Operand(name, "in", dtype, view(spec.shape, spec.layout)) for name, dtype, spec in names]
-        y = Operand("y", "out", result, view(broadcast(params.inputs)))
+        y = Operand("y", "out", result, _result_view(params, inputs))
         read = (
             sum(operand.view.unique_elements * dtypes.dtype(operand.dtype).itemsize for operand in inputs)
             if y.view.size
@@ -123,9 +128,28 @@ class ElementwiseOperator(Operator[ElementwiseParams]):
 
         return drawn.draw(numbers, wishes, given)
 
+    def choose(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """Return the plan of the rule in `auto`."""
+        return choose(problem, device)
+
     def accuracy(self, problem: Problem[Any]) -> Accuracy:
         """Return the bound for every contender: the function's own."""
         return accuracy(problem.params, problem.case.dtype)
+
+
+def _result_view(params: ElementwiseParams, inputs: list[Operand]) -> View:
+    """Return y's view: without gaps, in row-major order or in the order in which the operands' dims lie in memory.
+
+    The latter by the rule of PyTorch's TensorIterator for a result that it allocates.
+    """
+    shape = broadcast(params.inputs)
+    if params.out_layout == "contiguous" or 0 in shape:
+        return view(shape)
+    strides = [
+        [step * dtypes.dtype(operand.dtype).itemsize for step in broadcast_strides(operand, shape)]
+        for operand in inputs
+    ]
+    return view(shape, Layout(permute=tuple(reversed(sorted_dims(shape, strides)))))
 
 
 def _spec_label(spec: OperandSpec) -> str:

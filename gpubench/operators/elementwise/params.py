@@ -16,6 +16,9 @@ else:
     FunctionName = Literal[tuple(FUNCTIONS)]
 
 
+OutLayout = Literal["contiguous", "operands"]
+
+
 @dataclass(frozen=True, slots=True)
 class OperandSpec:
     """One input. dtype None: the case's own dtype (the mask of `where` is always uint8)."""
@@ -27,12 +30,14 @@ class OperandSpec:
 
 @dataclass(frozen=True, slots=True)
 class ElementwiseParams:
-    """y = function(inputs), shapes broadcast as numpy does; y is contiguous.
+    """y = function(inputs), shapes broadcast as numpy does.
 
     Write either `inputs`, one entry an operand, or `shape` (and `layout`), meaning the same for every operand.
     Normalised params always hold `inputs`, with shape None and the default layout. out_dtype: the result is cast to it
-    (float to integer cuts off towards zero); None: the dtype that the inputs promote to. scalars: constants of
-    the function by name (addcmul: value; lerp: weight; clamp: low, high), those left out have their default.
+    (float to integer cuts off towards zero); None: the dtype that the inputs promote to. out_layout: y's dims lie in
+    memory in row-major order (contiguous), or in the operands' own order, as the result of torch's functional form does
+    (operands); without gaps either way. scalars: constants of the function by name (addcmul: value; lerp: weight;
+    clamp: low, high), those left out have their default.
     """
 
     function: FunctionName
@@ -40,4 +45,5 @@ class ElementwiseParams:
     layout: Layout = field(default_factory=Layout)
     inputs: tuple[OperandSpec, ...] = ()
     out_dtype: dtypes.Name | None = None
+    out_layout: OutLayout = "contiguous"
     scalars: Mapping[str, float] = field(default_factory=dict)

@@ -38,6 +38,13 @@ def result_dtype(params: ElementwiseParams, dtype: str) -> str:
     return params.out_dtype or natural_dtype(params, dtype)
 
 
-def accuracy(params: ElementwiseParams, dtype: str) -> Accuracy:
-    """Return what the check allows: the function's bound, in the dtype of the work."""
-    return Accuracy(FUNCTIONS[params.function].roundings, work_dtype(params, dtype), "linear")
+def is_rough(params: ElementwiseParams, dtype: str) -> bool:
+    """Say whether the hardware's approximations are close enough: the operands and the result are 16-bit floats."""
+    every = (result_dtype(params, dtype), *operand_dtypes(params, dtype))
+    return FUNCTIONS[params.function].rough > 0 and all(name in ("float16", "bfloat16") for name in every)
+
+
+def accuracy(params: ElementwiseParams, dtype: str, rough: bool = False) -> Accuracy:
+    """Return what the check allows: the function's bound, in the dtype of the work; rough: of the approximations."""
+    row = FUNCTIONS[params.function]
+    return Accuracy(row.roundings + (row.rough if rough else 0), work_dtype(params, dtype), "linear")

@@ -25,6 +25,27 @@ GPUBENCH_DEVICE int32 dot_items(uint32 items, uint32 weights, int32 sum) {
 GPUBENCH_DEVICE float reciprocal_sqrt(float value) { return ::rsqrtf(value); }
 GPUBENCH_DEVICE double reciprocal_sqrt(double value) { return ::rsqrt(value); }
 
+GPUBENCH_DEVICE float approximate_exp2(float value) {
+    float result;
+    asm("ex2.approx.f32 %0, %1;" : "=f"(result) : "f"(value));
+    return result;
+}
+GPUBENCH_DEVICE float approximate_large_exp2(float value) {
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
+    return result;
+}
+GPUBENCH_DEVICE float approximate_log2(float value) {
+    float result;
+    asm("lg2.approx.f32 %0, %1;" : "=f"(result) : "f"(value));
+    return result;
+}
+GPUBENCH_DEVICE float approximate_reciprocal(float value) {
+    float result;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
+    return result;
+}
+
 GPUBENCH_DEVICE float half_to_float(uint16 bits) {
     float value;
     asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));

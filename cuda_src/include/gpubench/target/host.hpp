@@ -99,6 +99,11 @@ int32 dot_items(uint32 items, uint32 weights, int32 sum) {
 inline float reciprocal_sqrt(float value) { return 1.0f / ::sqrtf(value); }
 inline double reciprocal_sqrt(double value) { return 1.0 / ::sqrt(value); }
 
+inline float approximate_exp2(float value) { return ::exp2f(value); }
+inline float approximate_large_exp2(float value) { return ::exp2f(value); }
+inline float approximate_log2(float value) { return ::log2f(value); }
+inline float approximate_reciprocal(float value) { return 1.0f / value; }
+
 inline float half_to_float(uint16 bits) { return bits16::half_to_float(bits); }
 inline uint16 float_to_half(float value) { return bits16::float_to_half(value); }
 inline uint16 double_to_half(double value) { return bits16::float_to_half(bits16::double_to_float_odd(value)); }

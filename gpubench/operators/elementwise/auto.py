@@ -1,0 +1,59 @@
+"""The rule behind `gpubench:auto` for `elementwise`: which kernel suits how the operands lie."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from gpubench.model import DeviceInfo, Plan, Problem, Refused
+from gpubench.operators.base import Variant
+from gpubench.operators.choosing import first_plan
+from gpubench.operators.elementwise import tuning
+from gpubench.operators.elementwise.flat import Flat, lie_of
+from gpubench.operators.elementwise.merged import Input, Merged, merged
+from gpubench.operators.elementwise.naive import Naive
+from gpubench.operators.elementwise.pytorch.variants import AutoPytorch
+from gpubench.operators.elementwise.tiles import Tiles, across_dim
+
+
+def choose(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+    """Return the plan of the first variant in the order of preference that takes the problem."""
+    return first_plan(preferred(problem), problem, device)
+
+
+def preferred(problem: Problem[Any]) -> Iterator[Variant]:
+    """Yield the variants from best to last."""
+    shape = merged(problem)
+    if not isinstance(shape, Refused):
+        if _is_for_tiles(shape):
+            yield Tiles()
+        yield Flat()
+        yield Tiles()
+    yield from (AutoPytorch(), Naive())
+
+
+def _is_for_tiles(shape: Merged) -> bool:
+    """Say whether some operand lies across y's rows, or operands share or fill long rows of whole vectors."""
+    if len(shape.dims) == 1:
+        return False
+    wishes = [(one, dim) for one in shape.inputs if (dim := across_dim(shape, one)) is not None]
+    if wishes:
+        return not any(_is_gathered(shape, one, dim) for one, dim in wishes)
+    row = shape.dims[0].size
+    if row % shape.vector or row < tuning.ROW_VECTORS * shape.vector:
+        return False
+    lies = [lie_of(shape, one) for one in shape.inputs]
+    return any(lie in ("row", "still") for lie in lies) and not any(lie.endswith("off_grid") for lie in lies)
+
+
+def _is_gathered(shape: Merged, one: Input, across: int) -> bool:
+    """Say whether what a block of y reads of an operand lies close enough together, though across y's rows."""
+    run = math.prod(dim.size for dim in shape.dims[:across])
+    group = run * shape.dims[across].size
+    together = all(one.step(dim) < group for dim in shape.dims[: across + 1])
+    return (
+        run <= tuning.GATHER_RUN
+        or shape.elements <= tuning.GATHER_ELEMENTS
+        or (together and group <= tuning.THREADS * shape.vector)
+    )

@@ -1,0 +1,93 @@
+"""The host rule of elementwise/flat.cu: y from end to end by vectors."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from gpubench.model import DeviceInfo, Plan, Problem, Refused
+from gpubench.operators.elementwise import tuning
+from gpubench.operators.elementwise.functions import FUNCTIONS
+from gpubench.operators.elementwise.instance import extents, instance, plan, probes, types_of
+from gpubench.operators.elementwise.merged import Input, Merged, merged
+from gpubench.operators.geometry.axes import MAX_AXIS_DIMS, axis
+from gpubench.operators.geometry.merged import Dim
+from gpubench.operators.geometry.rounding import ceil_div
+from gpubench.operators.geometry.vectors import items_of
+from gpubench.operators.structs import LIMIT, Struct
+
+SOURCE = "elementwise/flat.cu"
+
+SHAPE = Struct("gpubench::elementwise::FlatShape", SOURCE, elements="i8", extents=("i8", 3))
+
+
+class Flat:
+    """Every layout; best where operands lie as y does, and for short rows."""
+
+    name: str = "flat"
+    summary: str = "y from end to end by vectors, operands by the same vectors or by their place in each dim"
+    origin: str = (
+        f"up to {MAX_AXIS_DIMS} dims after merging; fewer than 2^31 elements where an operand lies otherwise than y"
+    )
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """One launch."""
+        shape = merged(problem)
+        if isinstance(shape, Refused):
+            return shape
+        plain = not any(lie_of(shape, one).endswith("off_grid") for one in shape.inputs)
+        costly = FUNCTIONS[problem.params.function].rough > 0
+        return build(problem, shape, tuning.flat_cut(shape, device, plain, costly))
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """Return the probes on operands that lie as y does, and `add` of others."""
+        items = items_of(dtype)
+        found = [
+            (SOURCE, instance("flat", function, types, (128, items, 1, 1, True), ["on_grid"] * (len(types) - 2)))
+            for function, types in probes(dtype)
+        ]
+        others = [
+            ("off_grid", "off_grid", 1, True),
+            ("on_grid", "row_off_grid", 2, False),
+            ("still", "apart", 2, False),
+        ]
+        return [
+            *found,
+            *(
+                (SOURCE, instance("flat", function, types, (128, items, 1, dims, whole), lies))
+                for function, types in probes(dtype)
+                if function == "add"
+                for *lies, dims, whole in others
+            ),
+        ]
+
+
+def lie_of(shape: Merged, one: Input) -> str:
+    """Return how an operand lies beside y (`Lie` in elementwise/operands.cuh)."""
+    if shape.is_linear(one):
+        return "on_grid" if shape.on_grid(one) else "off_grid"
+    first, *others = shape.dims
+    if one.step(first) == 1 and first.size > 1:
+        on_grid = first.size % shape.vector == 0 and shape.on_grid(one, *(one.step(dim) for dim in others))
+        return "row" if on_grid else "row_off_grid"
+    return "still" if one.step(first) == 0 else "apart"
+
+
+def build(problem: Problem[Any], shape: Merged, cut: tuning.FlatCut) -> Plan | Refused:
+    """Return the plan for a cut."""
+    shape = dataclasses.replace(shape, vector=cut.items)
+    lies = [lie_of(shape, one) for one in shape.inputs]
+    linear = all(lie in ("on_grid", "off_grid") for lie in lies)
+    dims: tuple[Dim, ...] = () if linear else shape.dims
+    if not linear and (len(dims) > MAX_AXIS_DIMS or shape.elements > LIMIT - cut.tile):
+        return Refused("more dims or elements than the kernel counts")
+    whole = linear or dims[0].size % shape.vector == 0
+    types = types_of(problem.params, problem.case.dtype)
+    kernel = instance("flat", problem.params.function, types, (*cut, max(len(dims), 1), whole), lies)
+    blocks = ceil_div(shape.elements, cut.tile)
+    if blocks > LIMIT:
+        return Refused("more blocks than a grid has")
+    packed = SHAPE.value(elements=shape.elements, extents=extents(shape))
+    launch = (SOURCE, kernel, blocks, cut.threads)
+    return plan("flat", problem, shape, launch, (packed, axis(dims)), **cut._asdict(), lies=lies)

@@ -1,0 +1,90 @@
+"""The numbers of the elementwise rules, each with what chose it. One H200, cold, microseconds by events."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpubench import dtypes
+from gpubench.model import DeviceInfo
+from gpubench.operators.elementwise.merged import Input, Merged
+from gpubench.operators.geometry.rounding import power_of_two
+
+THREADS = 256
+
+PASSES = 2
+"""Rows of a thread where nothing is turned. 1, 2, 4, 8: 16384 x 8192 + 8192 float32 253.7, 255.5, 256.6, 257.7 us; an
+outer sum 141.4, 119.0, 119.2, 120.2."""
+
+TURNED_PASSES = 4
+"""... and where something is: 8192 x 8192 bfloat16 with 2 111 us, with 4 102."""
+
+SKEWED_PASSES = {16: 4, 8: 4, 4: 2, 2: 2, 1: 4}
+"""... and rows are off the grid, by the elements of a vector."""
+
+TURNED_BLOCKS = 2
+"""... as long as an SM has so many blocks."""
+
+TURNED_LANES = {16: 8, 8: 8, 4: 16, 2: 16, 1: 16}
+"""Vectors of a row of a turned tile, by the elements of a vector. bfloat16 with 4, 8, 16: 100.7, 102.0, 110.9 us."""
+
+FLAT_THREADS = 128
+"""Of a block. 2^26 uint8 to bfloat16 83.3 us, 85.4 with 256; elsewhere no difference."""
+
+TWO_VECTORS = 2**25
+"""Bytes of y up to which a thread takes two vectors: 2^22 float32 18.9 us (19.1 with one), 2^27 copied 263 (253)."""
+
+RESIDENT = 1024
+"""Threads of an SM that a small y is spread over."""
+
+ROW_VECTORS = 32
+"""Rows of fewer vectors are walked from end to end of y."""
+
+GATHER_RUN = 36
+"""Up to so many elements of y between neighbours of an operand, what a block reads of it lies in long enough runs."""
+
+GATHER_ELEMENTS = 2**17
+"""Up to so many elements of y the L2 cache makes up for sectors that are read again."""
+
+SMALL_BYTES, SMALL_SHARE = 4 * 2**20, 8
+"""An operand of at most so many bytes, and of such a part of all, is read out of the L2 cache, however it lies."""
+
+
+class FlatCut(NamedTuple):
+    """Threads of a block, elements of a vector, vectors of a thread."""
+
+    threads: int
+    items: int
+    vectors: int
+
+    @property
+    def tile(self) -> int:
+        """Elements of a block."""
+        return self.threads * self.items * self.vectors
+
+
+def flat_cut(shape: Merged, device: DeviceInfo, plain: bool, costly: bool) -> FlatCut:
+    """Return how y is cut. Small ones: as many threads as the device holds, before vectors are full.
+
+    plain: nothing is off the grid. costly: the function takes many instructions. Two vectors a thread where y has fewer
+    bytes than what a vector is counted by, is most of all, or is small: 2^28 float32 to float16 379.6 us with one and
+    373.7 with two, 2^26 float16 to float32 100.1 and 101.3; power of 2^24 float32 70.9 and 67.3.
+    """
+    items = min(shape.vector, max(1, power_of_two(shape.elements // (RESIDENT * device.sm_count) + 1) // 2))
+    blocks = shape.elements / (2 * FLAT_THREADS * shape.vector)
+    narrow = shape.vector * shape.output_itemsize < 16
+    two = narrow or costly or shape.output_bytes > 0.8 * shape.bytes or shape.output_bytes <= TWO_VECTORS
+    return FlatCut(FLAT_THREADS, items, 2 if two and plain and blocks >= 2 * device.sm_count else 1)
+
+
+def passes(rows: int, lanes: int, blocks: int, device: DeviceInfo) -> int:
+    """Return the rows of a thread: fewer where there are few, or few blocks. blocks: of one such row a thread."""
+    wanted = min(PASSES, power_of_two(-(-rows // (THREADS // lanes))))
+    while wanted > 1 and blocks / wanted < 2 * device.sm_count:
+        wanted //= 2
+    return wanted
+
+
+def is_small(shape: Merged, one: Input) -> bool:
+    """Say whether an operand may be read in any order."""
+    size = one.extent * dtypes.dtype(one.dtype).itemsize
+    return size <= SMALL_BYTES and size * SMALL_SHARE <= shape.bytes

@@ -1,0 +1,36 @@
+"""The hardware's approximations behind 16-bit results, on a real GPU, over every input.
+
+Run with: pytest tests/gpu/test_rough.py -p no:cacheprovider
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from gpubench.devices import open_device
+from gpubench.devices.base import Device
+from gpubench.errors import NoDeviceError
+from tests.operators.elementwise.patterns import ROUGH, answer
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[Device]:
+    """Open the first GPU."""
+    try:
+        opened = open_device("cuda:0")
+    except NoDeviceError as error:
+        pytest.skip(str(error))
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("function", ROUGH)
+def test_every_input_keeps_the_bound_that_is_stated(device: Device, function: str, dtype: str) -> None:
+    """All 65,536 patterns against float64; infinities and NaN by class."""
+    verdict = answer(device, function, dtype)
+    assert verdict.ok, verdict.first_mismatch

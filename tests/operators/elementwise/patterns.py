@@ -1,0 +1,63 @@
+"""Every input of a 16-bit float: problems whose operands hold all 65,536 patterns, for the simulator and for a GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpubench import dtypes
+from gpubench.devices.base import Device
+from gpubench.engine.buffers import Operands, Pristine
+from gpubench.measure.check import check
+from gpubench.model import Check, Plan, Problem
+from gpubench.operators import OPERATORS
+from gpubench.operators.elementwise.flat import Flat
+from gpubench.operators.elementwise.functions import FUNCTIONS
+from tests.operators.cases import make_case
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+ROUGH = [name for name, row in FUNCTIONS.items() if row.rough]
+EXPONENTS = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    2.0,
+    3.0,
+    -3.0,
+    0.5,
+    -0.25,
+    0.333,
+    7.0,
+    100.0,
+    -101.0,
+    4096.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+)
+
+
+def every_pattern(function: str, dtype: str) -> tuple[Problem[Any], dict[str, Array]]:
+    """Return the problem of a function on all patterns, and its inputs; of powers, for some exponents each."""
+    operator = OPERATORS["elementwise"]
+    kind = dtypes.dtype(dtype).numpy
+    patterns = np.arange(2**16, dtype=np.uint16).view(kind)
+    if FUNCTIONS[function].arity == 1:
+        return operator.problem(make_case("elementwise", dtype, function=function, shape=(2**16,))), {"a": patterns}
+    shapes = ({"shape": (2**16,)}, {"shape": (len(EXPONENTS), 1)})
+    problem = operator.problem(make_case("elementwise", dtype, function=function, inputs=shapes))
+    return problem, {"a": patterns, "b": np.array(EXPONENTS).astype(kind)}
+
+
+def answer(device: Device, function: str, dtype: str) -> Check:
+    """Run a function on all patterns and hold it against float64."""
+    problem, inputs = every_pattern(function, dtype)
+    plan = Flat().plan(problem, device.info)
+    assert isinstance(plan, Plan)
+    operands = Operands(device, problem, Pristine(device, problem, inputs, keep_inputs=True), plan.workspace_bytes)
+    device.bind(plan, operands.addresses, operands.workspace).run()
+    reference = OPERATORS["elementwise"].reference(problem, inputs)
+    return check(problem, reference, plan.accuracy, operands.output())

@@ -1,0 +1,78 @@
+"""The fast elementwise kernels where they could go wrong: alignment, ends of rows, turned tiles of any element size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gpubench.model import Plan, Problem, Refused
+from gpubench.operators import OPERATORS
+from gpubench.operators.elementwise import flat
+from gpubench.operators.elementwise.merged import Merged, merged
+from gpubench.operators.elementwise.tiles import Tiles
+from gpubench.operators.elementwise.tuning import FlatCut
+from tests.operators.cases import DEVICE, make_case
+from tests.operators.elementwise.edges import edges
+from tests.operators.on_host import host, verdict
+
+OPERATOR = OPERATORS["elementwise"]
+DTYPES = ("int8", "float16", "float32", "complex64", "complex128")
+
+CASES: list[tuple[str, tuple[dict[str, Any], ...]]] = [
+    ("copy", ({"shape": (37, 131), "layout": {"permute": (1, 0), "offset": 3}},)),
+    ("copy", ({"shape": (129, 34), "layout": {"permute": (1, 0)}},)),
+    ("copy", ({"shape": (3, 211), "layout": {"permute": (1, 0)}},)),
+    ("copy", ({"shape": (211, 3), "layout": {"permute": (1, 0), "step": 2}},)),
+    ("copy", ({"shape": (5, 6, 7, 16), "layout": {"permute": (3, 1, 2, 0), "offset": 1}},)),
+    ("copy", ({"shape": (3, 64, 5, 32), "layout": {"permute": (3, 0, 2, 1)}},)),
+    ("add", ({"shape": (70, 67)}, {"shape": (70, 67), "layout": {"permute": (1, 0)}})),
+    ("add", ({"shape": (64, 128), "layout": {"permute": (1, 0)}}, {"shape": (128,)})),
+    ("add", ({"shape": (9, 131), "layout": {"offset": 1}}, {"shape": (9, 1)})),
+    ("add", ({"shape": (9, 1000)}, {"shape": (1, 1000), "layout": {"offset": 5}})),
+    ("add", ({"shape": (12, 640)}, {"shape": (640,)})),
+    ("sub", ({"shape": (300, 5)}, {"shape": (5,)})),
+    ("where", ({"shape": (40, 50), "layout": {"permute": (1, 0)}}, {"shape": (40, 50)}, {"shape": (40, 1)})),
+    ("mul", ({"shape": (33, 65), "dtype": "uint8", "layout": {"permute": (1, 0)}}, {"shape": (33, 65)})),
+]
+
+
+def whole_vectors(problem: Problem[Any]) -> Plan | Refused:
+    """Return the plan of `flat` with vectors of 16 bytes, which so small a y would not have."""
+    shape = merged(problem)
+    assert isinstance(shape, Merged)
+    return flat.build(problem, shape, FlatCut(128, shape.vector, 2))
+
+
+@pytest.mark.parametrize("rule", [whole_vectors, lambda problem: Tiles().plan(problem, DEVICE)], ids=("flat", "tiles"))
+def test_every_layout_gives_the_right_result(rule: Callable[[Problem[Any]], Plan | Refused]) -> None:
+    """Elements of 1 to 16 bytes go round the layouts, so that each size meets each kind of operand."""
+    works = []
+    for number, (function, inputs) in enumerate(CASES):
+        for dtype in (DTYPES[number % 5], DTYPES[(number + 2) % 5]):
+            problem = OPERATOR.problem(make_case("elementwise", dtype, function=function, inputs=inputs))
+            plan = rule(problem)
+            if not isinstance(plan, Refused):
+                works.append((problem, plan))
+    assert len(works) >= 24
+    host().compile([launch for _, plan in works for launch in plan.launches])
+    for problem, plan in works:
+        found = verdict(problem, plan)
+        assert found.ok, (problem.case.id, dict(plan.notes), found.first_mismatch)
+
+
+def test_both_sides_of_the_small_edges_are_right() -> None:
+    """One below, at and one above each threshold that a case of moderate size meets."""
+    works = []
+    for cases in edges(DEVICE).values():
+        for problem in (OPERATOR.problem(case) for case in cases[::2]):
+            if problem.operand("y").view.size <= 140_000:
+                plan = OPERATOR.choose(problem, DEVICE)
+                assert isinstance(plan, Plan)
+                works.append((problem, plan))
+    assert len(works) >= 4
+    host().compile([launch for _, plan in works for launch in plan.launches])
+    for problem, plan in works:
+        found = verdict(problem, plan)
+        assert found.ok, (problem.case.id, dict(plan.notes), found.first_mismatch)

@@ -1,0 +1,139 @@
+"""The rules of the fast elementwise kernels: how operands lie, how dims are split, and what changes at each edge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpubench.model import Plan
+from gpubench.operators import OPERATORS
+from gpubench.operators.elementwise import flat, tiles
+from gpubench.operators.elementwise.merged import Merged, merged
+from tests.operators.cases import DEVICE, make_case, refusal
+from tests.operators.elementwise.edges import edges
+
+OPERATOR = OPERATORS["elementwise"]
+
+
+def shape_of(dtype: str = "float32", **params: Any) -> Merged:
+    """Return the merged dims of a case."""
+    found = merged(OPERATOR.problem(make_case("elementwise", dtype, **params)))
+    assert isinstance(found, Merged)
+    return found
+
+
+def plan_of(dtype: str = "float32", **params: Any) -> Plan:
+    """Return what auto plans."""
+    plan = OPERATOR.choose(OPERATOR.problem(make_case("elementwise", dtype, **params)), DEVICE)
+    assert isinstance(plan, Plan)
+    return plan
+
+
+def test_every_edge_has_two_sides() -> None:
+    """One element less or more, and auto takes another kernel, another instance or another grid."""
+    for name, cases in edges(DEVICE).items():
+        plans = [OPERATOR.choose(OPERATOR.problem(case), DEVICE) for case in cases]
+        launches = [plan.launches[0] for plan in plans if isinstance(plan, Plan)]
+        assert len(launches) == 3, name
+        found = {(one.kernel, one.grid[0] // 64 if "rows" not in name else one.grid[0]) for one in launches}
+        assert len(found) > 1, name
+
+
+@pytest.mark.parametrize(
+    ("inputs", "lies"),
+    [
+        (({"shape": (64, 64)}, {"shape": (64, 64)}), ["on_grid", "on_grid"]),
+        (({"shape": (64, 64)}, {"shape": (64, 64), "layout": {"offset": 4}}), ["on_grid", "on_grid"]),
+        (({"shape": (64, 64)}, {"shape": (64, 64), "layout": {"offset": 3}}), ["on_grid", "off_grid"]),
+        (({"shape": (64, 64)}, {"shape": (64,)}), ["on_grid", "row"]),
+        (({"shape": (64, 63)}, {"shape": (63,)}), ["on_grid", "row_off_grid"]),
+        (({"shape": (64, 64)}, {"shape": (64,), "layout": {"offset": 1}}), ["on_grid", "row_off_grid"]),
+        (({"shape": (64, 64)}, {"shape": (64, 1)}), ["on_grid", "still"]),
+        (({"shape": (64, 64)}, {"shape": ()}), ["on_grid", "still"]),
+        (({"shape": (64, 64)}, {"shape": (64, 64), "layout": {"step": 2}}), ["on_grid", "apart"]),
+    ],
+)
+def test_operands_lie_as_they_are_read(inputs: Any, lies: list[str]) -> None:
+    """A vector on its size, at any alignment, a row's, one element, or elements apart."""
+    shape = shape_of(function="add", inputs=inputs)
+    assert [flat.lie_of(shape, one) for one in shape.inputs] == lies
+
+
+def test_dims_are_those_of_y_fastest_first_and_merged() -> None:
+    """Whatever the operands' order, dims that all of them walk as one are one."""
+    both = {"shape": (4, 5, 6), "layout": {"permute": (2, 0, 1)}}
+    assert [dim.size for dim in shape_of(function="add", inputs=(both, both)).dims] == [6, 20]
+    row = {"shape": (4, 1, 1)}
+    assert [dim.size for dim in shape_of(function="add", inputs=({"shape": (4, 5, 6)}, row)).dims] == [30, 4]
+    assert [dim.size for dim in shape_of(function="neg", shape=(4, 1, 5)).dims] == [20]
+    assert [dim.size for dim in shape_of(function="neg", shape=()).dims] == [1]
+
+
+def test_a_turned_operand_splits_dims_into_runs_of_y_and_of_its_own() -> None:
+    """With x in the order 4, 1, 3, 0, 2: y's run is dims 4 and 3, x's is dims 2 and 0, and dim 1 is left."""
+    layout = {"permute": (4, 1, 3, 0, 2)}
+    axes = tiles.split(shape_of(function="copy", shape=(16, 24, 64, 32, 48), layout=layout))
+    sizes = [[dim.size for dim in dims] for dims in (axes.along, axes.across, axes.outer)]
+    assert sizes == [[48, 32], [64, 16], [24]]
+    assert axes.turned == (1,)
+
+
+def test_the_largest_operand_decides_what_lies_across() -> None:
+    """Of two operands that lie across y in different ways, the smaller one is read a distance apart."""
+    shape = (40, 50, 60)
+    first = {"shape": (40, 1, 60), "layout": {"permute": (2, 1, 0)}}
+    second = {"shape": shape, "layout": {"permute": (0, 2, 1)}, "dtype": "float64"}
+    found = shape_of("float64", function="add", inputs=(first, second))
+    axes = tiles.split(found)
+    assert axes.turned == (2,)
+    lies = [tiles.lie_of(found, axes, one, True) for one in found.inputs]
+    assert lies == ["apart", "turned"]
+
+
+def test_a_row_that_all_share_is_kept() -> None:
+    """The dim across is one along which an operand's rows are the same, whichever it is."""
+    inputs = ({"shape": (300, 7, 512)}, {"shape": (1, 7, 512)})
+    plan = plan_of(function="add", inputs=inputs)
+    assert plan.variant == "tiles"
+    assert plan.notes["lies"] == ["on_grid", "row"]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
+def test_a_turned_tile_fits_shared_memory_and_its_operands(dtype: str) -> None:
+    """Whatever the sizes, a tile is at least a vector of the narrowest operand each way, and three fit in 48 KB."""
+    for sizes in ((3, 5000), (5000, 3), (40, 40, 40), (1000, 1000), (17, 3, 900)):
+        one = {"shape": sizes, "layout": {"permute": tuple(reversed(range(len(sizes))))}}
+        case = make_case("elementwise", dtype, function="where", inputs=(one, one, one))
+        problem = OPERATOR.problem(case)
+        plan = tiles.Tiles().plan(problem, DEVICE)
+        assert isinstance(plan, Plan)
+        launch = plan.launches[0]
+        assert launch.shared_bytes <= 48 << 10
+        shape = merged(problem)
+        assert isinstance(shape, Merged)
+        length = plan.notes["lanes"] * shape.vector
+        rows = 256 // plan.notes["lanes"] * plan.notes["passes"]
+        assert length % 16 == 0 or length % (16 // 1) == 0 or length >= 16
+        assert rows % 16 == 0
+
+
+def test_what_no_fast_kernel_counts_is_left_to_the_others() -> None:
+    """An empty result; more than 2^31 elements found by their places. Linear operands go on to 2^35."""
+    tensor: dict[str, Any] = {"function": "add", "shape": (0, 3)}
+    assert "nothing" in (refusal(flat.Flat(), OPERATOR.problem(make_case("elementwise", "float32", **tensor))) or "")
+    assert plan_of(**tensor).steps == ()
+    huge: dict[str, Any] = {"function": "add", "inputs": ({"shape": (2**20, 2**12, 3)}, {"shape": (2**20, 1, 3)})}
+    assert refusal(flat.Flat(), OPERATOR.problem(make_case("elementwise", "int8", **huge))) is not None
+    assert plan_of("int8", function="neg", shape=(2**34 + 8,)).variant == "flat"
+
+
+def test_approximations_serve_only_where_all_are_16_bit_floats() -> None:
+    """A float32 operand or result keeps the C library's function; the bound that is stated follows."""
+    rough = plan_of("bfloat16", function="exp", shape=(4096,))
+    exact = plan_of("bfloat16", function="exp", shape=(4096,), out_dtype="float32")
+    assert "Rough" in rough.launches[0].kernel
+    assert "Rough" not in exact.launches[0].kernel
+    assert rough.accuracy.additions > exact.accuracy.additions
+    mixed = ({"shape": (8,)}, {"shape": (8,), "dtype": "float32"})
+    assert "Rough" not in plan_of("float16", function="pow", inputs=mixed).launches[0].kernel
