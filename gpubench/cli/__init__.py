@@ -83,6 +83,7 @@ COMMANDS: dict[str, Entry] = {
     "results": Entry("gpubench.cli.results:command", "Make results small enough to be kept in git."),
     "export": Entry("gpubench.cli.export:command", "Write a result in the format of another program."),
     "report": Entry("gpubench.cli.report:command", "Write one self-contained HTML report of a result.", NOT_COMPARABLE),
+    "fleet": Entry("gpubench.cli.fleet:command", "Judge the GPUs of a fleet: which is slow, and which is wrong."),
     "agreement": Entry(
         "gpubench.cli.agreement:command",
         "Show how events, CUPTI and NVBench agree on this GPU.",

@@ -20,9 +20,11 @@ from gpubench.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from gpubench.engine.events import Event
-    from gpubench.engine.fleet.run import Supervise
+    from gpubench.engine.fleet.load import Loaded
+    from gpubench.engine.fleet.run import FleetRun, Supervise
     from gpubench.engine.run import Request
     from gpubench.engine.supervisor import RunOptions
+    from gpubench.findings import Findings, Profile
     from gpubench.fleet import Fleet, Member
     from gpubench.model import Record
     from gpubench.views.progress import ProgressView
@@ -76,6 +78,13 @@ def fleet_options(function: F) -> F:
                 help="Let the GPUs of a host work at once, not one after the other; they then share power and PCIe.",
             ),
             click.option(
+                "--profile",
+                "fleet_profile",
+                type=click.Path(path_type=Path),
+                metavar="FILE",
+                help="With --devices: measure again what is slower than this profile of `gpubench fleet profile`.",
+            ),
+            click.option(
                 "--soak",
                 type=Span(),
                 default=0.0,
@@ -95,6 +104,7 @@ class Asked:
     devices: str
     at_once: bool
     quiet: bool
+    profile: Profile | None = None
 
 
 def measure(asked: Asked, request: Request, options: RunOptions) -> ExitCode:
@@ -109,8 +119,51 @@ def measure(asked: Asked, request: Request, options: RunOptions) -> ExitCode:
     run = FleetRun(request, book, local_supervisors(options), view.handle)
     with stopping(run), view:
         code = run.members()
+        if not run.interrupted:
+            _second_look(run, folder, asked)
     tell(run.fleet, folder, asked.quiet)
     return code
+
+
+def _second_look(run: FleetRun, folder: Path, asked: Asked) -> None:
+    """Measure again what seems slow, a healthy GPU beside it. A fleet that cannot be judged yet is left as it is."""
+    from gpubench.analysis.fleet.judge import judge
+    from gpubench.engine.fleet.load import load
+    from gpubench.engine.fleet.repeat import repeats
+
+    loaded = load(folder)
+    findings = judge(loaded.fleet, loaded.members, loaded.again, asked.profile)
+    suspects = findings.having("SUSPECT")
+    if suspects:
+        names = ", ".join(gpu.member.key for gpu in suspects)
+        output.report(f"Seems slow, and is measured again beside a healthy GPU: {names}")
+        run.book.repeats(repeats(findings))
+        run.again()
+
+
+def measure_again(loaded: Loaded, findings: Findings, share_device: bool, quiet: bool) -> ExitCode:
+    """Measure the suspects of a fleet on this machine again, by the cases that their results hold."""
+    from gpubench.engine.fleet.book import Book
+    from gpubench.engine.fleet.members import host_name
+    from gpubench.engine.fleet.repeat import cases_of, repeats
+    from gpubench.engine.fleet.run import FleetRun
+    from gpubench.engine.run import Request
+    from gpubench.engine.supervisor import RunOptions
+    from gpubench.engine.workers import WorkerOptions
+
+    fleet = loaded.fleet
+    away = {gpu.member.host for gpu in findings.having("SUSPECT")} - {host_name()}
+    if away:
+        raise UsageError(f"These GPUs are on {', '.join(sorted(away))}: run `gpubench fleet repeat` there.")
+    cases = cases_of(loaded.folder / findings.having("SUSPECT")[0].member.result)
+    request = Request(cases, fleet.suite, fleet.command, fleet.seed, share_device=share_device)
+    book = Book(replace(fleet, repeats=repeats(findings)), loaded.folder)
+    count = len(book.fleet.repeats) - len(fleet.repeats)
+    view = _View(quiet, count * _records(request))
+    options = RunOptions(WorkerOptions(soak_s=fleet.soak_s), fleet.seed)
+    run = FleetRun(request, book, local_supervisors(options), view.handle)
+    with stopping(run), view:
+        return run.again()
 
 
 def local_supervisors(options: RunOptions) -> Supervise:

@@ -154,6 +154,7 @@ def command(
     from gpubench.engine.supervisor import RunOptions, Supervisor
     from gpubench.engine.workers import WorkerOptions
     from gpubench.results.paths import STREAM
+    from gpubench.results.profiles import read_profile
     from gpubench.suite.expand import load_suites
 
     if given["parallel"] and given["devices"] is None:
@@ -184,7 +185,8 @@ def command(
             given["stop_after"],
         )
         if given["devices"] is not None:
-            return measure(Asked(given["devices"], given["parallel"], quiet), request, options)
+            profile = None if given["fleet_profile"] is None else read_profile(given["fleet_profile"])
+            return measure(Asked(given["devices"], given["parallel"], quiet, profile), request, options)
         view = View(quiet, device)
         with Supervisor(options, view.handle) as supervisor, stopping(supervisor), view:
             finished = execute(request, supervisor, view.handle)

@@ -78,7 +78,7 @@ def report_html(result: ResultSet, comparison: Comparison | None = None) -> str:
             problems_more=max(len(wrong) - data.PROBLEMS, 0),
             command=text.printable(shlex.join(result.command)) or "(left out of the result: --private)",
             comparison=_comparison(comparison) if comparison else None,
-            charts=_pictures(drawn, "c"),
+            charts=pictures(drawn, "c"),
             chart_notes=notes,
             filters=data.filters(found),
             columns=data.columns(numbers),
@@ -111,14 +111,15 @@ def own(markup: str) -> Any:
     return Markup(markup)  # our own files and charts, with what is foreign in them escaped
 
 
-def policy(css: str, script: str) -> str:
-    """Return the content policy of a page: this style sheet and this script alone, and no network."""
+def policy(css: str, script: str | None = None) -> str:
+    """Return the content policy of a page: this style sheet and this script alone (or none), and no network."""
 
     def digest(content: str) -> str:
         return base64.b64encode(hashlib.sha256(content.encode("utf-8")).digest()).decode("ascii")
 
+    allowed = "'none'" if script is None else f"'sha256-{digest(script)}'"
     return (
-        f"default-src 'none'; style-src 'sha256-{digest(css)}'; script-src 'sha256-{digest(script)}'; "
+        f"default-src 'none'; style-src 'sha256-{digest(css)}'; script-src {allowed}; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     )
 
@@ -141,7 +142,8 @@ def _charts(result: ResultSet) -> tuple[list[Chart], list[str]]:
     return drawn, notes
 
 
-def _pictures(drawn: Sequence[Chart], prefix: str) -> list[Picture]:
+def pictures(drawn: Sequence[Chart], prefix: str) -> list[Picture]:
+    """Draw charts for a page; `prefix` keeps the ids of several groups apart."""
     svgs = inline_charts(drawn, prefix)
     return [
         Picture(own(svg), text.printable(chart.alt), f"{prefix}{number}-caption")
@@ -155,7 +157,7 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
     return {
         "heading": comparison_view.heading(comparison),
         "totals": comparison_view.totals(comparison),
-        "charts": _pictures(comparison_charts(comparison)[:SHEETS], "v"),
+        "charts": pictures(comparison_charts(comparison)[:SHEETS], "v"),
         "caption": f"Ratios of new over old, the one that slowed down most first{cut}",
         "rows": [
             {

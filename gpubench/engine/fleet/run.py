@@ -50,7 +50,7 @@ class FleetRun:
     def __init__(self, request: Request, book: Book, supervise: Supervise, on_event: OnEvent) -> None:
         """`request` is what each member runs; its output and resume are those of the member."""
         self._request = request
-        self._book = book
+        self.book = book
         self._supervise = supervise
         self._on_event = on_event
         self._lock = threading.Lock()
@@ -63,7 +63,7 @@ class FleetRun:
     @property
     def fleet(self) -> Fleet:
         """The manifest as it is now."""
-        return self._book.fleet
+        return self.book.fleet
 
     def members(self) -> ExitCode:
         """Measure every member that is not measured yet. ResultFileError when results cannot be written."""
@@ -111,11 +111,11 @@ class FleetRun:
         return list(hosts.values())
 
     def _note_member(self, key: str) -> Callable[..., None]:
-        return lambda **changes: self._book.change(key, **changes)
+        return lambda **changes: self.book.change(key, **changes)
 
     def _note_repeat(self, result: str) -> Callable[..., None]:
         known = ("status", "message")
-        return lambda **changes: self._book.change_repeat(
+        return lambda **changes: self.book.change_repeat(
             result, **{name: value for name, value in changes.items() if name in known}
         )
 
@@ -130,7 +130,7 @@ class FleetRun:
 
     def _one(self, task: Task) -> ExitCode:
         """Measure one member and tell the manifest how it ended."""
-        path = self._book.folder / task.result
+        path = self.book.folder / task.result
         unfinished = journal_path(path).exists()
         if path.exists() and not unfinished:  # its run was complete when the manifest could no longer be written
             task.note(status="measured", message=None)

@@ -1,0 +1,1 @@
+"""Which GPU of a fleet is slow or wrong. `judge.judge` is the way in."""

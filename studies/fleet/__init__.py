@@ -1,0 +1,1 @@
+"""How often the judgement of a fleet is wrong, by simulation."""
