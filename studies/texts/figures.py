@@ -11,15 +11,22 @@ from gpubench.views.rows import Row, rows
 
 
 class Figures:
-    """The rows of a result by case and contender."""
+    """The rows of results by case and contender. A case is taken whole from the last result that has it: times of two
+    runs are never set beside each other.
+    """
 
-    def __init__(self, result: ResultSet) -> None:
+    def __init__(self, *results: ResultSet) -> None:
         """Keep the rows whose times may be shown, and the records for what their kernels chose."""
-        self._rows = {
-            (row.case, row.contender): row for row in rows(result) if row.status in MEASURED and row.median_us
-        }
-        self._records = {(record.case.id, record.contender): record for record in result.records}
-        self.cases = list(dict.fromkeys(record.case.id for record in result.records))
+        self._rows: dict[tuple[str, str], Row] = {}
+        self._records: dict[tuple[str, str], Record] = {}
+        last = {record.case.id: number for number, result in enumerate(results) for record in result.records}
+        for number, result in enumerate(results):
+            found = {(row.case, row.contender): row for row in rows(result) if row.status in MEASURED and row.median_us}
+            self._rows |= {key: row for key, row in found.items() if last[key[0]] == number}
+            for record in result.records:
+                if last[record.case.id] == number:
+                    self._records[record.case.id, record.contender] = record
+        self.cases = list(dict.fromkeys(record.case.id for result in results for record in result.records))
 
     def row(self, case: str, contender: str) -> Row | None:
         """Return the row, None when it was not measured (or failed)."""

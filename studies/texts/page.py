@@ -34,19 +34,26 @@ LEFT_OUT = (
 )
 
 
-def page(result: ResultSet, source: str, counts: Mapping[str, Json] | None = None) -> str:
-    """Return the whole page as Markdown. `source` names the result's file; `counts` are from scripts/dram_bytes.py."""
-    figures = Figures(result)
-    device = result.environment.get("device", {})
-    name = device.get("name", "an unknown device") if isinstance(device, dict) else "an unknown device"
+Source = tuple[ResultSet, str]
+"""A result and the name of its file."""
+
+
+def page(result: ResultSet, source: str, counts: Mapping[str, Json] | None = None, later: Sequence[Source] = ()) -> str:
+    """Return the whole page as Markdown.
+
+    source: the name of the result's file. counts: from scripts/dram_bytes.py. later: results of some of the
+    cases, which are taken from there.
+    """
+    sources = ((result, source), *later)
+    figures = Figures(*(found for found, _ in sources))
+    made = ", then ".join(map(_origin, sources))
     parts = [
         "# The texts' claims, measured",
-        f"Made by `scripts/seeds` from {_code(source)} ({text.markdown(str(name))}, "
-        f"{text.markdown(result.created)}); not edited by hand. Times are medians of cold launches. What the texts "
+        f"Made by `scripts/seeds` from {made}; not edited by hand. Times are medians of cold launches. What the texts "
         "measured, they measured on an A100 PCIe with 40 GB; those figures are theirs. A claim **holds** where the "
         "95 % intervals of the two medians are apart the way it says, is **undecided** where they overlap, and **does "
-        "not hold** where they are apart the other way.",
-        *_simulated(result),
+        "not hold** where they are apart the other way. A case that several results have is the last one's.",
+        *_simulated([found for found, _ in sources]),
         "## What times decide",
         _claims(figures),
         "## index_add: the text's table",
@@ -73,8 +80,16 @@ def page(result: ResultSet, source: str, counts: Mapping[str, Json] | None = Non
     return "\n\n".join(parts) + "\n"
 
 
-def _simulated(result: ResultSet) -> list[str]:
-    if not any(record.simulated for record in result.records):
+def _origin(source: Source) -> str:
+    """Return a result's file, device and date."""
+    result, path = source
+    device = result.environment.get("device", {})
+    name = device.get("name", "an unknown device") if isinstance(device, dict) else "an unknown device"
+    return f"{_code(path)} ({text.markdown(str(name))}, {text.markdown(result.created)})"
+
+
+def _simulated(results: Sequence[ResultSet]) -> list[str]:
+    if not any(record.simulated for result in results for record in result.records):
         return []
     return ["**This result was simulated: its times say nothing about a GPU.**"]
 

@@ -43,9 +43,9 @@ def line(text: str, *words: str) -> str:
     return found
 
 
-def pair(case: str, slow: tuple[str, float], fast: tuple[str, float]) -> list[Record]:
-    """Return the records of two contenders."""
-    return [record(case, f"gpubench:{name}", median_us=us) for name, us in (slow, fast)]
+def pair(case: str, *times: tuple[str, float]) -> list[Record]:
+    """Return the records of contenders, two as a rule."""
+    return [record(case, f"gpubench:{name}", median_us=us) for name, us in times]
 
 
 @pytest.mark.parametrize(
@@ -231,6 +231,19 @@ def test_thread_rules_and_widths_appear_when_measured() -> None:
     assert "cumsum: the intended rule" not in page(result(), "x.json")
 
 
+def test_a_case_is_taken_whole_from_the_last_result_that_has_it() -> None:
+    """Times of two runs are never set beside each other, even where the later one lacks a contender."""
+    first = result(*pair(FEW_3D, ("uncollapsed", 90.0), ("auto_pytorch", 50.0)), *pair(FEW_1D, ("oneflow", 7.0)))
+    second = result(*pair(FEW_3D, ("uncollapsed", 60.0)))
+    text = page(first, "a.json", later=[(second, "b.json")])
+    assert "`a.json`" in text
+    assert ", then `b.json`" in text
+    assert "90.00 us" not in text
+    assert "50.00 us" not in text
+    assert "60.00 us" in text
+    assert "7.000 us" in text
+
+
 def test_a_simulated_result_is_marked() -> None:
     """Times of a simulator are never shown as a GPU's."""
     assert "This result was simulated" in page(result(record(simulated=True)), "x.json")
@@ -258,10 +271,9 @@ def test_the_suite_has_every_case_of_the_page() -> None:
 def test_the_committed_page_is_what_its_result_gives() -> None:
     """docs/seeds.md was not edited by hand, and was made anew after the last change: scripts/seeds."""
     committed = (ROOT / "docs" / "seeds.md").read_text("utf-8")
-    newest = recorded("*/seeds-*.json")[-1]
-    assert committed == page(read(newest), newest.relative_to(ROOT).as_posix(), counts_beside(newest)), (
-        "run scripts/seeds"
-    )
+    paths = recorded("*/seeds-*.json")
+    first, *later = [(read(path), path.relative_to(ROOT).as_posix()) for path in paths]
+    assert committed == page(*first, counts_beside(paths[-1]), later), "run scripts/seeds"
 
 
 def test_no_difference_to_torch_is_left_unexplained() -> None:
