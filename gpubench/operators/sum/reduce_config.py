@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,12 +20,13 @@ from gpubench.model import (
     Pointer,
     Problem,
     Refused,
+    Value,
     Workspace,
 )
 from gpubench.operators.choosing import Dispatch
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import MAX_ITERATOR_DIMS, int64, offset_calculator
-from gpubench.operators.sum.iterator import ReduceIterator, reduce_iterator
+from gpubench.operators.sum.iterator import Dim, ReduceIterator, reduce_iterator
 from gpubench.operators.sum.reduce_rule import (
     ACCUMULATORS,
     Element,
@@ -36,6 +38,7 @@ from gpubench.operators.sum.reduce_rule import (
 )
 
 SOURCE = "reduce_sum/seeds/reduce_config.cu"
+MOST_PARTS = 4096
 ALIGNMENT = 256
 """Bytes to which the parts of the workspace are aligned, as an allocator would."""
 
@@ -55,7 +58,8 @@ class ReduceConfigured:
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch for each part that 32 bits reach, each after a memset of semaphores where blocks share outputs.
 
-        A sum of nothing is a memset of y. Refuses more dims than the offset calculator holds.
+        A sum of nothing is a memset of y. Refuses more dims than the offset calculator holds, and
+        more than 4096 launches.
         """
         x, y = problem.operand("x"), problem.operand("y")
         accumulator = dtypes.dtype(y.dtype).accumulator
@@ -66,7 +70,9 @@ class ReduceConfigured:
         whole = reduce_iterator(problem)
         if len(whole.dims) > MAX_ITERATOR_DIMS:
             return Refused(f"{len(whole.dims)} dims are left after merging; {MAX_ITERATOR_DIMS} are the most")
-        parts = list(whole.parts())
+        parts = list(itertools.islice(whole.parts(), MOST_PARTS + 1))
+        if len(parts) > MOST_PARTS:
+            return Refused(f"more than {MOST_PARTS} launches of what 32 bits reach")
         configs = [configure(part, _element(problem, part), device, self.shape_block) for part in parts]
         room = _Room(problem, parts, configs)
         launches: list[Launch | Memset] = []
@@ -129,11 +135,17 @@ def _launch(problem: Problem[Any], part: ReduceIterator, config: ReduceConfig, r
         Workspace(room.staging) if shares else nothing,
         Workspace(room.semaphores) if shares else nothing,
         config.pack(part),
-        offset_calculator([dim.size for dim in terms], [dim.x for dim in terms]),
-        offset_calculator([dim.size for dim in kept], [dim.y for dim in kept], [dim.x for dim in kept]),
+        _calculator(terms, "x"),
+        _calculator(kept, "y", "x"),
     )
     name = kernel(x.dtype, y.dtype, config.output_vector)
     return Launch(SOURCE, name, config.grid, (config.width, config.height, 1), arguments, config.shared_bytes)
+
+
+def _calculator(dims: Sequence[Dim], *operands: str) -> Value:
+    """Return the dims' calculator. One index of a dim is not walked, for its step may be more than 32 bits hold."""
+    steps = ([getattr(dim, name) if dim.size > 1 else 0 for dim in dims] for name in operands)
+    return offset_calculator([dim.size for dim in dims], *steps)
 
 
 def _element(problem: Problem[Any], part: ReduceIterator) -> Element:

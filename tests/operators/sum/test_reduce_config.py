@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpubench.model import Launch, Memset
+from gpubench.model import Launch, Memset, Plan
 from gpubench.operators import OPERATORS
 from gpubench.operators.sum import iterator
 from gpubench.operators.sum.iterator import ReduceIterator, reduce_iterator
+from gpubench.operators.sum.reduce_config import ReduceConfigured
 from gpubench.operators.sum.reduce_rule import Element, configure, output_vector
 from tests.host.answers import answer, variant_of
 from tests.operators.cases import DEVICE, layouts, make_case, planned, shapes
@@ -223,3 +224,12 @@ def test_parts_add_up_on_the_simulator(dtype: str, dim: Any, monkeypatch: pytest
     assert plan.notes["parts"] > 1
     if dtype in ("float16", "bfloat16"):
         assert plan.workspace_bytes >= 4 * np.prod([61, 200]) / np.prod(np.array([61, 200])[np.atleast_1d(dim)])
+
+
+@pytest.mark.parametrize(
+    ("shape", "dim", "planned"), [((2, 3000, 3000, 3000), 0, True), ((3000, 3000, 3000, 170), (0, 2), False)]
+)
+def test_what_no_device_holds_has_a_plan_or_a_refusal(shape: tuple[int, ...], dim: Any, planned: bool) -> None:
+    """A dim of which one index is left may be longer than 32 bits hold; thousands of launches are refused."""
+    plan = ReduceConfigured().plan(OPERATORS["sum"].problem(make_case("sum", "float64", shape=shape, dim=dim)), DEVICE)
+    assert isinstance(plan, Plan) is planned
