@@ -18,6 +18,12 @@ GPUBENCH_DEVICE void clear(char* place) {
     for (int i = 0; i < Published<A>::count; ++i) store_relaxed(reinterpret_cast<W*>(place) + i, W{});
 }
 
+// Ask for words long before they are read: what others publish is part of a sector, which the L2 cache completes from memory.
+GPUBENCH_DEVICE void ask_for(const void* words, int64 bytes, int thread, int threads) {
+    GPUBENCH_NO_UNROLL
+    for (int64 at = thread * 32; at < bytes; at += threads * 32) prefetch(static_cast<const char*>(words) + at);
+}
+
 // The sum of the words `first`, `first` + step ... before `stop`, as soon as this launch has written them: several are on
 // their way at once. `apart`: bytes from a word to the next.
 template <class A>

@@ -1,63 +1,179 @@
-// sum, variant `few`: outputs of up to eight terms, each added up by one thread.
+// sum, variant `few`: outputs of few terms, each added up by one thread.
 //
-// Data: a thread takes `Groups` times V outputs that lie side by side in x and y, with all their terms on their way at once, and
-// stores their sums as vectors. V is 1 where x or y do not stand on vectors: a warp still reads and writes side by side.
+// Data: a thread takes `Groups` times W outputs that lie side by side in y, with all their terms on their way at once (of many
+// eight or sixteen), and stores their sums as vectors. Its terms are [W][R] items on one vector of x, of which R side by side belong
+// to one output, in several places. W and R are 1 where x or y do not stand so: a warp still reads and writes side by side.
+// few_across: W outputs stand on a vector of y, their terms anywhere: two vectors of x for each term, of which neighbouring
+// threads share one. The ends of lines cut the outputs of a thread.
 #include "reduce_sum/terms.cuh"
 
 namespace gpubench::sum {
 
 //
 struct FewShape {
-    Kept kept;                // of groups of V outputs
-    Finish finish;
-    int64 extent;             // elements from x's first to behind its last
-    int64 step, other_step;   // elements between terms, and between rounds of `inner` terms
     int32 terms, inner;
     uint32 groups;
-    int32 first_out;          // whether the L2 cache gives up x first
+    int32 line;               // few_across: outputs of a line
+    int64 step, other_step;   // elements between terms, and between rounds of `inner` terms
+    Sum sum;                  // of groups of W outputs
+    int64 reach;              // few_across: elements from an output's first term to its last
 };
-GPUBENCH_LAYOUT(FewShape, 144, first_out, 140);
+GPUBENCH_LAYOUT(FewShape, 160, reach, 152);
 
-template <class Out, int V, class A>
-GPUBENCH_DEVICE void store_sums(Out* y, const Finish& finish, const Vector<A, V>& sums) {
-    Vector<Out, V> values;
+// The place of a term after the other, from the first one's.
+struct TermWalk {
+    int64 offset = 0;
+    int32 inner = 0;
+
+    GPUBENCH_DEVICE int64 next(const FewShape& shape) {
+        const int64 here = offset;
+        offset += shape.step;
+        inner += 1;
+        if (inner == shape.inner) {
+            inner = 0;
+            offset += shape.other_step - shape.inner * shape.step;
+        }
+        return here;
+    }
+};
+
+template <class Out, int W, class A>
+GPUBENCH_DEVICE void store_sums(Out* y, const Finish& finish, const Vector<A, W>& sums) {
+    Vector<Out, W> values;
     GPUBENCH_UNROLL
-    for (int j = 0; j < V; ++j) values[j] = finished<Out>(finish, sums[j]);
+    for (int j = 0; j < W; ++j) values[j] = finished<Out>(finish, sums[j]);
+    GPUBENCH_NO_UNROLL
     for (int64 copy = 0; copy < finish.copies; ++copy) store_vector(y + copy * finish.apart, values);
 }
 
-template <int V, int Terms, class T, class Out, class S>
+// The sums of R neighbours each.
+template <int R, class A, int V>
+GPUBENCH_DEVICE Vector<A, V / R> fold_neighbours(const Vector<A, V>& items) {
+    if constexpr (R == 1) {
+        return items;
+    } else {
+        Vector<A, V / 2> sums;
+        GPUBENCH_UNROLL
+        for (int j = 0; j < V / 2; ++j) sums[j] = add(items[2 * j], items[2 * j + 1]);
+        return fold_neighbours<R / 2>(sums);
+    }
+}
+
+// The terms that are not on their way at once with the first of a thread's only group.
+template <int Terms, int V, class T, class S>
+GPUBENCH_DEVICE void add_rest(Vector<part_t<T>, V>& sums, const T* place, TermWalk walk, const S& source, const FewShape& shape) {
+    Packed<T, V> raw[Terms];
+    for (int left = shape.terms - Terms; left > 0; left -= Terms) {
+        GPUBENCH_UNROLL
+        for (int t = 0; t < Terms; ++t) raw[t] = source.template load<V>(place + walk.next(shape), t < left);
+        const Vector<part_t<T>, V> more = detail::tree<V, 0, Terms>(raw);
+        GPUBENCH_UNROLL
+        for (int j = 0; j < V; ++j) sums[j] = add(sums[j], more[j]);
+    }
+}
+
+template <int W, int R, int Terms, int Groups, class T, class Out, class S>
 GPUBENCH_DEVICE void sum_groups(const T* x, Out* y, const S& source, const FewShape& shape) {
-    using A = accumulator_t<T>;
-    constexpr int loads = sizeof(T) == 16 ? 4 : 8, groups = loads > Terms ? loads / Terms : 1;
-    const uint32 first = static_cast<uint32>(block_index_x()) * (256 * groups) + thread_index_x();
+    constexpr int V = W * R;
+    const uint32 first = static_cast<uint32>(block_index_x()) * (block_size_x() * Groups) + thread_index_x();
     int64 steps[Terms];
+    TermWalk walk;
     GPUBENCH_UNROLL
-    for (int t = 0; t < Terms; ++t) steps[t] = t % shape.inner * shape.step + t / shape.inner * shape.other_step;
-    Packed<T, V> raw[groups][Terms];
+    for (int t = 0; t < Terms; ++t) steps[t] = walk.next(shape);
+    Packed<T, V> raw[Groups][Terms];
     GPUBENCH_UNROLL
-    for (int g = 0; g < groups; ++g) {
-        const uint32 group = first + g * 256;
-        const T* const place = x + offsets_of(shape.kept, group).x;
+    for (int g = 0; g < Groups; ++g) {
+        const uint32 group = first + g * block_size_x();
+        const T* const place = x + offsets_of(shape.sum.kept, group).x;
         GPUBENCH_UNROLL
         for (int t = 0; t < Terms; ++t) {
             raw[g][t] = source.template load<V>(place + steps[t], group < shape.groups && t < shape.terms);
         }
     }
-    const uint32 again = static_cast<uint32>(opaque(static_cast<int>(first)));  // offsets worked out twice take no registers between
+    const uint32 again = Groups > 1 ? static_cast<uint32>(opaque(static_cast<int>(first))) : first;  // worked out twice takes fewer registers
     GPUBENCH_UNROLL
-    for (int g = 0; g < groups; ++g) {
-        const uint32 group = again + g * 256;
+    for (int g = 0; g < Groups; ++g) {
+        const uint32 group = again + g * block_size_x();
         if (group >= shape.groups) break;
-        const Vector<part_t<T>, V> parts = detail::tree<V, 0, Terms>(raw[g]);
-        store_sums<Out>(y + offsets_of(shape.kept, group).y, shape.finish, convert_items<V, A>(parts));
+        const Offsets offsets = offsets_of(shape.sum.kept, group);
+        Vector<part_t<T>, V> sums = detail::tree<V, 0, Terms>(raw[g]);
+        if constexpr (Terms >= 8) add_rest<Terms>(sums, x + offsets.x, walk, source, shape);
+        store_sums<Out>(y + offsets.y, shape.sum.finish, convert_items<W, accumulator_t<T>>(fold_neighbours<R>(sums)));
     }
 }
 
-template <class T, class Out, int V, int Terms>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) * V == 16 ? 3 : 4) few(const T* x, Out* y, const FewShape shape) {
-    if (shape.first_out != 0) sum_groups<V, Terms>(x, y, Source<T, true>{x + shape.extent}, shape);
-    else sum_groups<V, Terms>(x, y, Source<T, false>{x + shape.extent}, shape);
+// Groups 0: one, of so little that the cache is not asked for anything.
+template <class T, class Out, int W, int R, int Terms, int Groups>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) * W * R == 16 ? 3 : 4) few(const T* x, Out* y, const FewShape shape) {
+    if constexpr (Groups == 0) {
+        sum_groups<W, R, Terms, 1>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
+    } else {
+        if (shape.sum.first_out != 0) sum_groups<W, R, Terms, Groups>(x, y, Source<T, true>{x + shape.sum.extent}, shape);
+        else sum_groups<W, R, Terms, Groups>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
+    }
+}
+
+// What an output's last term adds beyond the vectors that lie in x: one by one.
+template <int W, class T>
+GPUBENCH_DEVICE void add_last(Vector<part_t<T>, W>& sums, const T* last, const T* end) {
+    const int shift = items_before<W>(last);
+    const int first = last - shift + W > end ? 0 : W - shift;  // of those that no vector brought
+    if (last - shift + 2 * W <= end) return;
+    GPUBENCH_UNROLL
+    for (int j = 0; j < W; ++j) {
+        if (j >= first && last + j < end) sums[j] = add(sums[j], convert<part_t<T>>(last[j]));
+    }
+}
+
+template <int W, class T, class Out, class S>
+GPUBENCH_DEVICE void sum_across(const T* x, Out* y, const S& source, const FewShape& shape) {
+    const uint32 group = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
+    if (group >= shape.groups) return;
+    const Offsets offsets = offsets_of(shape.sum.kept, group);
+    const int number = static_cast<int>(shape.sum.kept.dims > 1 ? shape.sum.kept.first.divide(group).remainder : group);
+    const int before = items_before<W>(y + offsets.y), left = shape.line + before - number * W;
+    const int from = number == 0 ? before : 0, to = left < W ? left : W;
+    const T* const place = x + offsets.x - before;
+    Out* const target = y + offsets.y - before;
+    if (to <= from) return;
+    constexpr int at_once = 4;
+    Vector<part_t<T>, W> sums{};
+    TermWalk walk;
+    for (int base = 0; base < shape.terms; base += at_once) {
+        Packed<T, W> words[at_once][2];
+        int shifts[at_once];
+        GPUBENCH_UNROLL
+        for (int t = 0; t < at_once; ++t) {
+            const T* const term = place + walk.next(shape);
+            shifts[t] = items_before<W>(term);
+            const T* const word = term - shifts[t];
+            const bool exists = base + t < shape.terms;
+            words[t][0] = source.template load<W>(word, exists && !source.template beyond<W>(word));
+            words[t][1] = source.template load<W>(word + W, exists && shifts[t] != 0 && !source.template beyond<W>(word + W));
+        }
+        Packed<T, W> raw[at_once];
+        GPUBENCH_UNROLL
+        for (int t = 0; t < at_once; ++t) raw[t] = shift_items(words[t][0], words[t][1], shifts[t]);
+        const Vector<part_t<T>, W> more = detail::tree<W, 0, at_once>(raw);
+        GPUBENCH_UNROLL
+        for (int j = 0; j < W; ++j) sums[j] = add(sums[j], more[j]);
+    }
+    add_last<W>(sums, place + shape.reach, source.end);
+    const Vector<accumulator_t<T>, W> totals = convert_items<W, accumulator_t<T>>(sums);
+    if (from == 0 && to == W) {
+        store_sums(target, shape.sum.finish, totals);
+    } else {
+        GPUBENCH_UNROLL
+        for (int j = 0; j < W; ++j) {
+            if (j >= from && j < to) store_sum(target + j, shape.sum.finish, totals[j]);
+        }
+    }
+}
+
+template <class T, class Out, int W>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 3) few_across(const T* x, Out* y, const FewShape shape) {
+    if (shape.sum.first_out != 0) sum_across<W>(x, y, Source<T, true>{x + shape.sum.extent}, shape);
+    else sum_across<W>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
 }
 
 }  // namespace gpubench::sum

@@ -8,17 +8,14 @@ namespace gpubench::sum {
 
 //
 struct LanesShape {
-    Kept kept;
-    Finish finish;
-    int64 extent;     // elements from x's first to behind its last
     uint32 rows;
     int32 items;      // of a row
     int32 width;      // lanes a row, a power of two
     int32 ragged;     // whether rows begin or end off the vectors' grid
-    int32 first_out;  // whether the L2 cache gives up x first
     int32 slots;      // rows of a group that are used, up to Rows
+    Sum sum;
 };
-GPUBENCH_LAYOUT(LanesShape, 136, slots, 132);
+GPUBENCH_LAYOUT(LanesShape, 144, sum, 24);
 
 // Up to K vectors of a row, `width` lanes apart; what does not exist is zero, and so far what reaches beyond x.
 template <int K, class T, class S>
@@ -35,15 +32,22 @@ GPUBENCH_DEVICE void load_row(Packed<T, vector_terms<T>> (&raw)[K], const T* row
     }
 }
 
-// Then: what reaches beyond x, and zero in place of the items of other rows.
+// Then: what reaches beyond x, one vector of a row at most, and zero in place of the items of other rows.
 template <int K, class T, class S>
 GPUBENCH_DEVICE void keep_row(Packed<T, vector_terms<T>> (&raw)[K], const T* row, const S& source, const LanesShape& shape) {
     constexpr int V = vector_terms<T>;
     const int first = (lane_index() & (shape.width - 1)) * V - items_before<V>(row), apart = shape.width * V;
+    if (source.template beyond<V>(row + shape.items - 1)) {
+        const int last = shape.items - 1 - (shape.items - 1 - first) % V;
+        const Packed<T, V> items = source.template load_last<V>(row + last);
+        GPUBENCH_UNROLL
+        for (int k = 0; k < K; ++k) {
+            if (first + k * apart == last) raw[k] = items;
+        }
+    }
     GPUBENCH_UNROLL
     for (int k = 0; k < K; ++k) {
         const int slot = first + k * apart;
-        if (slot < shape.items && source.template beyond<V>(row + slot)) raw[k] = source.template load_last<V>(row + slot);
         if (slot < 0 || slot + V > shape.items) raw[k] = keep_items(raw[k], -slot, shape.items - slot);
     }
 }
@@ -51,31 +55,37 @@ GPUBENCH_DEVICE void keep_row(Packed<T, vector_terms<T>> (&raw)[K], const T* row
 template <int Vectors, int Rows, class T, class Out, class S>
 GPUBENCH_DEVICE void sum_rows(const T* x, Out* y, const S& source, const LanesShape& shape) {
     const int groups = block_size_x() / shape.width, group = thread_index_x() / shape.width;
-    const uint32 first = static_cast<uint32>(block_index_x()) * (groups * shape.slots) + group;
+    const int slots = Rows > 1 ? shape.slots : 1;
+    const uint32 first = static_cast<uint32>(block_index_x()) * (groups * slots) + group;
     Packed<T, vector_terms<T>> raw[Rows][Vectors];
     GPUBENCH_UNROLL
     for (int r = 0; r < Rows; ++r) {
         const uint32 row = first + r * groups;
-        load_row(raw[r], x + offsets_of(shape.kept, row).x, source, shape, r < shape.slots && row < shape.rows);
+        load_row(raw[r], x + offsets_of(shape.sum.kept, row).x, source, shape, r < slots && row < shape.rows);
     }
-    const uint32 again = static_cast<uint32>(opaque(static_cast<int>(first)));  // offsets worked out twice take no registers between
+    const uint32 again = Rows > 1 ? static_cast<uint32>(opaque(static_cast<int>(first))) : first;  // worked out twice takes fewer registers
     GPUBENCH_UNROLL
     for (int r = 0; r < Rows; ++r) {
-        if (r >= shape.slots) break;
+        if (r >= slots) break;
         const uint32 row = again + r * groups;
-        const Offsets offsets = offsets_of(shape.kept, row);
+        const Offsets offsets = offsets_of(shape.sum.kept, row);
         if (shape.ragged != 0 && row < shape.rows) keep_row(raw[r], x + offsets.x, source, shape);
-        const part_t<T> sum = sum_segment(sum_vectors(raw[r]), shape.width);
+        const part_t<T> sum = warp_reduce(sum_vectors(raw[r]), Add{}, shape.width);
         if ((lane_index() & (shape.width - 1)) == 0 && row < shape.rows) {
-            store_sum(y + offsets.y, shape.finish, accumulator_t<T>(sum));
+            store_sum(y + offsets.y, shape.sum.finish, accumulator_t<T>(sum));
         }
     }
 }
 
+// Rows 0: one, of so few that the cache is not asked for anything.
 template <class T, class Out, int Vectors, int Rows>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 3) lanes(const T* x, Out* y, const LanesShape shape) {
-    if (shape.first_out != 0) sum_rows<Vectors, Rows>(x, y, Source<T, true>{x + shape.extent}, shape);
-    else sum_rows<Vectors, Rows>(x, y, Source<T, false>{x + shape.extent}, shape);
+    if constexpr (Rows == 0) {
+        sum_rows<Vectors, 1>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
+    } else {
+        if (shape.sum.first_out != 0) sum_rows<Vectors, Rows>(x, y, Source<T, true>{x + shape.sum.extent}, shape);
+        else sum_rows<Vectors, Rows>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
+    }
 }
 
 }  // namespace gpubench::sum

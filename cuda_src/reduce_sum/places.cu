@@ -11,11 +11,10 @@
 namespace gpubench::sum {
 
 //
-enum Form : int32 { whole = 0, flat = 1, ragged = 2 };
+enum class Form { whole, flat, ragged };
 
 struct PlacesShape {
-    Kept kept;                   // of the lines
-    Finish finish;
+    Sum sum;
     IntegerDivider lines;        // slices of all lines: block = part * slices + slice
     IntegerDivider slices;       // of a line
     IntegerDivider places;       // vectors of a slice
@@ -23,19 +22,17 @@ struct PlacesShape {
     IntegerDivider together;
     uint32 line;                 // vectors of a line
     uint32 terms, inner;         // of a line; of a round
+    int64 apart;                 // elements between neighbours: 1, or any of places of one
     int64 step, other_step;      // elements
-    int64 extent;                // elements from x's first to behind its last
     int64 group_step, neighbour_step;  // of outputs, in y
     uint32 outputs;              // of a slice
     uint32 line_outputs;
     int32 lanes;                 // threads = lanes x places at least
     int32 parts;
     int32 width;                 // threads that fold an output, a power of two up to a warp
-    int32 first_out;             // whether the L2 cache gives up x first
-    int32 form;
     int32 rest;                  // flat: items behind the last whole line
 };
-GPUBENCH_LAYOUT(PlacesShape, 248, rest, 244);
+GPUBENCH_LAYOUT(PlacesShape, 256, rest, 252);
 
 // The block's slice, its part, and the thread's own place.
 struct Slice {
@@ -44,12 +41,13 @@ struct Slice {
     int lane, place;      // of the thread
     bool active;
 };
+template <Form F>
 GPUBENCH_DEVICE Slice slice_of_block(const PlacesShape& shape) {
     const auto part = shape.lines.divide(block_index_x());
     const auto line = shape.slices.divide(part.remainder);
     const auto lane = shape.places.divide(thread_index_x());
     const int place = static_cast<int>(lane.remainder);
-    const bool exists = shape.form == ragged || line.remainder * shape.places.divisor + place < shape.line;
+    const bool exists = F == Form::ragged || line.remainder * shape.places.divisor + place < shape.line;
     return {line.quotient, line.remainder, static_cast<int>(part.quotient), static_cast<int>(lane.quotient), place,
             exists && static_cast<int>(lane.quotient) < shape.lanes};
 }
@@ -96,37 +94,31 @@ GPUBENCH_DEVICE int ragged_before(const T* line, const Slice& slice, int lane, c
     return items_before<V>(first);
 }
 
-// The sums of the thread's own place over the block's part of the terms.
+// The sums of the thread's own place over the block's part of the terms, in each form.
 template <class T, int V, class S>
-GPUBENCH_DEVICE void sum_place(PlaceSums<T, V>& sums, const T* line, const Slice& slice, const S& source,
-                               const PlacesShape& shape) {
-    if (shape.form == ragged) {
-        const int shift = ragged_before<T, V>(line, slice, slice.lane, shape);
-        const T* const place = line + int64{slice.number} * shape.outputs - shift + slice.place * V;
-        const uint32 columns = shape.line_outputs - slice.number * shape.outputs;
-        if (slice.place * V - shift >= static_cast<int>(columns < shape.outputs ? columns : shape.outputs)) return;
-        const uint32 first = slice.lane + slice.part * shape.lanes, turn = shape.lanes * shape.parts;
-        if (first >= shape.terms) return;
-        const uint32 last = first + (shape.terms - 1 - first) / turn * turn;  // only there may the vector reach beyond x
-        const bool beyond = source.template beyond<V>(place + last * shape.step);
-        sum_terms(sums, place, first, beyond ? last : shape.terms, source, shape);
-        if (beyond) {
-            const Packed<T, V> raw[1] = {source.template load_last<V>(place + last * shape.step)};
-            sums.take(raw);
-        }
-        return;
+GPUBENCH_DEVICE void sum_ragged(PlaceSums<T, V>& sums, const T* line, const Slice& slice, const S& source, const PlacesShape& shape) {
+    const int shift = ragged_before<T, V>(line, slice, slice.lane, shape);
+    const T* const place = line + int64{slice.number} * shape.outputs - shift + slice.place * V;
+    const uint32 columns = shape.line_outputs - slice.number * shape.outputs;
+    if (slice.place * V - shift >= static_cast<int>(columns < shape.outputs ? columns : shape.outputs)) return;
+    const uint32 first = slice.lane + slice.part * shape.lanes, turn = shape.lanes * shape.parts;
+    if (first >= shape.terms) return;
+    const uint32 last = first + (shape.terms - 1 - first) / turn * turn;  // only there may the vector reach beyond x
+    const bool beyond = source.template beyond<V>(place + last * shape.step);
+    sum_terms(sums, place, first, beyond ? last : shape.terms, source, shape);
+    if (beyond) {
+        const Packed<T, V> raw[1] = {source.template load_last<V>(place + last * shape.step)};
+        sums.take(raw);
     }
-    const int before = shape.form == flat ? items_before<V>(line) : 0;
-    const int span = static_cast<int>(shape.places.divisor) * V;
-    const T* const place = line - before + int64{slice.number} * span + slice.place * V;
-    uint32 first = 0, stop = shape.terms;
-    if (shape.form == flat) {
-        first = before > 0;
-        stop = shape.terms + (shape.rest + before >= span);
-    }
+}
+template <class T, int V, class S>
+GPUBENCH_DEVICE void sum_flat(PlaceSums<T, V>& sums, const T* line, const Slice& slice, const S& source, const PlacesShape& shape) {
+    const int before = items_before<V>(line), span = static_cast<int>(shape.places.divisor) * V, mine = slice.place * V;
+    const T* const place = line - before + mine;
+    const uint32 first = before > 0, stop = shape.terms + (shape.rest + before >= span);
     sum_terms(sums, place, first + slice.lane + slice.part * shape.lanes, stop, source, shape);
-    if (shape.form != flat || slice.lane != 0) return;
-    const int mine = slice.place * V, rest = (shape.rest + before) % span;
+    if (slice.lane != 0) return;
+    const int rest = (shape.rest + before) % span;
     Packed<T, V> raw[1];
     if (slice.part == 0 && before > 0 && stop > 0 && mine < span) {
         raw[0] = keep_items(source.template load_any<V>(place), before - mine, V);
@@ -138,55 +130,74 @@ GPUBENCH_DEVICE void sum_place(PlaceSums<T, V>& sums, const T* line, const Slice
         sums.take(raw);
     }
 }
+template <Form F, class T, int V, class S>
+GPUBENCH_DEVICE void sum_place(PlaceSums<T, V>& sums, const T* line, const Slice& slice, const S& source, const PlacesShape& shape) {
+    if constexpr (F == Form::ragged) {
+        sum_ragged(sums, line, slice, source, shape);
+    } else if constexpr (F == Form::flat) {
+        sum_flat(sums, line, slice, source, shape);
+    } else {
+        const int64 place = (int64{slice.number} * shape.places.divisor + slice.place) * V;
+        sum_terms(sums, line + (V == 1 ? place * shape.apart : place), slice.lane + slice.part * shape.lanes, shape.terms, source, shape);
+    }
+}
 
 // The sum of every `width`-th of the places that belong to an output of the slice.
-template <class T, int V>
+template <Form F, class T, int V>
 GPUBENCH_DEVICE accumulator_t<T> fold_places(const part_t<T>* cells, uint32 output, int before, const PlacesShape& shape) {
     using A = accumulator_t<T>;
     const uint32 together = shape.together.divisor, neighbours = shape.neighbours.divisor, span = shape.places.divisor * V;
+    const uint32 lane = thread_index_x() & (shape.width - 1);
+    A sum{};
+    if (F == Form::whole && together == 1) {  // no division: a fold of little takes a block as long as its loads
+        const uint32 stop = shape.lanes * span;
+        for (uint32 at = lane * span + output; at < stop; at += shape.width * span) sum = add(sum, convert<A>(cells[at]));
+        return sum;
+    }
     uint32 base = output;
-    if (together > 1) {
+    if (F == Form::whole) {
         const auto at = shape.neighbours.divide(output);
         base = at.quotient * (together * neighbours) + at.remainder;
     }
-    A sum{};
     const uint32 all = shape.lanes * together;
-    for (uint32 i = thread_index_x() & (shape.width - 1); i < all; i += shape.width) {
+    for (uint32 i = lane; i < all; i += shape.width) {
         const auto cell = shape.together.divide(i);
         uint32 at = base + cell.remainder * neighbours + before;
-        if (shape.form == ragged) at = base + ((before + cell.quotient * static_cast<uint32>(shape.step)) & (V - 1));
+        if (F == Form::ragged) at = base + ((before + cell.quotient * static_cast<uint32>(shape.step)) & (V - 1));
         else if (at >= span) at -= span;
         sum = add(sum, convert<A>(cells[cell.quotient * span + at]));
     }
     return sum;
 }
 
-template <class T, class Out, int V>
+template <class T, class Out, int V, Form F>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) places(const T* x, Out* y, void* words, const PlacesShape shape) {
     using A = accumulator_t<T>;
     GPUBENCH_DYNAMIC_SHARED(part_t<T>, cells);
-    const Slice slice = slice_of_block(shape);
-    const Offsets offsets = offsets_of(shape.kept, slice.line);
+    const Slice slice = slice_of_block<F>(shape);
+    const Offsets offsets = offsets_of(shape.sum.kept, slice.line);
+    const T* const line = x + offsets.x;
+    const int64 number = int64{slice.line} * shape.slices.divisor + slice.number;
+    char* const others = static_cast<char*>(words) + number * shape.parts * shape.outputs * Published<A>::bytes;
+    if (shape.parts > 1 && slice.part == shape.parts - 1) {
+        ask_for(others, int64{shape.parts - 1} * shape.outputs * Published<A>::bytes, thread_index_x(), block_size_x());
+    }
     PlaceSums<T, V> sums;
     sums.clear();
     if (slice.active) {
-        if (shape.first_out != 0) sum_place(sums, x + offsets.x, slice, Source<T, true>{x + shape.extent}, shape);
-        else sum_place(sums, x + offsets.x, slice, Source<T, false>{x + shape.extent}, shape);
-        store_vector(cells + (slice.lane * static_cast<int>(shape.places.divisor) + slice.place) * V, sums.sums);
+        if (shape.sum.first_out != 0) sum_place<F>(sums, line, slice, Source<T, true>{x + shape.sum.extent}, shape);
+        else sum_place<F>(sums, line, slice, Source<T, false>{x + shape.sum.extent}, shape);
     }
-    block_barrier();
-    const T* const line = x + offsets.x;
-    const int before = shape.form == flat ? items_before<V>(line) : shape.form == ragged ? ragged_before<T, V>(line, slice, 0, shape) : 0;
+    meet(cells + (slice.lane * static_cast<int>(shape.places.divisor) + slice.place) * V, sums.sums, slice.active);
+    const int before = F == Form::flat ? items_before<V>(line) : F == Form::ragged ? ragged_before<T, V>(line, slice, 0, shape) : 0;
     const uint32 launch = shape.parts > 1 ? grid_number() : 0;
-    const int64 number = int64{slice.line} * shape.slices.divisor + slice.number;
-    char* const others = static_cast<char*>(words) + number * shape.parts * shape.outputs * Published<A>::bytes;
     const int lane = thread_index_x() & (shape.width - 1);
     for (uint32 base = 0; base < shape.outputs; base += block_size_x() / shape.width) {
         const uint32 output = base + thread_index_x() / shape.width, of_line = slice.number * shape.outputs + output;
         const bool exists = output < shape.outputs && of_line < shape.line_outputs;
         A sum{};
-        if (exists) sum = fold_places<T, V>(cells, output, before, shape);
-        sum = sum_segment(sum, shape.width);
+        if (exists) sum = fold_places<F, T, V>(cells, output, before, shape);
+        sum = warp_reduce(sum, Add{}, shape.width);
         if (slice.part < shape.parts - 1) {
             if (exists && lane == 0) publish(published_at<A>(others, int64{slice.part} * shape.outputs + output), launch, sum);
             continue;
@@ -198,11 +209,11 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) places(const T* x, Out* y, v
                                   shape.parts - 1);
             }
             warp_barrier();  // lanes that had to wait longer rejoin the others
-            sum = add(sum_segment(more, shape.width), sum);
+            sum = add(warp_reduce(more, Add{}, shape.width), sum);
         }
         if (exists && lane == 0) {
             const auto at = shape.neighbours.divide(of_line);
-            store_sum(y + offsets.y + at.quotient * shape.group_step + at.remainder * shape.neighbour_step, shape.finish, sum);
+            store_sum(y + offsets.y + at.quotient * shape.group_step + at.remainder * shape.neighbour_step, shape.sum.finish, sum);
         }
     }
 }

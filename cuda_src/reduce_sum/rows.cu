@@ -9,20 +9,16 @@ namespace gpubench::sum {
 
 //
 struct RowsShape {
-    Kept kept;
-    Finish finish;
+    Sum sum;
     IntegerDivider parts;     // blocks an output: block = output * parts + part
-    int32 first_out;          // whether the L2 cache gives up x first
-    int64 extent;             // elements from x's first to behind its last
     int64 items;              // of a run
     int64 step, other_step;   // elements between runs, and between rounds of `inner` runs
     uint32 vectors, inner;    // of a run; runs of a round
     uint32 all;               // vectors of an output
     uint32 turn, turn_vectors, turn_inner, turn_outer;  // vectors from one that a thread takes to the next, as a whole and by digits; of
                                                         // one run the second is the vectors that a lane takes at once
-    int32 unused;
 };
-GPUBENCH_LAYOUT(RowsShape, 184, unused, 180);
+GPUBENCH_LAYOUT(RowsShape, 192, turn_outer, 184);
 
 // How the terms of an output lie: as one run at any alignment, as runs that stand on the vectors' grid, as runs at any alignment.
 enum class Runs { one, whole, ragged };
@@ -156,14 +152,15 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(R == Runs::ragged ? 256 : 512, R == 
     using A = accumulator_t<T>;
     const auto place = shape.parts.divide(block_index_x());
     const int part = static_cast<int>(place.remainder), parts = static_cast<int>(shape.parts.divisor);
-    const Offsets offsets = offsets_of(shape.kept, place.quotient);
+    const Offsets offsets = offsets_of(shape.sum.kept, place.quotient);
+    char* const mine = static_cast<char*>(words) + int64{place.quotient} * parts * Published<A>::bytes;
+    if (parts > 1 && part == parts - 1) ask_for(mine, int64{parts - 1} * Published<A>::bytes, thread_index_x(), block_size_x());
     TotalSum<T> terms;
     terms.clear();
-    if (shape.first_out != 0) sum_terms<R>(terms, x + offsets.x, Source<T, true>{x + shape.extent}, shape, place.remainder);
-    else sum_terms<R>(terms, x + offsets.x, Source<T, false>{x + shape.extent}, shape, place.remainder);
-    A sum = sum_block(terms.total());
+    if (shape.sum.first_out != 0) sum_terms<R>(terms, x + offsets.x, Source<T, true>{x + shape.sum.extent}, shape, place.remainder);
+    else sum_terms<R>(terms, x + offsets.x, Source<T, false>{x + shape.sum.extent}, shape, place.remainder);
+    A sum = block_reduce_first(terms.total(), A{}, Add{});
     if (parts > 1) {
-        char* const mine = static_cast<char*>(words) + int64{place.quotient} * parts * Published<A>::bytes;
         const uint32 launch = grid_number();
         if (part < parts - 1) {
             if (thread_index_x() == 0) publish(published_at<A>(mine, part), launch, sum);
@@ -172,10 +169,10 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(R == Runs::ragged ? 256 : 512, R == 
         if (thread_index_x() < warp_size) {
             const A others = collect<A>(mine, launch, Published<A>::bytes, lane_index(), warp_size, parts - 1);
             warp_barrier();  // lanes that had to wait longer rejoin the others
-            sum = add(sum_segment(others, warp_size), sum);
+            sum = add(warp_reduce(others, Add{}), sum);
         }
     }
-    store_sum_by_block(y + offsets.y, shape.finish, sum);
+    store_sum_by_block(y + offsets.y, shape.sum.finish, sum);
 }
 
 }  // namespace gpubench::sum

@@ -10,17 +10,14 @@ namespace gpubench::sum {
 
 //
 struct StagedShape {
-    Kept kept;                 // of the outputs; x_steps unused
-    Finish finish;
+    Sum sum;
     IntegerDivider neighbours;
     int32 terms;
-    int64 extent;              // elements of x
     int32 tile;                // groups of a tile
     int32 width;               // lanes an output, a power of two
     uint32 outputs;
-    int32 first_out;           // whether the L2 cache gives up x first
 };
-GPUBENCH_LAYOUT(StagedShape, 144, first_out, 140);
+GPUBENCH_LAYOUT(StagedShape, 152, outputs, 144);
 
 // The sum of every `width`-th of the terms at `place`, from `first` on.
 template <class T>
@@ -41,21 +38,11 @@ GPUBENCH_DEVICE part_t<T> sum_terms(const T* place, int first, int width, int te
 
 template <class T, class Out>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 4) staged(const T* x, Out* y, const StagedShape shape) {
-    GPUBENCH_SHARED(PhaseBarrier, landed, 1);
     GPUBENCH_DYNAMIC_SHARED(char, stage);
     const int apart = static_cast<int>(shape.neighbours.divisor), group = shape.terms * apart;
     const int64 start = int64{block_index_x()} * shape.tile * group;
-    const int64 left = shape.extent - start, most = int64{shape.tile} * group;
-    if (thread_index_x() == 0) {
-        phase_init(landed, 1);
-        phase_init_done();
-    }
-    block_barrier();
-    if (thread_index_x() < warp_size) {
-        copy_run(stage, x + start, x + start + (left < most ? left : most), x + shape.extent, landed, shape.first_out != 0);
-    }
-    phase_wait(landed, 0);
-    const T* const tile = reinterpret_cast<const T*>(stage + reinterpret_cast<uint64>(x + start) % 16);
+    const int64 left = shape.sum.extent - start, most = int64{shape.tile} * group;
+    const T* const tile = land_run(stage, x + start, x + start + (left < most ? left : most), x + shape.sum.extent, shape.sum.first_out != 0);
     const uint32 first = static_cast<uint32>(block_index_x()) * (shape.tile * apart), own = shape.tile * apart;
     const int lane = thread_index_x() & (shape.width - 1);
     for (uint32 base = 0; base < own; base += block_size_x() / shape.width) {
@@ -66,8 +53,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 4) staged(const T* x, Out* y, c
             const auto at = shape.neighbours.divide(output);
             sum = sum_terms(tile + at.quotient * group + at.remainder, lane, shape.width, shape.terms, apart);
         }
-        sum = sum_segment(sum, shape.width);
-        if (exists && lane == 0) store_sum(y + offsets_of(shape.kept, first + output).y, shape.finish, accumulator_t<T>(sum));
+        sum = warp_reduce(sum, Add{}, shape.width);
+        if (exists && lane == 0) store_sum(y + offsets_of(shape.sum.kept, first + output).y, shape.sum.finish, accumulator_t<T>(sum));
     }
 }
 

@@ -1,20 +1,12 @@
-// What the sums share: terms in a thread's hands, their loads at any alignment, and where outputs lie.
-//
-// Memory is read by vectors that stand on 16 bytes, wherever a run of terms begins: of the first and the last vector of a run
-// the items that belong to others are set to zero, or their sums are never looked at. Only the vector that reaches beyond
-// x's end is read item by item.
+// What the sums share: terms in a thread's hands, and where outputs lie.
 #pragma once
 
 #include "gpubench/arithmetic.cuh"
+#include "gpubench/block/reduce.cuh"
 #include "gpubench/integer_divider.cuh"
-#include "gpubench/items.cuh"
-#include "gpubench/warp.cuh"
+#include "gpubench/movement/source.cuh"
 
 namespace gpubench::sum {
-
-// Items of a vector of 16 bytes.
-template <class T>
-constexpr int vector_terms = 16 / static_cast<int>(sizeof(T));
 
 // The type in which a thread adds up terms: 8- and 16-bit integers, up to 65535 of them, in 32 bits by dot products.
 template <class T>
@@ -22,67 +14,6 @@ using part_t = tile_accumulator_t<T, accumulator_t<T>>;
 
 template <class T>
 constexpr bool by_dot_products = is_narrow<T, accumulator_t<T>>;
-
-// The first bytes of a word of 32 bits: so many, 0 to 4 and beyond.
-GPUBENCH_DEVICE uint32 first_bytes(int bytes) { return bytes <= 0 ? 0u : bytes >= 4 ? ~0u : ~0u >> (32 - 8 * bytes); }
-
-// Items `from` to `to` - 1 of a vector, and zero in the place of the others.
-template <class T, int V>
-GPUBENCH_DEVICE Packed<T, V> keep_items(const Packed<T, V>& packed, int from, int to) {
-    constexpr int size = sizeof(T);
-    if constexpr (V == 1) {
-        return from <= 0 && to >= 1 ? packed : Packed<T, V>{};
-    } else {
-        static_assert(size * V == 16);
-        uint32 words[4];
-        GPUBENCH_UNROLL
-        for (int w = 0; w < 4; ++w) words[w] = packed.word(w) & first_bytes(to * size - 4 * w) & ~first_bytes(from * size - 4 * w);
-        return Packed<T, V>::from(words);
-    }
-}
-
-// How x is read: whether the L2 cache gives it up first, and where its elements end. Kernels hold code for either, so that
-// loads stand side by side: a hint chosen by predicates made 4 million rows of 16 bfloat16 take 55 us in place of 43.
-template <class T, bool FirstOut>
-struct Source {
-    const T* end;
-
-    // The vector at `address`, on its own size; zero, and no access, where it does not exist.
-    template <int V>
-    GPUBENCH_DEVICE Packed<T, V> load(const T* address, bool exists) const {
-        using W = Word<sizeof(T) * V>;
-        W word{};
-        if (exists) {
-            if constexpr (FirstOut) word = load_first_out(reinterpret_cast<const W*>(address));
-            else word = load_word(reinterpret_cast<const W*>(address));
-        }
-        return bit_cast<Packed<T, V>>(word);
-    }
-    // Whether a vector of which some items exist reaches beyond x.
-    template <int V>
-    GPUBENCH_DEVICE bool beyond(const T* address) const { return V > 1 && address + V > end; }
-    // Such a vector, item by item, zero behind x's end.
-    template <int V>
-    GPUBENCH_DEVICE Packed<T, V> load_last(const T* address) const {
-        Vector<T, V> items{};
-        GPUBENCH_UNROLL
-        for (int j = 0; j < V; ++j) {
-            if (address + j < end) items[j] = address[j];
-        }
-        return bit_cast<Packed<T, V>>(items);
-    }
-    // Either of both.
-    template <int V>
-    GPUBENCH_DEVICE Packed<T, V> load_any(const T* address) const {
-        return beyond<V>(address) ? load_last<V>(address) : load<V>(address, true);
-    }
-};
-
-// Items between the vector boundary at or before `address` and `address`.
-template <int V, class T>
-GPUBENCH_DEVICE int items_before(const T* address) {
-    return static_cast<int>(reinterpret_cast<uint64>(address) / sizeof(T) % V);
-}
 
 namespace detail {
 
@@ -172,33 +103,13 @@ struct TotalSum {
     }
 };
 
-// The total over the lanes of each segment of `width` lanes (a power of two), for its first lane.
-template <class A>
-GPUBENCH_DEVICE A sum_segment(A value, int width) {
-    for (int delta = width / 2; delta > 0; delta /= 2) value = add(value, shuffle_down(full_mask, value, delta));
-    return value;
-}
-
-// The total over the block, for thread 0. All threads of the block call, and there are whole warps of them.
-template <class A>
-GPUBENCH_DEVICE A sum_block(A value) {
-    GPUBENCH_SHARED(A, parts, warp_size);
-    const int warps = block_size_x() / warp_size;
-    value = sum_segment(value, warp_size);
-    if (warps == 1) return value;
-    if (lane_index() == 0) parts[thread_index_x() / warp_size] = value;
-    block_barrier();
-    if (thread_index_x() >= warp_size) return value;
-    return sum_segment(lane_index() < warps ? parts[lane_index()] : A{}, warp_size);
-}
-
 // Where output number n reads and is written: up to three kept dims, the first one fastest.
 struct Kept {
-    int64 x_steps[3], y_steps[3];  // elements
+    int32 dims;
     IntegerDivider first, second;  // sizes of the first two dims
-    int32 dims, unused;
+    int64 x_steps[3], y_steps[3];  // elements
 };
-GPUBENCH_LAYOUT(Kept, 80, unused, 76);
+GPUBENCH_LAYOUT(Kept, 80, y_steps, 56);
 
 struct Offsets {
     int64 x, y;
@@ -221,6 +132,15 @@ struct Finish {
 };
 GPUBENCH_LAYOUT(Finish, 24, apart, 16);
 
+// What every kernel takes.
+struct Sum {
+    Kept kept;
+    Finish finish;
+    int64 extent;             // elements from x's first to behind its last
+    int32 first_out;          // whether the L2 cache gives up x first
+};
+GPUBENCH_LAYOUT(Sum, 120, first_out, 112);
+
 template <class Out, class A>
 GPUBENCH_DEVICE Out finished(const Finish& finish, A sum) {
     if (finish.multiple != 1) {
@@ -241,16 +161,16 @@ GPUBENCH_DEVICE void store_sum_by_block(Out* y, const Finish& finish, A sum) {
         if (thread_index_x() == 0) *y = finished<Out>(finish, sum);
         return;
     }
-    GPUBENCH_SHARED(Out, value, 1);
-    if (thread_index_x() == 0) value[0] = finished<Out>(finish, sum);
-    block_barrier();
-    for (int64 copy = thread_index_x(); copy < finish.copies; copy += block_size_x()) y[copy * finish.apart] = value[0];
+    const Out value = share_first(finished<Out>(finish, sum));
+    GPUBENCH_NO_UNROLL
+    for (int64 copy = thread_index_x(); copy < finish.copies; copy += block_size_x()) y[copy * finish.apart] = value;
 }
 
 // By one thread.
 template <class Out, class A>
 GPUBENCH_DEVICE void store_sum(Out* y, const Finish& finish, A sum) {
     const Out value = finished<Out>(finish, sum);
+    GPUBENCH_NO_UNROLL
     for (int64 copy = 0; copy < finish.copies; ++copy) y[copy * finish.apart] = value;
 }
 

@@ -1,4 +1,4 @@
-"""What `gpubench:auto` picks for cumsum and elementwise, at each edge of its rule, is right on a real GPU.
+"""What `gpubench:auto` picks, at each edge of its rule, is right on a real GPU.
 
 Run with: pytest tests/gpu/test_edges.py -p no:cacheprovider -s
 """
@@ -18,12 +18,14 @@ from tests.gpu.matrix import answer, compile_for
 from tests.operators.cases import auto
 from tests.operators.cumsum.edges import edges as of_cumsum
 from tests.operators.elementwise.edges import edges as of_elementwise
+from tests.operators.sum.edges import edges as of_sum
 
 pytestmark = pytest.mark.gpu
 
 EDGES: dict[str, Callable[[DeviceInfo], list[Case]]] = {
     "cumsum": of_cumsum,
     "elementwise": lambda device: [case for cases in of_elementwise(device).values() for case in cases],
+    "sum": lambda device: [case for cases in of_sum(device).values() for case in cases],
 }
 
 

@@ -9,8 +9,9 @@ from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
 from gpubench.operators.sum import exchange, tuning
-from gpubench.operators.sum.few import TERMS, Few
+from gpubench.operators.sum.few import Few, form_of
 from gpubench.operators.sum.lanes import Lanes
+from gpubench.operators.sum.lines import lines_of
 from gpubench.operators.sum.merged import Merged
 from gpubench.operators.sum.naive import Naive
 from gpubench.operators.sum.places import Places
@@ -28,7 +29,7 @@ def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
     """Yield the variants from best to last."""
     shape = exchange.shape_of(problem)
     if not isinstance(shape, Refused):
-        if shape.terms <= TERMS[-1] and _is_for_few(shape):
+        if _is_for_few(shape, problem.case.dtype, device):
             yield Few()
         if shape.dims and shape.dims[0].kept:
             yield from _across(shape)
@@ -38,14 +39,28 @@ def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
     yield from (ReduceConfigured(), Naive())
 
 
-def _is_for_few(shape: Merged) -> bool:
+def _is_for_few(shape: Merged, dtype: str, device: DeviceInfo) -> bool:
     """Say whether threads that add up a few terms read side by side, or so little that it is no matter."""
-    if not shape.dims or shape.bytes < tuning.SMALL:
+    if not shape.dims:
         return True
-    first = shape.dims[0]
-    if first.kept:
-        return not is_flat(shape) or first.size * shape.itemsize >= tuning.WIDE_LINE
-    return first.size < shape.vector
+    first, form = shape.dims[0], form_of(shape, dtype)
+    many = shape.outputs >= 64 * device.sm_count
+    little = shape.bytes < tuning.SMALL and shape.terms <= tuning.FEW_OF_LITTLE // (1 if many else 2)
+    if not first.kept:
+        short = first.size < shape.vector or (shape.terms <= tuning.FEW_TERMS and is_ragged(shape))
+        few = shape.terms <= tuning.FEW_TERMS * form.run and (form.run > 1 or not is_flat(shape))
+        return few or (little and short)
+    if little:
+        return True
+    if not tuning.fill_threads(shape.outputs // form.width, device):
+        return shape.terms <= tuning.FEW_TERMS and not _is_narrow(shape)
+    most = tuning.FEW_ALIGNED if form.width > 1 and not form.across else tuning.few_ragged(lines_of(shape))
+    return shape.terms <= most and not _is_narrow(shape)
+
+
+def _is_narrow(shape: Merged) -> bool:
+    """Say whether x is small groups of columns, side by side."""
+    return is_flat(shape) and shape.dims[0].size * shape.itemsize < tuning.WIDE_LINE
 
 
 def _along(shape: Merged, device: DeviceInfo) -> Iterator[Variant]:
@@ -57,9 +72,10 @@ def _along(shape: Merged, device: DeviceInfo) -> Iterator[Variant]:
         yield Rows()
         return
     many = shape.outputs >= device.sm_count
+    some = shape.outputs >= tuning.LANES_ROWS
     if many and is_ragged(shape) and is_flat(shape) and _is_for_staged(shape, run):
         yield Staged()
-    if many and vectors_of(shape) <= tuning.LANES_ROW:
+    if some and vectors_of(shape) <= tuning.LANES_ROW:
         yield Lanes()
     yield Rows()
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import Accuracy, Problem, Refused
+from gpubench.model import Accuracy, Json, Launch, Plan, Pointer, Problem, Refused, Value, Workspace
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.sum.merged import Merged, merged
 from gpubench.operators.sum.structs import KEPT_DIMS
@@ -14,21 +15,12 @@ from gpubench.operators.sum.structs import KEPT_DIMS
 LOADS = 8
 """Vectors that a thread has on their way."""
 
-PLAIN_FROM = 300 * 2**20
-"""From so many bytes of x on the L2 cache is not told to give them up first. One H200, 64 MiB: 17.8 us with the hint,
-20.1 without; 256 MiB 68.4 and 69.2; 1 GiB 258 and 246."""
-
 
 def shape_of(problem: Problem[Any]) -> Merged | Refused:
     """Return the sum's dims, or why no fast kernel takes it."""
     if problem.operand("x").view.size == 0:
         return Refused("there is nothing to read")
-    shape = merged(problem)
-    if shape.dims and shape.dims[0].x != 1:
-        return Refused("no dim of x has neighbours side by side")
-    if len(shape.copies) > 1:
-        return Refused("outputs of the same terms lie several steps apart")
-    return shape
+    return merged(problem)
 
 
 def too_many(kept: int, reduced: int, most_reduced: int) -> Refused | None:
@@ -45,6 +37,8 @@ def along_terms(problem: Problem[Any], most_reduced: int) -> Merged | Refused:
     shape = shape_of(problem)
     if isinstance(shape, Refused):
         return shape
+    if shape.apart != 1:
+        return Refused("no dim of x has neighbours side by side")
     if shape.dims and shape.dims[0].kept:
         return Refused("the fastest dim of x is kept")
     return too_many(len(shape.kept), len(shape.reduced), most_reduced) or shape
@@ -77,3 +71,25 @@ def accuracy(dtype: str, turns: int, others: int, parts: int = 1) -> Accuracy:
     """Return the bound: `turns` of a thread in order, `others` additions of trees, then the parts of other blocks."""
     joined = math.ceil(parts / 32) + 6 if parts > 1 else 0
     return Accuracy(turns + others + joined + 1, accumulator(dtype))
+
+
+def one_launch(
+    instance_of: tuple[str, str],
+    grid: int,
+    threads: int,
+    packed: Value,
+    bound: Accuracy,
+    notes: Mapping[str, Json],
+    shared: int = 0,
+    words: int | None = None,
+) -> Plan:
+    """Return the plan of a launch of this (source, kernel); the variant has the name of its source file.
+
+    words: bytes by which its blocks wait for each other, None for a kernel that takes none.
+    """
+    source, kernel = instance_of
+    workspace = () if words is None else (Workspace(0),)
+    arguments = (Pointer("x"), Pointer("y"), *workspace, packed)
+    launch = Launch(source, kernel, (grid, 1, 1), (threads, 1, 1), arguments, shared, waits_for_blocks=bool(words))
+    name = source.rsplit("/", 1)[1].removesuffix(".cu")
+    return Plan(name, (launch,), bound, words or 0, workspace_zeroed=bool(words), notes=notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.structs import Struct
 from gpubench.operators.sum import exchange, structs, tuning
@@ -22,11 +22,9 @@ VECTORS = (1, 2, 4, 8)
 SHAPE = Struct(
     "gpubench::sum::LanesShape",
     SOURCE,
-    kept=structs.KEPT,
-    finish=structs.FINISH,
-    extent="i8",
     rows="u4",
-    **dict.fromkeys(("items", "width", "ragged", "first_out", "slots"), "i4"),
+    **dict.fromkeys(("items", "width", "ragged", "slots"), "i4"),
+    sum=structs.SUM,
 )
 
 
@@ -45,41 +43,39 @@ class Lanes:
         vectors = vectors_of(shape)
         if vectors > LANES * VECTORS[-1]:
             return Refused("a row is longer than what a warp holds")
-        return build(problem, shape, *tuning.lanes(vectors, shape.outputs, device))
+        return build(problem, shape, *tuning.lanes(vectors, shape, device))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """One instance for each number of vectors that a lane takes of a row."""
-        return tuple((SOURCE, kernel(dtype, vectors)) for vectors in VECTORS)
+        """By the vectors that a lane takes of a row, and by one row or several."""
+        sizes = [(vectors, False) for vectors in VECTORS] + [(vectors, True) for vectors in VECTORS[:-1]]
+        return tuple((SOURCE, kernel(dtype, *size)) for size in sizes)
 
 
-def kernel(dtype: str, vectors: int) -> str:
+def kernel(dtype: str, vectors: int, little: bool) -> str:
     """Return the name expression for lanes that take so many vectors of a row."""
-    return exchange.instance("lanes", dtype, vectors, exchange.LOADS // vectors)
+    return exchange.instance("lanes", dtype, vectors, 0 if little else exchange.LOADS // vectors)
 
 
-def build(problem: Problem[Any], shape: Merged, width: int, vectors: int, slots: int) -> Plan | Refused:
-    """Return the plan with `width` lanes a row, each with up to `vectors` of its vectors, and `slots` rows a group."""
+def build(
+    problem: Problem[Any], shape: Merged, width: int, vectors: int, slots: int, threads: int = THREADS
+) -> Plan | Refused:
+    """Return the plan with `width` lanes a row, each with up to `vectors` of its vectors, and `slots` rows a group.
+
+    No slots: a group's only row, by the kernel for little.
+    """
     items = shape.terms
-    rows = THREADS // width * slots
+    rows = threads // width * max(slots, 1)
     if not structs.fits(shape.outputs + rows, *(dim.size for dim in shape.kept)):
         return Refused("more rows than the kernel counts")
     packed = SHAPE.value(
-        kept=structs.kept(shape.kept),
-        finish=structs.finish(shape),
-        extent=shape.extent,
+        sum=structs.common(shape, shape.kept),
         rows=shape.outputs,
         items=items,
         width=width,
         ragged=is_ragged(shape),
-        first_out=shape.bytes < exchange.PLAIN_FROM,
         slots=slots,
     )
-    launch = Launch(
-        SOURCE,
-        kernel(problem.case.dtype, vectors),
-        (ceil_div(shape.outputs, rows), 1, 1),
-        (THREADS, 1, 1),
-        (Pointer("x"), Pointer("y"), packed),
-    )
     bound = exchange.accuracy(problem.case.dtype, 1, 3 + shape.vector.bit_length() + 5)
-    return Plan("lanes", (launch,), bound, notes={"width": width, "vectors": vectors, "slots": slots})
+    notes = {"width": width, "vectors": vectors, "slots": slots, "threads": threads}
+    name = kernel(problem.case.dtype, vectors, slots == 0)
+    return exchange.one_launch((SOURCE, name), ceil_div(shape.outputs, rows), threads, packed, bound, notes)

@@ -19,8 +19,8 @@ MOST_PLACES = 512
 class Line:
     """How dims become lines: [groups][together][neighbours] side by side, rounds of terms, and the lines' own dims.
 
-    flat: the terms are rows of `neighbours` side by side, of which `together` make whole vectors. ragged: terms begin
-    anywhere, and begin alike every `classes` terms.
+    apart: elements between neighbours. flat: the terms are rows of `neighbours` side by side, of which `together` make
+    whole vectors. ragged: terms begin anywhere, and begin alike every `classes` terms.
     """
 
     neighbours: Dim
@@ -32,6 +32,7 @@ class Line:
     vector: int
     form: Literal["whole", "flat", "ragged"] = "whole"
     classes: int = 1
+    apart: int = 1
 
     @property
     def flat(self) -> bool:
@@ -79,7 +80,10 @@ def lines_of(shape: Merged) -> list[Line]:
         if len(terms) > 2:
             continue
         inner, outer = padded(terms, 2)
-        line = Line(neighbours, together, groups, inner, outer, kept, 1)
+        line = Line(neighbours, together, groups, inner, outer, kept, 1, apart=shape.apart)
+        if shape.apart != 1:
+            found += [line] * _slices_whole(line, 1)
+            continue
         aligned = shape.on_grid(line.items, *(dim.x for dim in rest))
         vectors = (shape.vector, 1) if aligned else (1,)
         found += [replace(line, vector=vector) for vector in vectors if _slices_whole(line, vector)]
@@ -99,7 +103,9 @@ def _beginnings(dims: tuple[Dim, ...]) -> list[tuple[int, tuple[Dim, int, Dim]]]
     first, *others = dims
     if first.kept:
         found.append((1, (first, 1, NONE)))
-    side_by_side = bool(others) and others[0].x == first.size
+    elif first.x != 1:
+        found.append((0, (NONE, 1, NONE)))
+    side_by_side = bool(others) and others[0].x == first.size * first.x
     if first.kept and side_by_side and others[0].kept:
         found.append((2, (first, 1, others[0])))
     if first.kept and side_by_side and not others[0].kept and len(others) > 1:

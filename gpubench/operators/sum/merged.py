@@ -39,10 +39,12 @@ def padded(dims: Sequence[Dim], count: int) -> tuple[Dim, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A sum over x. `dims`: those that move in x, fastest first. `copies`: kept ones that do not, so that an output is
-    stored several times; `multiple`: how often each term counts, by reduced ones that do not.
+    """A sum over x. `dims`: those that move in x, fastest first, then kept ones that do not.
 
+    copies: of the latter the longest, along which an output is stored several times. multiple: how often each term
+    counts, by reduced ones that do not move.
     extent: elements from x's first to behind its last. offset: of x's first element in its allocation.
+    y_bytes: of the result.
     """
 
     dims: tuple[Dim, ...]
@@ -51,6 +53,7 @@ class Merged:
     extent: int
     offset: int
     itemsize: int
+    y_bytes: int
 
     @property
     def kept(self) -> tuple[Dim, ...]:
@@ -78,6 +81,11 @@ class Merged:
         return 16 // self.itemsize
 
     @property
+    def apart(self) -> int:
+        """Elements between neighbours along the fastest dim."""
+        return self.dims[0].x if self.dims else 1
+
+    @property
     def bytes(self) -> int:
         """Bytes of x that are read."""
         return self.outputs * self.terms * self.itemsize
@@ -89,18 +97,20 @@ class Merged:
 
 def merged(problem: Problem[Any]) -> Merged:
     """Return the sum's dims. There must be at least one output and one term."""
-    x = problem.operand("x").view
+    x, y = problem.operand("x").view, problem.operand("y")
     y_steps = result_steps(x.shape, problem.params.dim)
     every = range(len(x.shape))
     moving = _dims(x, y_steps, [dim for dim in every if x.strides[dim] != 0])
     still = _dims(x, y_steps, [dim for dim in every if x.strides[dim] == 0])
+    copies = sorted((dim for dim in still if dim.kept), key=lambda dim: dim.size, reverse=True)
     return Merged(
-        moving,
-        tuple(dim for dim in still if dim.kept),
+        (*moving, *copies[1:]),
+        tuple(copies[:1]),
         math.prod(dim.size for dim in still if not dim.kept),
         1 + sum((dim.size - 1) * dim.x for dim in moving),
         x.offset,
         dtypes.dtype(problem.operand("x").dtype).itemsize,
+        y.view.size * dtypes.dtype(y.dtype).itemsize,
     )
 
 

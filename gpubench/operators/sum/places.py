@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 from gpubench.operators.sum import exchange, structs, tuning
@@ -14,8 +14,6 @@ from gpubench.operators.sum.merged import Merged
 
 SOURCE = "reduce_sum/places.cu"
 MOST_SHARED = 48 * 1024
-FORMS = ("whole", "flat", "ragged")
-"""As gpubench::sum::Form counts them."""
 
 MOST_NARROW = {1: 2**23, 2: 2**16 - 1}
 """Terms of 8- and 16-bit integers, by bytes of one, that a thread may add up in 32 bits."""
@@ -24,13 +22,12 @@ MOST_NARROW = {1: 2**23, 2: 2**16 - 1}
 SHAPE = Struct(
     "gpubench::sum::PlacesShape",
     SOURCE,
-    kept=structs.KEPT,
-    finish=structs.FINISH,
+    sum=structs.SUM,
     **dict.fromkeys(("lines", "slices", "places", "neighbours", "together"), INTEGER_DIVIDER),
     **dict.fromkeys(("line", "terms", "inner"), "u4"),
-    **dict.fromkeys(("step", "other_step", "extent", "group_step", "neighbour_step"), "i8"),
+    **dict.fromkeys(("apart", "step", "other_step", "group_step", "neighbour_step"), "i8"),
     **dict.fromkeys(("outputs", "line_outputs"), "u4"),
-    **dict.fromkeys(("lanes", "parts", "width", "first_out", "form", "rest"), "i4"),
+    **dict.fromkeys(("lanes", "parts", "width", "rest"), "i4"),
 )
 
 
@@ -54,11 +51,13 @@ class Places:
         if not lines:
             return Refused("the dims of x form no lines with places")
         line = tuning.best_line(lines, shape)
-        return build(problem, shape, line, tuning.cut(line, device))
+        return build(problem, shape, line, tuning.cut(line, shape, device))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """By vectors of 16 bytes, and by elements."""
-        return tuple((SOURCE, kernel(dtype, vector)) for vector in sorted({16 // itemsize(dtype), 1}))
+        """Each form by vectors of 16 bytes, whole lines by elements too."""
+        vector = 16 // itemsize(dtype)
+        forms = [("whole", vector), ("flat", vector), ("ragged", vector), ("whole", 1)]
+        return tuple((SOURCE, kernel(dtype, *form)) for form in dict.fromkeys(forms if vector > 1 else forms[3:]))
 
 
 def itemsize(dtype: str) -> int:
@@ -68,9 +67,9 @@ def itemsize(dtype: str) -> int:
     return dtypes.dtype(dtype).itemsize
 
 
-def kernel(dtype: str, vector: int) -> str:
-    """Return the name expression for places of so many elements."""
-    return exchange.instance("places", dtype, vector)
+def kernel(dtype: str, form: str, vector: int) -> str:
+    """Return the name expression for places of so many elements in lines of a form: gpubench::sum::Form."""
+    return exchange.instance("places", dtype, vector, f"gpubench::sum::Form::{form}")
 
 
 def build(problem: Problem[Any], shape: Merged, line: Line, cut: Cut) -> Plan | Refused:
@@ -85,7 +84,9 @@ def build(problem: Problem[Any], shape: Merged, line: Line, cut: Cut) -> Plan | 
         if cut.lanes % line.classes and (cut.lanes < line.rows or cut.parts > 1):
             return Refused("lanes that would meet terms that begin unlike")
         outputs = line_outputs if line_outputs + line.vector - 1 <= span else span - line.vector
-        slices = ceil_div(line_outputs, outputs) if outputs > 0 else 0
+        if outputs <= 0:
+            return Refused("fewer places than a vector has elements")
+        slices = ceil_div(line_outputs, outputs)
         vectors = slices * cut.places
     grid = slices * line.lines * cut.parts
     turns = ceil_div(line.rows, cut.lanes * cut.parts)
@@ -101,8 +102,7 @@ def build(problem: Problem[Any], shape: Merged, line: Line, cut: Cut) -> Plan | 
     rest = line.inner.size * line.neighbours.size - line.rows * span if line.flat else 0
     step = span if line.flat else line.inner.x
     packed = SHAPE.value(
-        kept=structs.kept(line.kept),
-        finish=structs.finish(shape),
+        sum=structs.common(shape, line.kept),
         lines=divider(slices * line.lines),
         slices=divider(slices),
         places=divider(cut.places),
@@ -113,7 +113,6 @@ def build(problem: Problem[Any], shape: Merged, line: Line, cut: Cut) -> Plan | 
         inner=line.rows + 1 if line.flat else line.inner.size,
         step=step,
         other_step=line.outer.x,
-        extent=shape.extent,
         group_step=line.groups.y,
         neighbour_step=line.neighbours.y,
         outputs=outputs,
@@ -121,18 +120,8 @@ def build(problem: Problem[Any], shape: Merged, line: Line, cut: Cut) -> Plan | 
         lanes=cut.lanes,
         parts=cut.parts,
         width=width,
-        first_out=shape.bytes < exchange.PLAIN_FROM,
-        form=FORMS.index(line.form),
+        apart=line.apart,
         rest=rest,
-    )
-    launch = Launch(
-        SOURCE,
-        kernel(dtype, line.vector),
-        (grid, 1, 1),
-        (cut.threads, 1, 1),
-        (Pointer("x"), Pointer("y"), Workspace(0), packed),
-        shared_bytes=shared,
-        waits_for_blocks=cut.parts > 1,
     )
     bound = exchange.accuracy(dtype, ceil_div(turns, exchange.LOADS), 3 + ceil_div(cells, width) + 5, cut.parts)
     words = exchange.word_bytes(dtype) * grid * outputs if cut.parts > 1 else 0
@@ -144,4 +133,5 @@ def build(problem: Problem[Any], shape: Merged, line: Line, cut: Cut) -> Plan | 
         "form": line.form,
         "width": width,
     }
-    return Plan("places", (launch,), bound, words, workspace_zeroed=words > 0, notes=notes)
+    name = kernel(dtype, line.form, line.vector)
+    return exchange.one_launch((SOURCE, name), grid, cut.threads, packed, bound, notes, shared, words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 from gpubench.operators.sum import exchange, structs, tuning
@@ -19,13 +19,10 @@ RUNS = 3
 SHAPE = Struct(
     "gpubench::sum::RowsShape",
     SOURCE,
-    kept=structs.KEPT,
-    finish=structs.FINISH,
+    sum=structs.SUM,
     parts=INTEGER_DIVIDER,
-    first_out="i4",
-    **dict.fromkeys(("extent", "items", "step", "other_step"), "i8"),
+    **dict.fromkeys(("items", "step", "other_step"), "i8"),
     **dict.fromkeys(("vectors", "inner", "all", "turn", "turn_vectors", "turn_inner", "turn_outer"), "u4"),
-    unused="i4",
 )
 
 
@@ -94,11 +91,8 @@ def build(problem: Problem[Any], shape: Merged, threads: int, parts: int) -> Pla
     if runs == "one":  # a lane's vectors at once
         turn_vectors = min(exchange.LOADS, ceil_div(every, turn))
     packed = SHAPE.value(
-        kept=structs.kept(shape.kept),
-        finish=structs.finish(shape),
+        sum=structs.common(shape, shape.kept),
         parts=divider(parts),
-        first_out=shape.bytes < exchange.PLAIN_FROM,
-        extent=shape.extent,
         items=run.size,
         step=inner.x,
         other_step=outer.x,
@@ -109,18 +103,10 @@ def build(problem: Problem[Any], shape: Merged, threads: int, parts: int) -> Pla
         turn_vectors=turn_vectors,
         turn_inner=turn_inner,
         turn_outer=turn_outer,
-        unused=0,
-    )
-    launch = Launch(
-        SOURCE,
-        kernel(dtype, runs),
-        (shape.outputs * parts, 1, 1),
-        (threads, 1, 1),
-        (Pointer("x"), Pointer("y"), Workspace(0), packed),
-        waits_for_blocks=parts > 1,
     )
     turns = ceil_div(ceil_div(every, turn), exchange.LOADS)
     bound = exchange.accuracy(dtype, turns, 3 + shape.vector.bit_length() + 10, parts)
     words = exchange.word_bytes(dtype) * parts * shape.outputs if parts > 1 else 0
     notes = {"threads": threads, "parts": parts}
-    return Plan("rows", (launch,), bound, words, workspace_zeroed=words > 0, notes=notes)
+    name = kernel(dtype, runs)
+    return exchange.one_launch((SOURCE, name), shape.outputs * parts, threads, packed, bound, notes, words=words)

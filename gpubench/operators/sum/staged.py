@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 from gpubench.operators.sum import exchange, structs, tuning
@@ -19,15 +19,12 @@ MOST_BYTES = 40 * 1024
 SHAPE = Struct(
     "gpubench::sum::StagedShape",
     SOURCE,
-    kept=structs.KEPT,
-    finish=structs.FINISH,
+    sum=structs.SUM,
     neighbours=INTEGER_DIVIDER,
     terms="i4",
-    extent="i8",
     tile="i4",
     width="i4",
     outputs="u4",
-    first_out="i4",
 )
 
 
@@ -83,23 +80,15 @@ def build(problem: Problem[Any], shape: Merged, tile: int, width: int, threads: 
     if not structs.fits(shape.outputs + tile * neighbours, *(dim.size for dim in shape.kept)):
         return Refused("more outputs than the kernel counts")
     packed = SHAPE.value(
-        kept=structs.kept([Dim(dim.size, 0, dim.y) for dim in shape.kept]),
-        finish=structs.finish(shape),
+        sum=structs.common(shape, [Dim(dim.size, 0, dim.y) for dim in shape.kept]),
         neighbours=divider(neighbours),
         terms=terms,
-        extent=shape.extent,
         tile=tile,
         width=width,
         outputs=shape.outputs,
-        first_out=shape.bytes < exchange.PLAIN_FROM,
-    )
-    launch = Launch(
-        SOURCE,
-        exchange.instance("staged", problem.case.dtype),
-        (ceil_div(shape.outputs, tile * neighbours), 1, 1),
-        (threads, 1, 1),
-        (Pointer("x"), Pointer("y"), packed),
-        shared_bytes=shared,
     )
     bound = exchange.accuracy(problem.case.dtype, ceil_div(terms, 4 * width), 2 + 5)
-    return Plan("staged", (launch,), bound, notes={"tile": tile, "width": width, "threads": threads})
+    notes = {"tile": tile, "width": width, "threads": threads}
+    name = exchange.instance("staged", problem.case.dtype)
+    grid = ceil_div(shape.outputs, tile * neighbours)
+    return exchange.one_launch((SOURCE, name), grid, threads, packed, bound, notes, shared)

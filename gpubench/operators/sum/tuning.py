@@ -17,8 +17,25 @@ WORDS = 4352
 RAGGED_LINE = 256
 """Lines of fewer bytes that begin off the vectors' grid are read element by element."""
 
+SMALL_COLUMNS = 3 * 2**19
+"""Bytes of columns below which those that do not stand on vectors are read element by element: 8256 x 15 int16 6.5 us
+(7.2 by vectors), 1009 x 1013 int8 7.0 (8.9)."""
+
+LONG_LINE = 2048
+"""Bytes of a line beyond which none is better: 432 x 16 x 14 x 195 float16 21.3 us (23.8 in lines of 390)."""
+
+NARROW_LINE = 64
+"""Vectors of lines that are cut into slices of eight where all is less than MANY_BYTES: shorter folds are worth more
+than wider reads. 65536 x 64 float32 13.0 us (14.2 with 16), 7152 x 2 x 24 complex128 9.3 (13.4 with 24)."""
+
+MANY_BYTES = 40 * 2**20
+
 ONE_BLOCK = 4096
 """Up to so many vectors are one block's work: 16384 float32 4.9 us, 5.6 with two blocks."""
+
+EVEN_ROW = 2**17
+"""Outputs of so many vectors are shared by so many blocks that all SMs end together: 48 outputs of 7 MB float64 89.9 us
+(100.4 with 144 blocks)."""
 
 STAGED_ROW = {1: 256}
 STAGED_ROWS = 2100
@@ -30,11 +47,27 @@ STAGED_LEAST = 2 * 2**20
 LANES_ROW = 128
 """Vectors of a row that lanes take: 125 of bfloat16 37.9 us (44.9 by a block a row), 250 of float32 69.9 (66.2)."""
 
+LANES_ROWS = 4
+"""From so many rows on, lanes take what they hold: 64 rows of 986 uint8 4.4 us (4.9 by a block a row)."""
+
 STAGED_GROUP = 16384
 """Groups of columns of up to so many bytes go through shared memory ..."""
 
+FEW_TERMS = 8
+FEW_OF_LITTLE = 32
+FEW_ALIGNED = 128
+"""Terms of an output that one thread adds up: in general, of little, and of outputs that are many and stand on vectors:
+300 x 40 x 3000 bfloat16 26.8 us (33.6 by places), 500 x 16 x 2000 float32 22.5 (43.2)."""
+
 SMALL = 4 * 2**20
 """Bytes of x below which a few terms are added up by single threads however they lie."""
+
+LITTLE = 4 * 2**20
+"""Bytes of x and y below which a kernel's own code, which comes cold from memory too, is what counts: 24 x 1358 float32
+4.1 us (4.6), 1 x 51344 float64 4.2 (5.5)."""
+
+FEW_THREADS = 128
+"""50777 x 12 x 32 float64 45.2 us with 128 threads a block, 46.9 with 256."""
 
 WIDE_LINE = 128
 """... unless so many bytes of columns lie side by side."""
@@ -43,32 +76,64 @@ WIDE_LINE = 128
 def rows(vectors: int, outputs: int, device: DeviceInfo) -> tuple[int, int]:
     """Return (threads, parts) for outputs of so many vectors."""
     every = vectors * outputs
-    if outputs >= device.sm_count or vectors <= ONE_BLOCK:
-        loads = max(4, min(LOADS, every // (512 * device.sm_count))) if vectors < 1024 else LOADS
-        return min(512, max(64, ceil_div(vectors, loads * 32) * 32)), 1
-    if 4 * outputs >= device.sm_count and vectors <= 4 * ONE_BLOCK:
+    sms = device.sm_count
+    if 16 <= outputs < 8 * sms and vectors >= EVEN_ROW:
+        return 512, ceil_div(8 * sms, outputs)
+    if outputs >= sms or vectors <= ONE_BLOCK:
+        loads = max(4, min(LOADS, every // (512 * sms))) if vectors < 1024 else LOADS
+        most = 256 if every < 2**21 and outputs >= sms else 512
+        return min(most, max(64, ceil_div(vectors, loads * 32) * 32)), 1
+    if 4 * outputs >= sms and vectors <= 4 * ONE_BLOCK:
         return 512, 1
     threads = 256 if every < 2**20 else 512
-    blocks = device.sm_count if every < 2**25 else 2 * device.sm_count
+    blocks = sms if every < 2**25 else 2 * sms
     least = max(ceil_div(vectors, LOADS * threads), min(32 // outputs, vectors // threads))
-    return threads, max(1, min(ceil_div(blocks, outputs), least))
+    return threads, max(1, min(blocks // outputs if outputs < 16 else ceil_div(blocks, outputs), least))
 
 
-def lanes(vectors: int, outputs: int, device: DeviceInfo) -> tuple[int, int, int]:
-    """Return (lanes a row, vectors of a lane, rows a group) for rows of so many vectors."""
-    width = min(32, power_of_two(ceil_div(vectors, 2 if vectors >= 8 else 4)))
+def is_little(shape: Merged) -> bool:
+    """Say whether so little is moved that kernels with little code are faster than those that keep more on its way."""
+    return shape.bytes + shape.y_bytes < LITTLE
+
+
+def fill_threads(groups: int, device: DeviceInfo) -> bool:
+    """Say whether so many groups of outputs make work for all threads that should be at work."""
+    return groups >= 2 * 256 * device.sm_count
+
+
+def few_ragged(lines: list[Line]) -> int:
+    """Return the terms of many outputs up to which single threads take them where they do not stand on vectors.
+
+    Lanes of places would each have few terms that begin alike: 13 of bfloat16 78 us, 32 by threads.
+    """
+    classes = min((line.classes for line in lines if line.ragged), default=2)
+    return max(FEW_TERMS, 4 * classes - 1)
+
+
+def threads_of_little(work: int, device: DeviceInfo) -> int:
+    """Return the threads of a block where each does one piece of so few that all SMs are to have some."""
+    return min(128, max(64, ceil_div(work, 32 * device.sm_count) * 32))
+
+
+def lanes(vectors: int, shape: Merged, device: DeviceInfo) -> tuple[int, int, int, int]:
+    """Return (lanes a row, vectors of a lane, rows a group, threads) for rows of so many vectors."""
+    little = is_little(shape)
+    width = min(32, power_of_two(ceil_div(vectors, 2 if vectors >= 8 or little else 4)))
     of_lane = power_of_two(ceil_div(vectors, width))
-    threads = outputs * width
+    threads = shape.outputs * width
+    if little and of_lane < LOADS:
+        return width, of_lane, 0, threads_of_little(threads, device)
     most = 1 if of_lane == 4 else LOADS // of_lane
     slots = max(1, min(most, threads // (device.sm_count * 1024)))
-    return width, of_lane, slots
+    return width, of_lane, slots, 256
 
 
 def staged(terms: int, neighbours: int, shape: Merged) -> tuple[int, int, int]:
     """Return (groups of a tile, lanes an output, threads)."""
     group = terms * neighbours * shape.itemsize
     room = 8 * 1024 if group <= 4096 else 30 * 1024
-    tile = max(1, min(room // group, ceil_div(128 if neighbours == 1 else 512, neighbours)))
+    outputs = 512 if neighbours > 1 else 128 if group > 64 else 1024
+    tile = max(1, min(room // group, ceil_div(outputs, neighbours)))
     threads = 128 if tile * neighbours <= 288 else 256
     width = 1
     while width < 32 and width * 2 * tile * neighbours <= threads and width * 4 < terms:
@@ -79,36 +144,43 @@ def staged(terms: int, neighbours: int, shape: Merged) -> tuple[int, int, int]:
 def best_line(lines: list[Line], shape: Merged) -> Line:
     """Return the way to form lines that reads most side by side, by vectors where it can."""
 
-    def merit(line: Line) -> tuple[bool, bool, int, int]:
+    def merit(line: Line) -> tuple[bool, bool, bool, int, int]:
         run = line.items * shape.itemsize
-        wide = not line.ragged or run >= RAGGED_LINE
-        return wide and (line.vector > 1 or shape.itemsize == 16), not line.ragged, min(run, 256), -line.together
+        vectors = line.vector > 1 or shape.itemsize == 16
+        good = vectors and (not line.ragged or run >= RAGGED_LINE)
+        if shape.bytes < SMALL_COLUMNS:
+            good = line.form == "whole"
+        return good, good and vectors, not line.ragged, min(run, LONG_LINE), -line.together
 
     return max(lines, key=merit)
 
 
-def cut(line: Line, device: DeviceInfo) -> Cut:
+def cut(line: Line, shape: Merged, device: DeviceInfo) -> Cut:
     """Return slices, lanes and parts."""
     if line.ragged:
         return _ragged_cut(line, device)
     vectors = line.items // line.vector
     least = vectors if line.flat else least_places(line, line.vector)
-    if line.flat or vectors <= 16:
-        places = vectors
-    else:
-        wanted = 16 if line.vector > 1 else 64
-        places = min(least * max(1, wanted // least), ceil_div(vectors, least) * least)
+    narrow = (vectors <= NARROW_LINE and shape.bytes < MANY_BYTES) or shape.bytes < SMALL_COLUMNS
+    target = (256 if narrow and not line.flat else 512) * device.sm_count  # threads
+    wide = 64 if 4 * ceil_div(vectors, 64) * 64 * line.lines >= 4 * target else 16
+    wanted = wide if line.vector > 1 else 64
+    if line.vector > 1 and vectors <= 16:  # of 4194304 x 64 float32, too, a block may collect only so many words
+        wanted = 8
+    if narrow and (line.vector > 1 or vectors * line.lines < 64 * device.sm_count):
+        wanted = 8
+    places = vectors if line.flat else min(least * max(1, wanted // least), ceil_div(vectors, least) * least)
     slices = ceil_div(vectors, places) * line.lines
-    target = 512 * device.sm_count  # threads
-    lanes = max(1, min(256 // places, line.rows))
+    lanes = max(1, min(256 // places, line.rows, 256 if line.apart == 1 else 64))
     if slices * lanes * places >= target:
         lanes = max(1, min(lanes, ceil_div(line.rows, LOADS)))
-        lanes = max(lanes, min(128 // places, line.rows))
+        lanes = max(lanes, min(128 // places, line.rows, 64))
         return Cut(places, lanes, 1, ceil_div(lanes * places, 32) * 32)
-    lanes = max(1, min(MOST_PLACES // places, line.rows))
+    lanes = max(1, min((256 if narrow and not line.flat else MOST_PLACES) // places, line.rows))
     while lanes > 1 and slices * lanes * places > target:
         lanes //= 2
-    parts = max(1, min(target // (slices * lanes * places), ceil_div(line.rows, lanes * LOADS)))
+    loads = LOADS // 2 if narrow else LOADS
+    parts = max(1, min(target // (slices * lanes * places), ceil_div(line.rows, lanes * loads)))
     parts = min(parts, max(8, WORDS // (line.neighbours.size if line.flat else places * line.vector)))
     return Cut(places, lanes, parts, ceil_div(lanes * places, 32) * 32)
 
@@ -119,7 +191,11 @@ def _ragged_cut(line: Line, device: DeviceInfo) -> Cut:
     lanes = MOST_PLACES // places // line.classes * line.classes
     target = 512 * device.sm_count
     slices = ceil_div(line.items, max(1, (places - 1) * line.vector)) * line.lines
-    while lanes > line.classes and (lanes >= 2 * line.rows or slices * (lanes // 2) * places >= 2 * target):
+    while (
+        lanes > line.classes
+        and lanes * places > 64
+        and (lanes >= 2 * line.rows or slices * (lanes // 2) * places >= 2 * target)
+    ):
         lanes = max(line.classes, lanes // 2 // line.classes * line.classes)
     if line.rows <= lanes:
         return Cut(places, line.rows, 1, ceil_div(line.rows * places, 32) * 32)

@@ -16,7 +16,7 @@ from gpubench.engine.buffers import Operands, Pristine
 from gpubench.measure.check import check
 from gpubench.model import Plan, Problem, Refused
 from gpubench.operators import OPERATORS
-from gpubench.operators.sum import exchange, lanes, places, rows, staged
+from gpubench.operators.sum import exchange, few, lanes, places, rows, staged
 from gpubench.operators.sum.auto import choose, preferred
 from gpubench.operators.sum.lines import MOST_PLACES, Cut, least_places, lines_of
 from gpubench.operators.sum.merged import merged
@@ -56,7 +56,7 @@ def plans_with_parts(problem: Problem[Any]) -> Iterator[Plan]:
     """Yield plans of every kernel that takes the problem, with one and with several blocks an output."""
     shape = merged(problem)
     found: list[Plan | Refused] = []
-    if shape.dims[0].kept:
+    if shape.dims[0].kept or shape.apart != 1:
         for line in lines_of(shape):
             slice_ = line.items // line.vector if line.flat else least_places(line, line.vector) + line.ragged
             sharing = line.classes if line.ragged else max(1, min(3, line.rows, MOST_PLACES // slice_))
@@ -68,6 +68,8 @@ def plans_with_parts(problem: Problem[Any]) -> Iterator[Plan]:
         found += [rows.build(problem, shape, 64, parts) for parts in (1, 3)]
         if len(shape.reduced) == 1 and rows.vectors_of(shape) <= 256:
             found += [lanes.build(problem, shape, 32, 8, 1)]
+    forms = {few.form_of(shape, problem.case.dtype), few.Form(1)}
+    found += [few.build(problem, shape, form, DEVICE) for form in forms if shape.terms <= 64]
     if staged.is_flat(shape) and len(shape.reduced) == 1:
         found += [staged.build(problem, shape, 2, 4, 64)]
     yield from (plan for plan in found if isinstance(plan, Plan))
@@ -85,6 +87,15 @@ SHAPES: list[tuple[tuple[int, ...], Any, dict[str, Any]]] = [
     ((7, 3, 129), (0, 2), {"offset": 1}),
     ((5, 3001), 1, {"offset": 1}),
     ((3, 5, 7, 11), (0, 2), {"permute": (2, 0, 3, 1)}),
+    ((5, 13, 305), 1, {"offset": 3}),  # terms that stand anywhere
+    ((4, 3, 5, 257), (0, 2), {"offset": 1}),
+    ((2, 300, 2), (0, 2), {}),  # neighbours of one output on a vector
+    ((301, 2), 1, {"offset": 4}),
+    ((64, 33), 1, {"step": 2}),  # gaps
+    ((33, 64), 0, {"step": 3}),
+    ((5, 6, 8), (0, 2), {"step": 2}),
+    ((6, 5, 4, 3), (1, 3), {"expand": (0, 2)}),  # outputs stored several steps apart
+    ((6, 5, 300), (1,), {"expand": (0,), "offset": 1}),
     ((40, 6), 1, {"expand": (0,)}),
     ((40, 6), 1, {"expand": (1,)}),
 ]

@@ -1,6 +1,7 @@
-// The total of one value a thread over a block of one-dimensional threads.
+// The total of one value a thread over a block of one-dimensional threads, and values that meet in its shared memory.
 #pragma once
 
+#include "gpubench/vector.cuh"
 #include "gpubench/warp.cuh"
 
 namespace gpubench {
@@ -17,6 +18,35 @@ GPUBENCH_DEVICE A block_reduce(A value, A* parts, Combine combine) {
     GPUBENCH_UNROLL
     for (int warp = 1; warp < Warps; ++warp) total = combine(total, parts[warp]);
     return total;
+}
+
+// The same for thread 0, in a block of any number of whole warps. Once a kernel: it has shared memory of its own.
+template <class A, class Combine>
+GPUBENCH_DEVICE A block_reduce_first(A value, A identity, Combine combine) {
+    GPUBENCH_SHARED(A, parts, warp_size);
+    const int warps = block_size_x() / warp_size;
+    value = warp_reduce(value, combine);
+    if (warps == 1) return value;
+    if (lane_index() == 0) parts[thread_index_x() / warp_size] = value;
+    block_barrier();
+    if (thread_index_x() >= warp_size) return value;
+    return warp_reduce(lane_index() < warps ? parts[lane_index()] : identity, combine);
+}
+
+// Thread 0's value, for all threads. Once a kernel.
+template <class T>
+GPUBENCH_DEVICE T share_first(const T& value) {
+    GPUBENCH_SHARED(T, shared, 1);
+    if (thread_index_x() == 0) shared[0] = value;
+    block_barrier();
+    return shared[0];
+}
+
+// Leave a vector at its place in shared memory, where there is one; then those of all threads of the block are there.
+template <class T, int N>
+GPUBENCH_DEVICE void meet(T* place, const Vector<T, N>& items, bool exists) {
+    if (exists) store_vector(place, items);
+    block_barrier();
 }
 
 }  // namespace gpubench

@@ -22,6 +22,20 @@ GPUBENCH_DEVICE void copy_run(char* stage, const T* start, const T* stop, const 
     warp_copy(stage, reinterpret_cast<const void*>(low), static_cast<uint32>(high - low), full, streaming);
 }
 
+// A run for the whole block, by its first warp; it lies, as it does in memory, from the address that is returned. Once a kernel.
+template <class T>
+GPUBENCH_DEVICE const T* land_run(char* stage, const T* start, const T* stop, const T* end_of_x, bool streaming) {
+    GPUBENCH_SHARED(PhaseBarrier, landed, 1);
+    if (thread_index_x() == 0) {
+        phase_init(landed, 1);
+        phase_init_done();
+    }
+    block_barrier();
+    if (thread_index_x() < warp_size) copy_run(stage, start, stop, end_of_x, landed, streaming);
+    phase_wait(landed, 0);
+    return reinterpret_cast<const T*>(stage + reinterpret_cast<uint64>(start) % 16);
+}
+
 // A warp's part of `rows` rows that are longer than the piece of `columns` elements which is wanted of each: `part` rows from
 // number * part on, by one copy a row. Rows begin on 16 bytes, `step` elements apart, and end so.
 template <class T>

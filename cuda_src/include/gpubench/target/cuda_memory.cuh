@@ -178,6 +178,10 @@ GPUBENCH_PTX_ORDERED("acquire", load_acquire, "release", store_release)
 
 #undef GPUBENCH_PTX_ORDERED
 
+GPUBENCH_DEVICE void prefetch(const void* address) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(address)));
+}
+
 GPUBENCH_DEVICE void memory_fence() { __threadfence(); }
 GPUBENCH_DEVICE void block_memory_fence() { __threadfence_block(); }
 

@@ -48,6 +48,7 @@ W load_first_out(const W* address, host::Where where = host::Where::here()) {
     detail::check_alignment(address, sizeof(W), where);
     return *address;
 }
+inline void prefetch(const void*) {}
 template <Cache C = Cache::normal, class W>
 void store_word(W* address, W word, host::Where where = host::Where::here()) {
     detail::check_alignment(address, sizeof(W), where);

@@ -1,0 +1,55 @@
+"""The edges of the rule behind `gpubench:auto` of sum: cases one below, at and above each threshold, for a device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpubench.model import Case, DeviceInfo
+from gpubench.operators.sum import few, lanes, lines, tuning
+from tests.operators.cases import make_case
+
+Edge = tuple[tuple[int, ...], tuple[int, ...], str, dict[str, Any]]
+
+
+def edges(device: DeviceInfo) -> dict[str, tuple[Case, Case, Case]]:
+    """Return the cases below, at and above each threshold, by its name; sizes follow the device's number of SMs."""
+    below, at, above = (_around(device.sm_count, near) for near in (-1, 0, 1))
+    return {name: (_case(below[name]), _case(at[name]), _case(above[name])) for name in at}
+
+
+def _around(sms: int, near: int) -> dict[str, Edge]:
+    """Return the threshold's case, or that of a unit less (-1) or more (1)."""
+    row = tuning.STAGED_ROWS // 4
+    staged_least = tuning.STAGED_LEAST // 516
+    return {
+        "terms of one thread": ((3, tuning.FEW_TERMS + near, 16_001), (1,), "complex128", {}),
+        "terms of one thread, of little": ((3, tuning.FEW_OF_LITTLE // 2 + near, 301), (1,), "float32", {}),
+        "terms of one thread, on vectors": ((sms, tuning.FEW_ALIGNED + near, 2048), (1,), "float32", {}),
+        "groups for one thread each": ((2 * sms + near, 100, 1024), (1,), "float32", {}),
+        "terms that begin unlike": ((sms * 64, 8 * 4 + near, 77), (1,), "bfloat16", {}),
+        "a line whose terms stand anywhere": ((sms * 400, 3, few.LEAST_LINE + near), (1,), "int8", {"offset": 1}),
+        "bytes of few terms": ((tuning.SMALL // 12 + near, 3), (1,), "float32", {}),
+        "bytes of little": ((tuning.LITTLE // 260 + 1 + near, 64), (1,), "float32", {}),
+        "a row through shared memory": ((16 * sms + 1000, row + near), (1,), "float32", {"offset": 1}),
+        "bytes of rows through shared memory": ((staged_least + 1 + near, 129), (1,), "float32", {}),
+        "a row of lanes": ((sms + 5, 4 * (tuning.LANES_ROW + near)), (1,), "float32", {}),
+        "rows that lanes take": ((tuning.LANES_ROWS + near, 512), (1,), "float32", {}),
+        "outputs of one block each": ((sms + near, 40_000), (1,), "float32", {}),
+        "outputs that all SMs share": ((16, 4 * (tuning.EVEN_ROW + near)), (1,), "float32", {}),
+        "bytes of small columns": ((tuning.SMALL_COLUMNS // 28 + near, 7), (0,), "float32", {}),
+        "bytes of narrow lines": ((tuning.MANY_BYTES // 256 + near, 64), (0,), "float32", {}),
+        "a narrow line": ((2000, 4 * (tuning.NARROW_LINE + near)), (0,), "float32", {}),
+        "what lanes hold": ((sms + 5, 4 * (32 * lanes.VECTORS[-1] + near)), (1,), "float32", {}),
+        "a row of one block": ((4 * (tuning.ONE_BLOCK + near),), (0,), "float32", {}),
+        "a run of terms": ((5, 7, 9, tuning.SHORT_RUN // 4 + near), (1, 3), "float32", {}),
+        "a wide line": ((3001, 20, tuning.WIDE_LINE // 4 + near), (1,), "float32", {"offset": 3}),
+        "a group through shared memory": ((sms, tuning.STAGED_GROUP // 64 + near, 16), (1,), "float32", {}),
+        "a line read by elements": ((30_000, tuning.RAGGED_LINE // 4 + near), (0,), "float32", {"offset": 1}),
+        "a flat line": ((2001, 4 * lines.MOST_FLAT + near), (0,), "float32", {"offset": 2}),
+        "columns of a vector": ((4097, 4 + near), (0,), "float32", {}),
+    }
+
+
+def _case(edge: Edge) -> Case:
+    shape, dim, dtype, layout = edge
+    return make_case("sum", dtype, shape=list(shape), dim=list(dim), layout=layout)
