@@ -31,6 +31,7 @@ COLD_METHODS: tuple[Method, ...] = ("cold", "graph-cold")
 
 Order = Literal["random", "alternating"]
 Clock = Literal["events", "cupti", "both"]
+Integrity = Literal["plain", "strict"]
 Distribution = Literal["normal", "uniform", "integers", "with_nonfinite"]
 Role = Literal["in", "out", "inout"]
 
@@ -41,6 +42,7 @@ class TimingOptions:
     relative to the median at which sampling stops; `time_limit_s` bounds the sampling of one contender over all
     rounds; `timeout_s` is the deadline of the whole case, after which its worker is killed. `order`: who comes when in
     a round, at random or alternating (A B, B A, A B ...). `clock`: CUDA events, CUPTI's, or events and some by CUPTI.
+    `integrity`: strict for contenders that may not be honest (`engine.strict`).
     """
 
     method: Method = "cold"
@@ -52,6 +54,7 @@ class TimingOptions:
     timeout_s: float = 300.0
     order: Order = "random"
     clock: Clock = "events"
+    integrity: Integrity = "plain"
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,7 @@ COMPACT = "compact"
 Status = Literal[
     "ok",
     "wrong",
+    "implausible",
     "unsupported",
     "compile_error",
     "out_of_memory",
@@ -107,5 +108,8 @@ FINE: tuple[Status, ...] = (*MEASURED, *NOT_MEANT)
 FAILED: tuple[Status, ...] = ("crashed", "device_error", "timeout", "out_of_memory", "compile_error")
 """Gave no answer though it should have. The worst come first."""
 
-WORST_FIRST: tuple[Status, ...] = ("wrong", *FAILED, "throttled", "inaccurate", "noisy", "ok", *NOT_MEANT)
+REFUTED: tuple[Status, ...] = ("wrong", "implausible")
+"""Gave an answer that is not right, or a time that cannot be."""
+
+WORST_FIRST: tuple[Status, ...] = (*REFUTED, *FAILED, "throttled", "inaccurate", "noisy", "ok", *NOT_MEANT)
 """Every status, in the order in which a reader should meet them."""

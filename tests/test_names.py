@@ -41,7 +41,7 @@ def test_groups_of_statuses_and_our_contenders_are_spelt_nowhere_else(path: Path
 def test_every_status_has_its_place_in_every_group() -> None:
     """What is added to `Status` shows up here until somebody has said what it means."""
     assert sorted(names.WORST_FIRST) == sorted(names.STATUSES)
-    assert sorted((*names.FINE, *names.FAILED, "wrong")) == sorted(names.STATUSES)
+    assert sorted((*names.FINE, *names.FAILED, *names.REFUTED)) == sorted(names.STATUSES)
 
 
 def test_contenders_are_ours_or_peers_or_on_the_host() -> None:

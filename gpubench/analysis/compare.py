@@ -18,7 +18,7 @@ from gpubench.analysis.rule import Rule
 from gpubench.comparison import Comparison, Difference, Row, Verdict
 from gpubench.errors import ComparisonError
 from gpubench.model import Json, Record, ResultSet
-from gpubench.names import FAILED, HOST_CONTENDERS, MEASURED
+from gpubench.names import FAILED, HOST_CONTENDERS, MEASURED, REFUTED
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
@@ -216,7 +216,7 @@ def _untimed_verdict(old: Record | None, new: Record | None) -> tuple[Verdict, s
 
 def _breakage(record: Record) -> str | None:
     """Return how a record failed: a wrong answer, or no answer at all; None when it did not."""
-    return "wrong" if record.status == "wrong" else "failed" if record.status in FAILED else None
+    return "wrong" if record.status in REFUTED else "failed" if record.status in FAILED else None
 
 
 def _status(record: Record) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from gpubench.analysis.rounds import CONFIDENCE, TAILS, heavy
 from gpubench.comparison import DECIDED, Comparison, Row
 from gpubench.errors import ExitCode
-from gpubench.names import FAILED
+from gpubench.names import FAILED, REFUTED
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
@@ -225,9 +225,9 @@ def row_code(row: Row, fail_on: FailOn) -> ExitCode:
     A case that the baseline lacks fails like any other: the baseline did not have that wrong answer or crash.
     """
     level = LEVELS.index(fail_on)
-    added = row.verdict == "ADDED" and (row.new_status == "wrong" or row.new_status in FAILED)
+    added = row.verdict == "ADDED" and (row.new_status in (*REFUTED, *FAILED))
     if (row.verdict == "BROKEN" or added) and level >= LEVELS.index("wrong"):
-        return ExitCode.WRONG_ANSWER if row.new_status == "wrong" else ExitCode.FAILED_CASE
+        return ExitCode.WRONG_ANSWER if row.new_status in REFUTED else ExitCode.FAILED_CASE
     if row.verdict == "SLOWER" and level >= LEVELS.index("slower"):
         return ExitCode.REGRESSION
     if row.verdict == "REMOVED" and level >= LEVELS.index("missing"):

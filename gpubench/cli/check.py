@@ -16,7 +16,7 @@ from gpubench.cli import output
 from gpubench.cli.allowing import allow_options, brought_by
 from gpubench.cli.options import Filters, filter_options, seed_option, suites_argument
 from gpubench.errors import ExitCode, UsageError
-from gpubench.names import FINE, MEASURED, contender_of
+from gpubench.names import FINE, MEASURED, REFUTED, contender_of
 
 if TYPE_CHECKING:
     from gpubench.engine.events import Event
@@ -205,7 +205,7 @@ class _Tally:
             return ExitCode.INTERRUPTED
         if bad:
             output.write(f"FAILED: {', '.join(f'{count} {status}' for status, count in bad.most_common())}")
-            return ExitCode.WRONG_ANSWER if "wrong" in bad else ExitCode.FAILED_CASE
+            return ExitCode.WRONG_ANSWER if any(status in bad for status in REFUTED) else ExitCode.FAILED_CASE
         if not statuses["ok"]:
             raise UsageError("Nothing was checked: no variant takes any of these cases, or all of them are too large.")
         output.write(f"All answers are right: {statuses['ok']} checks in {passes} pass{'es' * (passes != 1)}.")

@@ -40,7 +40,7 @@ EPILOG = """\b
 Exit codes (the first that applies):
   130  interrupted; what was measured is written, and --resume goes on
   2    bad usage or input, no device, or a file that cannot be written
-  4    a kernel's answer is wrong
+  4    a kernel's answer is wrong, or its time cannot be (implausible)
   5    some case crashed, hung, ran out of memory, did not compile, or met a device error
   3    nothing was measured: every contender of every case is unsupported or skipped
   1    a kernel misses a limit of its suite
@@ -84,6 +84,11 @@ Exit codes (the first that applies):
     "--clock",
     type=click.Choice(("events", "cupti", "both")),
     help="events: CUDA events (most suites). cupti: the kernels' own times. both: events, and CUPTI for some samples.",
+)
+@click.option(
+    "--integrity",
+    type=click.Choice(("plain", "strict")),
+    help="strict: for kernels that may not be honest. Inputs change before each sample; what a run does is watched.",
 )
 @click.option(
     "-o",
@@ -221,6 +226,7 @@ def _cases(suite: Suite, filters: Filters, given: dict[str, Any]) -> tuple[Case,
         "timeout_s": given["timeout"],
         "method": given["method"],
         "clock": given["clock"],
+        "integrity": given["integrity"],
     }
     wanted = {name: value for name, value in changes.items() if value is not None}
     cases = []

@@ -95,6 +95,14 @@ class Device(Protocol):
         """
         ...
 
+    def digest(self, buffer: Buffer) -> int:
+        """Return a digest of what the buffer holds now: it tells whether anything was written."""
+        ...
+
+    def outside(self, restore: Callable[[], None], run: Callable[[], None], outputs: Sequence[Buffer]) -> str | None:
+        """Return what one run does outside the device's stream, in words; None for nothing."""
+        ...
+
     def synchronize(self) -> None:
         """Wait for all enqueued work; reports its errors."""
         ...

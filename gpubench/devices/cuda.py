@@ -14,6 +14,7 @@ from gpubench.devices.cuda_errors import reporting
 from gpubench.devices.cuda_info import device_info
 from gpubench.devices.cuda_launch import CudaExecutable, KernelLoader
 from gpubench.devices.cuda_memory import CudaBuffer
+from gpubench.devices.cuda_probe import Probe
 from gpubench.devices.cuda_timing import Sampler
 from gpubench.errors import DeviceError, MissingExtraError, NoDeviceError, UsageError
 from gpubench.model import Ceiling, DeviceInfo, Json, Launch, Method, Plan, Sample
@@ -41,6 +42,7 @@ class CudaDevice:
             self.stream: int = self._runtime.streamCreateWithFlags(self._runtime.streamNonBlocking)
         self._loader = KernelLoader(self._binding, self.info)
         self._sampler: Sampler | None = None
+        self._probed: Probe | None = None
 
     # --- Memory ---
 
@@ -118,6 +120,20 @@ class CudaDevice:
         """Time `batch` runs as `sample` does, by CUPTI's clock. MissingExtraError without CUPTI."""
         return self._ready().sample(method, restore, run, batch, "cupti")
 
+    def digest(self, buffer: Buffer) -> int:
+        """Return a digest of what the buffer holds once our stream is at rest."""
+        self.synchronize()
+        return self._probe().digest(buffer)
+
+    def outside(self, restore: Callable[[], None], run: Callable[[], None], outputs: Sequence[Buffer]) -> str | None:
+        """Return what one run does outside our stream; see `devices.outside`."""
+        return self._probe().outside(restore, run, outputs)
+
+    def _probe(self) -> Probe:
+        if self._probed is None:
+            self._probed = Probe(self._binding, self._loader, self.info, self._ready(), self.stream)
+        return self._probed
+
     @property
     def worked_s(self) -> float:
         """Seconds that the GPU was at work on samples so far, by its own events."""
@@ -146,11 +162,13 @@ class CudaDevice:
         with contextlib.suppress(RuntimeError):
             self._runtime.streamSynchronize(self.stream)
         with contextlib.suppress(RuntimeError):
+            if self._probed is not None:
+                self._probed.close()
             if self._sampler is not None:
                 self._sampler.close()
             self._loader.close()
             self._runtime.streamDestroy(self.stream)
-        self._sampler = None
+        self._sampler = self._probed = None
 
 
 def open_device(argument: str) -> CudaDevice:

@@ -31,6 +31,11 @@ before it is over: work that waits in the stream delays the second event by up t
 BEFORE = BATCH
 """The event pair around what comes before the first sample of a batch, which tells how long the GPU is busy with it."""
 
+TOO_LONG = (
+    "The work could not be enqueued within 2 s while the stream was held: it waits for the device itself, "
+    "or needs too many launches. It cannot be timed by this method."
+)
+
 DIGITS = 4
 """Decimals of a sample in microseconds: a tenth of a nanosecond, far below any clock's step. More would only be digits
 of binary fractions, and most of a result file."""
@@ -160,10 +165,7 @@ class Sampler:
             self._gate.open()  # whatever happens, the stream must go on
         self._binding.runtime.streamSynchronize(self._stream)
         if self._gate.expired:
-            raise DeviceError(
-                "The work could not be enqueued within 2 s while the stream was held: it waits for the device itself, "
-                "or needs too many launches. It cannot be timed by this method."
-            )
+            raise DeviceError(TOO_LONG)
 
     @contextlib.contextmanager
     def _graph(self, run: Enqueue, repeats: int) -> Iterator[Enqueue]:
@@ -195,6 +197,23 @@ class Sampler:
             raise
         graph: int = runtime.streamEndCapture(self._stream)
         return graph
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the stream while the block enqueues, between two stamps, then let it go and wait for it. DeviceError
+        when the gate had to let go by itself.
+        """
+        with reporting("holding the stream"):
+            self._gate.close()
+            try:
+                self._stamps.take(0)
+                yield
+                self._stamps.take(1)
+            finally:
+                self._gate.open()
+            self._binding.runtime.streamSynchronize(self._stream)
+        if self._gate.expired:
+            raise DeviceError(TOO_LONG)
 
     def close(self) -> None:
         """Give everything back."""

@@ -23,6 +23,7 @@ from gpubench.devices.fake_faults import Faults
 from gpubench.devices.fake_kernels import Call, interpreter, template_arguments
 from gpubench.devices.fake_memory import FakeBuffer, FakeMemory
 from gpubench.devices.fake_script import Fault, Script, Times, read_script
+from gpubench.devices.outside import digest_of, of_host_work
 from gpubench.errors import DeviceError, UsageError
 from gpubench.model import (
     Argument,
@@ -135,6 +136,14 @@ class FakeDevice:
             us *= times.outlier_factor
         clock = times.sm_mhz
         return Sample(us, clock[index % len(clock)] if isinstance(clock, tuple) else clock)
+
+    def digest(self, buffer: Buffer) -> int:
+        """Return a digest of what the buffer holds now."""
+        return digest_of(self.memory.span(buffer.address, buffer.nbytes).tobytes())
+
+    def outside(self, restore: Callable[[], None], run: Callable[[], None], outputs: Sequence[Buffer]) -> str | None:
+        """Return what one run does after it has returned, None for nothing."""
+        return of_host_work(restore, run, lambda: [self.digest(buffer) for buffer in outputs])
 
     def synchronize(self) -> None:
         """Nothing is ever pending; scripted faults happen."""

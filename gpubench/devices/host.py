@@ -22,6 +22,7 @@ from gpubench.devices.host_foreign import PRELUDE, prepared, told
 from gpubench.devices.host_info import LARGEST_ELEMENTS, available_bytes, host_info
 from gpubench.devices.host_library import FORWARD, ORDERS, BoundLaunch, KernelLibrary, Runtime, Schedule, runtime
 from gpubench.devices.host_memory import HostBuffer, measure_ceiling
+from gpubench.devices.outside import digest_of, of_host_work
 from gpubench.errors import CompileError, DeviceError, UsageError
 from gpubench.kernels.arguments import require_fit
 from gpubench.kernels.sources import tree_of
@@ -274,6 +275,14 @@ class HostDevice:
             self.worked_s += seconds
             samples.append(Sample(us=round(seconds * 1e6, 3)))
         return samples
+
+    def digest(self, buffer: Buffer) -> int:
+        """Return a digest of what the buffer holds now."""
+        return digest_of(ctypes.string_at(buffer.address, buffer.nbytes))
+
+    def outside(self, restore: Callable[[], None], run: Callable[[], None], outputs: Sequence[Buffer]) -> str | None:
+        """Return what one run does after it has returned, None for nothing."""
+        return of_host_work(restore, run, lambda: [self.digest(buffer) for buffer in outputs])
 
     def synchronize(self) -> None:
         """Nothing is ever under way."""

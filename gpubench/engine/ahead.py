@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpubench.engine.memory import free_host_bytes, host_parts, reference_room, total
@@ -30,8 +30,10 @@ class HostSide:
     reference: KeptReference
 
 
-def make_inputs(operator: Operator[Any], problem: Problem[Any]) -> Mapping[str, Array]:
-    """Make the inputs."""
+def make_inputs(operator: Operator[Any], problem: Problem[Any], secret: int) -> Mapping[str, Array]:
+    """Make the inputs; with strict integrity by a seed that nobody knew before (`secret`), in place of the case's."""
+    if problem.case.timing.integrity == "strict":
+        problem = replace(problem, case=replace(problem.case, seed=secret))
     return operator.inputs(problem)
 
 
@@ -49,7 +51,8 @@ class Ahead:
     when its turn comes, where it can be told.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, secret: int) -> None:
+        self._secret = secret
         self._pool = ThreadPoolExecutor(1, "ahead")
         self._case: Case | None = None
         self._made: Future[HostSide | None] | None = None
@@ -59,7 +62,7 @@ class Ahead:
         """Work out the answers of the case at work, then make the next one, in the background."""
         self._reference = self._pool.submit(reference.work_out)
         if case is not None:
-            self._case, self._made = case, self._pool.submit(_quietly, lambda: _make(case))
+            self._case, self._made = case, self._pool.submit(_quietly, lambda: _make(case, self._secret))
 
     def wait_for_reference(self) -> None:
         """Wait until the answers of the case at work are there. An error in them is met again by the check."""
@@ -75,13 +78,13 @@ class Ahead:
         return side if self._case == case else None
 
 
-def _make(case: Case) -> HostSide | None:
+def _make(case: Case, secret: int) -> HostSide | None:
     operator = find_operator(case.operator)
     problem = operator.problem(case)
     free = free_host_bytes()
     if free is None or total(host_parts(problem, free)) > SHARE * free:
         return None
-    inputs = make_inputs(operator, problem)
+    inputs = make_inputs(operator, problem, secret)
     reference = make_reference(operator, problem, inputs)
     reference.work_out()
     return HostSide(inputs, reference)

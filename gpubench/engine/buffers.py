@@ -97,6 +97,21 @@ class Operands:
         self._guards.append(guarded)
         return guarded.inner
 
+    @property
+    def buffers(self) -> dict[str, Buffer]:
+        """The operands' buffers by name."""
+        return dict(self._buffers)
+
+    @property
+    def inputs(self) -> dict[str, Buffer]:
+        """The buffers that no contender may write."""
+        return {operand.name: self._buffers[operand.name] for operand in self._problem.operands if operand.role == "in"}
+
+    @property
+    def outputs(self) -> dict[str, Buffer]:
+        """The buffers that a contender writes."""
+        return {operand.name: self._buffers[operand.name] for operand in self._problem.operands if operand.role != "in"}
+
     def strays(self) -> list[Stray]:
         """Return what was written beside the operands and the workspace, after all enqueued work."""
         return [stray for guarded in self._guards for stray in guarded.strays()]

@@ -32,8 +32,10 @@ MEASURING = (
     "measure",
     "peers",
     "engine/buffers.py",
+    "engine/changes.py",
     "engine/guards.py",
     "engine/host_time.py",
+    "engine/strict.py",
     "engine/timed.py",
 )
 """What decides how times are taken, under the package; the harness's own kernels too."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import traceback
 
+from gpubench.engine.guards import describe as describe_strays
+from gpubench.engine.timed import Timed
 from gpubench.errors import (
     CompileError,
     DeviceError,
@@ -13,8 +15,8 @@ from gpubench.errors import (
     UnsupportedError,
     UsageError,
 )
-from gpubench.model import Check
-from gpubench.names import Status
+from gpubench.model import Check, Timing
+from gpubench.names import Status, is_kernel
 
 _STATUS: tuple[tuple[type[BaseException], Status], ...] = (
     (MissingExtraError, "skipped"),
@@ -64,3 +66,24 @@ def beyond(verdict: Check) -> str:
     ratio = verdict.max_error_over_tolerance
     by = "" if ratio is None else f"up to {ratio:.3g} x the error that ours are allowed; "
     return by + where(verdict)
+
+
+def judged(
+    one: Timed, timing: Timing, verdict: Check, unbelievable: str | None, simulated: bool
+) -> tuple[Status, str | None]:
+    """Return status and message of a contender that was timed and checked. `unbelievable`: why its time cannot be."""
+    if one.strays:
+        return "wrong", describe_strays(one.strays)
+    if one.dishonest is not None:
+        return "wrong", one.dishonest
+    if not verdict.ok and is_kernel(one.name):
+        return "wrong", where(verdict)
+    if unbelievable is not None:
+        return "implausible", unbelievable
+    if timing.throttled:
+        return "throttled", timing.message
+    if not verdict.ok:  # another library may have another idea of how accurate an answer must be
+        return "inaccurate", beyond(verdict)
+    if timing.noisy and not simulated:  # simulated times are not a measurement of anything
+        return "noisy", timing.message
+    return "ok", timing.message

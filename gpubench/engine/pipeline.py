@@ -6,29 +6,32 @@ problem -> plans -> does it fit? -> compile -> inputs, reference -> time -> chec
 from __future__ import annotations
 
 import gc
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gpubench.engine.ahead import KINDS, Ahead, make_reference
+from gpubench.engine.ahead import KINDS, Ahead, make_inputs, make_reference
 from gpubench.engine.buffers import Landing, Pristine
+from gpubench.engine.clocks import Clocks
 from gpubench.engine.contenders import Runner, resolve
-from gpubench.engine.guards import describe as describe_strays
 from gpubench.engine.host_time import time_host
 from gpubench.engine.memory import beyond_simulation, device_parts, free_host_bytes, host_parts, shortage
-from gpubench.engine.outcome import beyond, describe, status_of, where
+from gpubench.engine.outcome import describe, judged, status_of
 from gpubench.engine.reference import KeptReference
+from gpubench.engine.strict import StrictTimed
 from gpubench.engine.timed import Timed
 from gpubench.errors import FatalDeviceError
 from gpubench.measure.check import check
 from gpubench.measure.clock_watch import ClockWatch
 from gpubench.measure.digest import digest
+from gpubench.measure.plausible import too_fast
 from gpubench.measure.summary import summarise
 from gpubench.measure.timing import time_contestants
 from gpubench.model import Case, Ceiling, Check, Json, Problem, Record, Timing, Traced
-from gpubench.names import NUMPY, Status, is_kernel
+from gpubench.names import NUMPY
 from gpubench.operators import operator as find_operator
 from gpubench.operators.sectors import touched_bytes
 from gpubench.results.format import with_sample_clocks
@@ -48,8 +51,10 @@ class Pipeline:
     """
 
     def __init__(self, device: Device, digests: bool = False) -> None:
-        ahead = Ahead() if device.info.kind in KINDS else None
-        self._shared = _Shared(device, ClockWatch(_rated_mhz(device)), Landing(), ahead, digests)
+        secret = secrets.randbits(32)
+        ahead = Ahead(secret) if device.info.kind in KINDS else None
+        watch = ClockWatch(_rated_mhz(device))
+        self._shared = _Shared(device, watch, Landing(), ahead, digests, Clocks(), secret)
 
     def run(
         self,
@@ -96,6 +101,9 @@ class _Shared:
     landing: Landing
     ahead: Ahead | None
     digests: bool
+    clocks: Clocks
+    secret: int
+    """The seed of the inputs with strict integrity, unknown to whoever wrote a contender."""
 
 
 class _Work:
@@ -113,6 +121,9 @@ class _Work:
     ) -> None:
         self.seconds: dict[str, float] = {}
         self._ahead = shared.ahead
+        self._clocks = shared.clocks
+        self._secret = shared.secret
+        self._is_strict = case.timing.integrity == "strict"
         self._upcoming = upcoming
         self.failures = 0
         self._device = shared.device
@@ -152,7 +163,7 @@ class _Work:
         with self._stage("inputs"):
             self._begin("", "inputs")
             side = None if self._ahead is None else self._ahead.take(self._case)
-            inputs = operator.inputs(problem) if side is None else side.inputs
+            inputs = make_inputs(operator, problem, self._secret) if side is None else side.inputs
         with self._stage("reference"):  # before anything runs: it refuses inputs that have no right answer
             self._begin("", "reference")
             reference = make_reference(operator, problem, inputs) if side is None else side.reference
@@ -210,7 +221,7 @@ class _Work:
             self._begin("", "upload")
             pristine = Pristine(self._device, problem, inputs, keep_inputs)
         with self._stage("time"):
-            timed = [Timed(runner, self._device, problem, pristine, self._announce) for runner in runners]
+            timed = [self._timed(runner, problem, pristine, inputs) for runner in runners]
             outcomes = time_contestants(timed, self._case.timing, seed, watch=self._watch)
         for work in timed:
             for name, spent in work.seconds.items():
@@ -231,27 +242,28 @@ class _Work:
                     if work.strays:
                         strays = tuple(stray.to_json() for stray in work.strays)
                         verdict = replace(verdict, ok=False, stray_writes=strays)
-                    if self._digests and work.runner.repeatable:
+                    if self._digests and work.runner.repeatable and not self._is_strict:  # whose inputs differ
                         verdict = replace(verdict, answer_sha256=digest(output))
                     self._record_device(work, outcome, verdict)
                 work.forget()
+
+    def _timed(self, runner: Runner, problem: Problem[Any], pristine: Pristine, inputs: Mapping[str, Array]) -> Timed:
+        """Return the contestant; one that is not trusted is there twice, for two sets of buffers."""
+        if not self._is_strict:
+            return Timed(runner, self._device, problem, pristine, self._announce)
+        second = resolve(runner.name, find_operator(self._case.operator), problem, self._device)
+        second.compile()
+        return StrictTimed(
+            (runner, second), self._device, problem, pristine, self._announce, inputs, self._clocks, self._secret
+        )
 
     # --- records -----------------------------------------------------------------------------------------------------
 
     def _record_device(self, one: Timed, timing: Timing, verdict: Check) -> None:
         simulated = self._device.info.simulated
-        status: Status = "ok"
-        message = timing.message
-        if one.strays:
-            status, message = "wrong", describe_strays(one.strays)
-        elif not verdict.ok and is_kernel(one.name):
-            status, message = "wrong", where(verdict)
-        elif timing.throttled:
-            status = "throttled"
-        elif not verdict.ok:  # another library may have another idea of how accurate an answer must be
-            status, message = "inaccurate", beyond(verdict)
-        elif timing.noisy and not simulated:  # simulated times are not a measurement of anything
-            status = "noisy"
+        summary = self._summary(timing, self._ceiling, simulated, one.traced)
+        unbelievable = too_fast(summary, self._ceiling, self._case.timing) if self._is_strict else None
+        status, message = judged(one, timing, verdict, unbelievable, simulated)
         self._give(
             Record(
                 self._case,
@@ -261,7 +273,7 @@ class _Work:
                 self._bytes,
                 simulated,
                 timing,
-                self._summary(timing, self._ceiling, simulated, one.traced),
+                summary,
                 verdict,
                 one.runner.kernel(),
                 dict(one.telemetry),
@@ -278,7 +290,8 @@ class _Work:
         self, timing: Timing, ceiling: Ceiling, simulated: bool, traced: Sequence[Traced] = ()
     ) -> dict[str, Json]:
         summary = summarise(timing, self._moved, ceiling, simulated, self._case.timing, traced, self._touched)
-        return summary | ({"assumed": dict(self._assumed)} if self._assumed else {})
+        strict = {"integrity": {"mode": "strict", "seed": self._secret}} if self._is_strict else {}
+        return summary | ({"assumed": dict(self._assumed)} if self._assumed else {}) | strict
 
     def _skip(self, names: Sequence[str], reason: str) -> None:
         for name in list(names):

@@ -20,7 +20,7 @@ from gpubench.errors import ExitCode, GpubenchError, ResultFileError, UsageError
 from gpubench.limits import missed
 from gpubench.measure.protocol import PROTOCOL
 from gpubench.model import Case, Ceiling, Harness, Json, Record, ResultSet, Source
-from gpubench.names import FAILED, MEASURED
+from gpubench.names import FAILED, MEASURED, REFUTED
 from gpubench.results.format import ceiling_to_json
 from gpubench.results.paths import JOURNAL_SUFFIX, STREAM, default_path, journal_path, output_file, result_path
 from gpubench.results.records import ceiling_from_json
@@ -228,7 +228,7 @@ def exit_code(finished: Finished) -> ExitCode:
     if finished.interrupted:
         return ExitCode.INTERRUPTED
     statuses = {record.status for record in finished.result.records}
-    if "wrong" in statuses:
+    if not statuses.isdisjoint(REFUTED):
         return ExitCode.WRONG_ANSWER
     if not statuses.isdisjoint(FAILED):
         return ExitCode.FAILED_CASE

@@ -21,7 +21,7 @@ from gpubench.engine.process import WorkerEndedError, WorkerProcess
 from gpubench.engine.workers import InterruptError, StopRunError, WorkerOptions, Workers
 from gpubench.errors import DeviceError, GpubenchError, ResultFileError
 from gpubench.model import Case, Ceiling, Json, Record
-from gpubench.names import FINE, STATUSES, Status
+from gpubench.names import FINE, STATUSES, Status, is_own
 from gpubench.results.format import case_to_json, ceiling_to_json
 from gpubench.results.records import ceiling_from_json, record_from_json
 from gpubench.results.room import FullError
@@ -52,6 +52,8 @@ class _State:
     before: dict[str, str] = field(default_factory=dict)
     faults: int = 0
     upcoming: Case | None = None
+    asked: list[str] = field(default_factory=list)
+    """Whom the worker was asked for last."""
 
 
 def _ignore(_: object) -> None:
@@ -71,6 +73,8 @@ class Supervisor:
         self._on_event = on_event
         self._workers = Workers(options.worker, spawn)
         self._number = 0
+        self._used = False
+        self._tainted = False
         self._ceiling = Ceiling()
         self._soak: dict[str, Json] | None = None
         self._seconds: dict[str, float] = {}
@@ -180,6 +184,8 @@ class Supervisor:
         if not self._ceiling.sweep:
             return
         began = time.monotonic()
+        if self._tainted:
+            self._workers.stop()
         try:
             self._workers.current()
             measured = self._workers.measure(ceiling_to_json(self._ceiling))
@@ -193,15 +199,28 @@ class Supervisor:
 
     def _run_case(self, state: _State) -> None:
         while state.remaining:
-            before = list(state.remaining)
+            state.asked = self._next(state)
             fault = self._attempt(state)
             if fault is None:
                 continue
             state.faults += 1
             self._workers.drop()
-            for contender in _at_fault(fault, before, state.remaining):
+            left = [name for name in state.asked if name in state.remaining]
+            for contender in _at_fault(fault, state.asked, left):
                 self._blame(state, contender, fault)
             self._on_event(WorkerRestarted(fault.message))
+
+    def _next(self, state: _State) -> list[str]:
+        """Return whom a worker is asked for next: all, or, with strict integrity, first those whose code is known, then
+        each of the user's own in a worker of its own, which nobody had before and nobody has after.
+        """
+        if state.case.timing.integrity != "strict":
+            return list(state.remaining)
+        known = [name for name in state.remaining if not is_own(name)]
+        if self._tainted or (self._used and not known):
+            self._workers.stop()
+        self._tainted = not known
+        return known or state.remaining[:1]
 
     def _blame(self, state: _State, contender: str, fault: Fault) -> None:
         """Give a contender the status of its fault, or another try."""
@@ -245,12 +264,13 @@ class Supervisor:
         job = Job(
             self._number,
             case_to_json(state.case),
-            list(state.remaining),
+            list(state.asked),
             ceiling_to_json(replace(self._ceiling, rounds=())),
             self._options.seed,
             None if state.upcoming is None else case_to_json(state.upcoming),
         )
         worker.send(job)
+        self._used = True
         current = Begin(self._number, "", "")
         deadline = time.monotonic() + state.case.timing.timeout_s
         while (left := deadline - time.monotonic()) > 0:
@@ -276,9 +296,10 @@ class Supervisor:
 
     def _job_done(self, state: _State, message: JobDone) -> Fault | None:
         self._spend(message.seconds)
-        if not state.remaining:
+        left = [name for name in state.asked if name in state.remaining]
+        if not left:
             return None
-        missing = ", ".join(state.remaining)
+        missing = ", ".join(left)
         return Fault(message.job, "", "crashed", f"the worker gave no record of {missing}")
 
     def _accept(self, state: _State, message: FromWorker) -> Record:
@@ -289,7 +310,7 @@ class Supervisor:
             record = record_from_json(Node(message.record, "record", ""))
         except ResultFileError as error:
             raise ProtocolError(str(error)) from error
-        if record.case.id != state.case.id or record.contender not in state.remaining:
+        if record.case.id != state.case.id or record.contender not in {*state.remaining} & {*state.asked}:
             raise ProtocolError(f"a record of {record.case.id} {record.contender}, which was not asked for")
         before = state.before.get(record.contender)
         if before is not None:

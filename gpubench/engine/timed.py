@@ -47,6 +47,8 @@ class Timed:
         self.seconds: dict[str, float] = {}
         self.strays: list[Stray] = []
         """What the first round that wrote beside its operands wrote there."""
+        self.dishonest: str | None = None
+        """What the contender did that an honest one would not (`engine.strict`)."""
         self._last: tuple[Operands, Callable[[], None] | None] | None = None
         self._lost: GpubenchError | None = None
 
@@ -55,7 +57,7 @@ class Timed:
         """True when timed runs pile up on an in-place operand, because the method restores it only before the first."""
         return self.method not in COLD_METHODS and any(operand.role == "inout" for operand in self._problem.operands)
 
-    def prepare(self) -> _Round:
+    def prepare(self) -> Round:
         """Allocate, fill, bind and warm up; then poison again, so that what is checked was written by timed runs."""
         self.announce(self.name)
         began = time.perf_counter()
@@ -66,11 +68,15 @@ class Timed:
         operands.restore()
         self.device.synchronize()
         self.spend("prepare", time.perf_counter() - began)
-        return _Round(self, operands, run)
+        return Round(self, operands, operands.restore, run)
 
     def spend(self, what: str, seconds: float) -> None:
         """Add to the time of a part: prepare (allocate, fill, bind, warm up), samples, the device's work on them."""
         self.seconds[what] = self.seconds.get(what, 0.0) + seconds
+
+    def lose(self, error: GpubenchError) -> None:
+        """Keep the error for which there is no output to check."""
+        self._lost = self._lost or error
 
     def keep(self, operands: Operands, run: Callable[[], None]) -> None:
         """Keep the outputs of a round in place of those of the round before; inputs only where `output` needs them."""
@@ -80,7 +86,7 @@ class Timed:
                 self._collect()
                 self.runner.release()
         except GpubenchError as error:
-            self._lost = error
+            self.lose(error)
         if self.repeats_in_place:
             self._last = (operands, run)
             return
@@ -114,12 +120,13 @@ class Timed:
         self._last = None
 
 
-class _Round:
+class Round:
     """One round's buffers with the work bound to them."""
 
-    def __init__(self, timed: Timed, operands: Operands, run: Callable[[], None]) -> None:
+    def __init__(self, timed: Timed, operands: Operands, restore: Callable[[], None], run: Callable[[], None]) -> None:
         self._timed = timed
         self._operands = operands
+        self._restore = restore
         self._run = run
         self._is_traced = False
 
@@ -134,7 +141,7 @@ class _Round:
             samples = self._trace(batch)
             timed.traced += [sample.traced for sample in samples if sample.traced is not None]
         else:
-            samples = timed.device.sample(timed.method, self._operands.restore, self._run, batch)
+            samples = timed.device.sample(timed.method, self._restore, self._run, batch)
         for sample in samples:
             if not (math.isfinite(sample.us) and sample.us > 0):
                 raise DeviceError(f"the device reported a time of {sample.us} us")
@@ -148,7 +155,7 @@ class _Round:
         trace = getattr(timed.device, "trace", None)
         if trace is None:
             raise UnsupportedError(f"CUPTI times CUDA devices; this one is {timed.device.info.kind}")
-        samples: Sequence[Sample] = trace(timed.method, self._operands.restore, self._run, batch)
+        samples: Sequence[Sample] = trace(timed.method, self._restore, self._run, batch)
         return samples
 
     def close(self) -> None:

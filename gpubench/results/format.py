@@ -13,7 +13,8 @@ Beyond what the keys say by themselves:
   `bytes` moved altogether, with `copy_by`, `read_by` and `write_by`, the kernels that took these times;
   `ceiling.rounds`: the same kernels timed again in several rounds, `phase` `start` and `end` of the run, each with
   `launch_us` and `event_overhead_us`; `ceiling.launch_overhead_us`: what events add to the duration of one kernel. What
-  was not measured is absent. `records[].case.timing.clock` is absent where it is `events`.
+  was not measured is absent. In `records[].case.timing`, `clock` is absent where it is `events`, `integrity` where it
+  is `plain`.
 - `environment.libraries`: contender -> package -> version, for each other library that the run timed.
 - `suite`: `name` and `sha256`; where cases were drawn, `random`: `generator`, the version of what draws them, and
   `seeds`, one a random entry.
@@ -36,6 +37,8 @@ Beyond what the keys say by themselves:
 - `records[].check.mismatches`, absent where nothing is wrong: how many elements (`count`, `of`), `where` in a word, a
   `strip` of up to 64 cells over the output (`.` right, `x` wrong), and the `first` three. `check.stray_writes`, absent
   where there are none: `operand`, `side`, `distance_bytes` and `bytes` of what was written beside operands.
+- `records[].summary.integrity`, with `--integrity strict`: `seed`, which the inputs were drawn with in place of the
+  case's. Status `implausible`: the median is under what the ceiling of the same run allows.
 - `records[].kernel.notes`: what the variant says of its choices. `kernel.launches`: one object a launch.
 - `compact`: the result has few of its samples; `gpubench/results/compact.py` says which.
 - Further keys at the top are free and come back as `ResultSet.extra`. `timings`: where the wall time went, in seconds;
@@ -122,7 +125,7 @@ def case_to_json(case: Case) -> dict[str, Json]:
         "distribution": case.distribution,
         "seed": case.seed,
         "contenders": list(case.contenders),
-        "timing": _without_defaults(asdict(case.timing), {"clock": "events"}),
+        "timing": _without_defaults(asdict(case.timing), {"clock": "events", "integrity": "plain"}),
         **({"limits": plain(case.limits)} if case.limits else {}),
     }
 

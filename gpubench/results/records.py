@@ -17,6 +17,7 @@ from gpubench.model import (
     Clock,
     Distribution,
     Harness,
+    Integrity,
     Json,
     Method,
     Order,
@@ -203,6 +204,7 @@ _OPTIONS: dict[str, Callable[[Node], Any]] = {
     "timeout_s": lambda node: node.number(positive=True),
     "order": lambda node: node.text(_ORDERS),
     "clock": lambda node: node.text(_CLOCKS),
+    "integrity": lambda node: node.text(get_args(Integrity)),
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from gpubench.model import Json, Record, ResultSet
-from gpubench.names import HOST_CONTENDERS, NUMPY, TRUSTED, Status, is_peer
+from gpubench.names import HOST_CONTENDERS, NUMPY, REFUTED, TRUSTED, Status, is_peer
 
 LAUNCH_BOUND_FACTOR = 3.0
 """A median under this many times the duration of an empty launch is launch-bound: most of it is not the kernel's."""
@@ -65,7 +65,7 @@ class Row:
     @property
     def inaccurate(self) -> bool:
         """True for another library's answer beyond our bound, whatever else became of it."""
-        return self.check_ok is False and is_peer(self.contender) and self.status != "wrong"
+        return self.check_ok is False and is_peer(self.contender) and self.status not in REFUTED
 
     @property
     def noise(self) -> float | None:

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.skipif(
 )
 NAMES = ("blocker", "stamp", "self_timed", "one_element")
 CLOCK = [("harness/clock.cu", f"gpubench::harness::{name}") for name in NAMES]
+CLOCK += [("harness/digest.cu", "gpubench::harness::digest")]
 WAYS_WITH_KERNELS = [way for several in WAYS.values() for way in several if not way.startswith("device")]
 
 

@@ -78,7 +78,7 @@ def test_an_error_made_ahead_is_told_when_its_case_comes(pipe: Pipeline) -> None
 def test_a_case_that_needs_much_memory_is_not_made_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     """The case at work needs the memory too."""
     monkeypatch.setattr(ahead, "free_host_bytes", lambda: 1000)
-    beside = Ahead()
+    beside = Ahead(0)
     beside.begin(SECOND, reference_of(FIRST))
     assert beside.take(SECOND) is None
 

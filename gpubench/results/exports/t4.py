@@ -25,6 +25,7 @@ class _Failure(NamedTuple):
 _OTHER = _Failure("runtime", "RuntimeFailedConfig")
 _FAILURES: dict[Status, _Failure] = {
     "wrong": _Failure("correctness", "RuntimeFailedConfig"),
+    "implausible": _Failure("correctness", "RuntimeFailedConfig"),
     "compile_error": _Failure("compile", "CompilationFailedConfig"),
     "timeout": _Failure("timeout", "RuntimeFailedConfig"),
     "unsupported": _Failure("constraints", "InvalidConfig"),

@@ -1,0 +1,86 @@
+"""Work outside the timed stream: what a contender does where the events do not see it.
+
+Our stream is held while a run is enqueued. Whatever changes the outputs meanwhile is not on our stream. After the run,
+whatever changes them further, or keeps the device busy, is not either. Where CUPTI is installed, every kernel and copy
+of one more run must lie between the stamps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+
+from gpubench.devices.cuda_cupti import STAMP, Activity
+
+HOLD_S = 0.002
+"""How long our stream is held: work elsewhere begins within microseconds, and one changed byte shows."""
+
+LATE_S = 0.0005
+"""How long the device may take to come to rest after our stream has: far more than an idle one needs to say so."""
+
+BLOCKER = "harness7blocker"
+HARNESS = "harness"
+
+Digests = Callable[[], list[int]]
+Enqueue = Callable[[], None]
+
+
+def watched(digests: Digests, before: list[int]) -> bool:
+    """Tell, while our stream is held, whether the outputs change all the same."""
+    time.sleep(HOLD_S)
+    return digests() != before
+
+
+def judged(early: bool, done: list[int], digests: Digests, rest: Enqueue) -> str | None:
+    """Say what the outputs show. `done`: their digests when our stream had come to rest; `rest` waits for all work."""
+    if early:
+        return "the output changed while the timed stream was held"
+    rest()
+    time.sleep(HOLD_S)
+    return "the output changed after the run was over" if digests() != done else None
+
+
+def still_busy(run: Enqueue, wait: Enqueue, rest: Enqueue) -> bool:
+    """Tell whether the device is busy after our stream has come to rest (`wait`), in three runs out of three."""
+    for _ in range(3):
+        run()
+        wait()
+        began = time.perf_counter()
+        rest()
+        if time.perf_counter() - began <= LATE_S:
+            return False
+    return True
+
+
+def digest_of(data: bytes) -> int:
+    """Return the digest of bytes in the host's memory."""
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
+
+
+def of_host_work(restore: Enqueue, run: Enqueue, digests: Digests) -> str | None:
+    """Return what one run does after it has returned, on a device whose work is done when `run` returns."""
+    restore()
+    run()
+    return judged(False, digests(), digests, lambda: None)
+
+
+def between_stamps(activities: Sequence[Activity]) -> str | None:
+    """Return what CUPTI saw outside the stamps of one held run, None for nothing or where the stamps are not there.
+
+    What was over before the blocker is ours (restore); behind it everything but the harness's own kernels must lie
+    between the two stamps.
+    """
+    blocker = next((one for one in activities if BLOCKER in one.name), None)
+    stamps = [one for one in activities if STAMP in one.name]
+    if blocker is None or len(stamps) != 2:
+        return None
+    first, last = sorted(stamps, key=lambda one: one.start)
+    stray = [
+        one.name
+        for one in activities
+        if HARNESS not in one.name
+        and one.end > blocker.start
+        and not (first.start <= one.start and one.end <= last.end)
+    ]
+    return f"CUPTI saw {', '.join(sorted(set(stray)))} outside the timed span" if stray else None

@@ -1,0 +1,109 @@
+"""Strict integrity on a real GPU: eight cheats are caught, honest contenders are not, replays can be timed cold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from gpubench.peers.own_function import OwnFunction, register
+
+from gpubench.devices.cuda import CudaDevice
+from gpubench.engine.pipeline import Pipeline
+from gpubench.errors import NoDeviceError
+from gpubench.model import Ceiling, Record
+from gpubench.names import AUTO
+from tests.engine.bed import NAIVE, QUICK, case
+from tests.engine.cheats import CASE, CHEATS, TOLD, Cheat, TimerPatched
+
+pytestmark = pytest.mark.gpu
+STRICT = replace(QUICK, integrity="strict")
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[CudaDevice]:
+    """Open the first GPU."""
+    from gpubench.devices import open_device
+
+    try:
+        opened = open_device("cuda:0")
+    except NoDeviceError as error:
+        pytest.skip(str(error))
+    assert isinstance(opened, CudaDevice)
+    yield opened
+    opened.close()
+
+
+def judged(device: CudaDevice, name: str, timing: Any = STRICT, operator: str = "cumsum", params: Any = CASE) -> Record:
+    """Return the record of a contender."""
+    found: list[Record] = []
+    one = case(operator, params, contenders=(name,), timing=timing)
+    Pipeline(device).run(one, one.contenders, Ceiling(), 0, lambda *_: None, found.append)
+    return found[0]
+
+
+@pytest.mark.parametrize("kind", CHEATS)
+def test_every_cheat_is_caught_and_named(device: CudaDevice, kind: type[Cheat]) -> None:
+    """Each is `wrong`, in words that say what it did."""
+    cheat = kind("cupy")
+    register(OwnFunction("own:mine", ("cumsum",), cheat, "cupy"))
+    try:
+        record = judged(device, "own:mine")
+    finally:
+        if isinstance(cheat, TimerPatched):
+            cheat.undo()
+    print(kind.__name__, record.status, record.message)
+    assert record.status == "wrong"
+    assert TOLD[kind] in (record.message or "")
+
+
+@pytest.mark.parametrize("kind", CHEATS)
+def test_what_plain_integrity_says(device: CudaDevice, kind: type[Cheat]) -> None:
+    """Without strict integrity the run says something of each, for the record."""
+    cheat = kind("cupy")
+    register(OwnFunction("own:mine", ("cumsum",), cheat, "cupy"))
+    try:
+        record = judged(device, "own:mine", QUICK)
+    finally:
+        if isinstance(cheat, TimerPatched):
+            cheat.undo()
+    print("plain", kind.__name__, record.status, record.message)
+    assert record.status in ("ok", "noisy", "wrong")
+
+
+@pytest.mark.parametrize("name", [NAIVE, AUTO, "torch", "cupy", "own:honest"])
+@pytest.mark.parametrize("method", ["cold", "hot", "graph", "graph-cold"])
+def test_an_honest_contender_is_not_touched(device: CudaDevice, name: str, method: Any) -> None:
+    """Ours, libraries and a function of one's own, by every method."""
+    register(OwnFunction("own:honest", ("cumsum",), Cheat("cupy"), "cupy"))
+    record = judged(device, name, replace(STRICT, method=method))
+    assert record.status in ("ok", "noisy"), record.message
+
+
+def test_a_digest_sees_every_byte(device: CudaDevice) -> None:
+    """One byte changed anywhere changes it, in words that are cut off too; bytes behind the end do not count."""
+    for nbytes in (1, 3, 4, 5, 1023, 1 << 20):
+        data = np.arange(nbytes, dtype=np.uint32).astype(np.uint8)
+        buffer = device.allocate(nbytes)
+        device.upload(data, buffer)
+        first = device.digest(buffer)
+        assert device.digest(buffer) == first
+        for place in {0, nbytes // 2, nbytes - 1}:
+            changed = data.copy()
+            changed[place] ^= 1
+            device.upload(changed, buffer)
+            assert device.digest(buffer) != first
+
+
+def test_a_cold_graph_takes_as_long_as_a_cold_launch(device: CudaDevice) -> None:
+    """The flush before each replay empties the cache: a cold replay is far slower than a warm one."""
+    params = {"shape": [1024, 1024], "dim": 1}
+    medians = {}
+    for method in ("cold", "graph", "graph-cold"):
+        record = judged(device, AUTO, replace(QUICK, method=method, min_samples=30, max_samples=60), params=params)
+        assert record.summary is not None
+        medians[method] = record.summary["median_us"]
+    print(medians)
+    assert medians["graph-cold"] > 1.15 * medians["graph"]
