@@ -106,7 +106,7 @@ install_project() {
     extras=$({ printf '%s\n' "$@" && installed_extras | tr ' ' '\n'; } | sort -u | sed '/^$/d')
     list=$(printf '%s' "$extras" | paste -s -d , -)
     rm -f -- "$venv/gpubench-installed"
-    printf 'Installing gpubench%s into %s, once ...\n' "${list:+[$list]}" "$venv" >&2
+    printf 'Installing gpubench%s into %s, once; up to about 250 MB are downloaded ...\n' "${list:+[$list]}" "$venv" >&2
     "$python" -m pip install --no-input --disable-pip-version-check --progress-bar off --editable "$root${list:+[$list]}" \
         </dev/null | installation_steps >&2 || fail "the installation failed; what pip said stands above. Start again to go on."
     printf '%s takes %s.\n' "$venv" "$(du -sh -- "$venv" 2>/dev/null | cut -f 1)" >&2

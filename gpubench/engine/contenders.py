@@ -17,6 +17,8 @@ from gpubench.names import AUTO, SECOND_SUFFIX, contender_of, is_ours, is_own, v
 from gpubench.operators.base import Operator, Variant
 from gpubench.own.plan import plan as own_plan
 from gpubench.own.registry import kernel_of
+from gpubench.peers import load, refusal
+from gpubench.peers.own_function import registered
 from gpubench.results.format import plain
 
 if TYPE_CHECKING:
@@ -64,9 +66,10 @@ def resolve(name: str, operator: Operator[Any], problem: Problem[Any], device: D
         if isinstance(plan, Refused):
             raise UnsupportedError(plan.reason)
         return OwnKernels(name, _from_second_tree(plan) if second else plan, device)
-    if is_own(name):
+    function = registered(name)
+    if is_own(name) and function is None:
         return _brought(name, operator, problem, device)
-    return PeerLibrary(name, operator, problem, device)
+    return PeerLibrary(function or load(name), operator, problem, device)
 
 
 def _brought(name: str, operator: Operator[Any], problem: Problem[Any], device: Device) -> Runner:
@@ -179,14 +182,14 @@ class PeerLibrary:
     workspace = 0, False  # it brings its own
     repeatable = False  # as far as we know
 
-    def __init__(self, name: str, operator: Operator[Any], problem: Problem[Any], device: Device) -> None:
+    def __init__(self, peer: Peer, operator: Operator[Any], problem: Problem[Any], device: Device) -> None:
         """Ask the peer, then load it. UnsupportedError: it does not take the problem. MissingExtraError without it."""
-        from gpubench.peers import load, refusal
-
-        peer = load(name)
+        name = peer.name
         reason = refusal(peer, problem)
-        if device.info.kind != "cuda":
-            reason = f"{name} needs a CUDA device; this one is {device.info.kind}"
+        kinds = getattr(peer, "kinds", ("cuda",))
+        if device.info.kind not in kinds:
+            wanted = {"cuda": "a CUDA device"}.get(kinds[0], f"the {kinds[0]} device")
+            reason = f"{name} needs {wanted}; this one is {device.info.kind}"
         if reason is not None:
             raise UnsupportedError(reason)
         peer.load()

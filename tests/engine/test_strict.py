@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpubench.peers.own_function import OwnFunction, register
 
 from gpubench.devices.cuda_cupti import Activity
 from gpubench.devices.fake import FakeDevice
@@ -20,6 +19,7 @@ from gpubench.engine.clocks import Clocks
 from gpubench.measure.plausible import too_fast
 from gpubench.model import Ceiling, Record, TimingOptions
 from gpubench.operators import operator
+from gpubench.peers.own_function import OwnFunction, register
 from tests.engine.bed import NAIVE, QUICK, case, run, script, statuses
 from tests.engine.cheats import CASE, CHEATS, TOLD, Cheat, TimerPatched
 from tests.engine.test_pipeline import go, only

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpubench.peers.own_function import OwnFunction, register
 
 from gpubench.devices.cuda import CudaDevice
 from gpubench.engine.pipeline import Pipeline
 from gpubench.errors import NoDeviceError
 from gpubench.model import Ceiling, Record
 from gpubench.names import AUTO
+from gpubench.peers.own_function import OwnFunction, register
 from tests.engine.bed import NAIVE, QUICK, case
 from tests.engine.cheats import CASE, CHEATS, TOLD, Cheat, TimerPatched
 

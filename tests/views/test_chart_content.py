@@ -147,6 +147,19 @@ def test_no_mark_hides_another() -> None:
         assert {round(y) for y in heights} == {1}
 
 
+def test_a_crowded_row_is_higher() -> None:
+    """Twenty contenders at the same rate stand apart as far as six do in a row of usual height."""
+    case, moved = case_of("sum", [2**20], "float32")
+    records = [timed_record(case, f"gpubench:v{number}", moved, 100.0, case.id) for number in range(20)]
+    figure = speedup.charts(h200(tuple(records)), "gpubench:v0")[0].draw()
+    (axes,) = figure.axes
+    rows_high = axes.get_position().height * figure.get_size_inches()[1]
+    inches = rows_high / abs(axes.get_ylim()[0] - axes.get_ylim()[1])
+    heights = sorted(y for _, y in marks(axes) if y >= 0)
+    assert len(heights) >= 19
+    assert all((b - a) * inches > 0.019 for a, b in pairwise(heights))
+
+
 def test_the_share_says_what_it_is_a_share_of() -> None:
     """With a sweep 100 % is the rate of as many bytes in the same run, else the copy rate; more is explained."""
     committed = read(recorded("nvidia-h200/peers-2*.json")[-1])

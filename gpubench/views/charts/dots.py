@@ -30,6 +30,8 @@ _NEAR = 0.014
 """Marks closer together than this share of all that is drawn would hide each other: they step out of line."""
 _STEP, _REACH = 0.32, 0.27
 """How far, in rows: from one to the next, and at most from the middle of the row."""
+_LEAST_STEP = 0.02
+"""Inches from one to the next where all marks of a row crowd: rows with more than six marks are higher for that."""
 _TOP = 0.2
 _LINES = 1.0
 
@@ -65,15 +67,21 @@ class Line:
 
 
 def pages(lines: Sequence[Line]) -> list[list[Line]]:
-    """Cut the rows into sheets of nearly equal length, at most PAGE rows each."""
-    count = -(-len(lines) // PAGE)
+    """Cut the rows into sheets of nearly equal length, at most PAGE rows of usual height each."""
+    count = math.ceil(len(lines) * row_height(lines) / (PAGE * ROW_HEIGHT))
     length = -(-len(lines) // count) if count else 0
     return [list(lines[start : start + length]) for start in range(0, len(lines), length or 1)]
 
 
+def row_height(lines: Sequence[Line]) -> float:
+    """Return the inches of a row, so that the marks of the fullest can stand beside each other."""
+    most = max((len(line.dots) for line in lines), default=0)
+    return max(ROW_HEIGHT, (most - 1) * _LEAST_STEP / (2 * _REACH))
+
+
 def body_height(lines: Sequence[Line]) -> float:
     """Return the inches that `draw` needs for these rows."""
-    return _TOP + (len(lines) + len(_groups(lines))) * ROW_HEIGHT + AXIS_HEIGHT
+    return _TOP + (len(lines) + len(_groups(lines))) * row_height(lines) + AXIS_HEIGHT
 
 
 def _groups(lines: Sequence[Line]) -> list[tuple[str, list[Line]]]:
@@ -91,7 +99,7 @@ def draw(
     width = max((style.text_width(style.label(line.words, 90), LABEL_SIZE) for line in lines), default=1.0)
     left = MARGIN + min(width, _WIDEST_LABEL, _LABEL_SHARE * sheet.width) + 0.14
     count = len(lines) + len(_groups(lines))
-    axes = sheet.axes(left, _TOP, sheet.width - left - MARGIN - 0.18, count * ROW_HEIGHT)
+    axes = sheet.axes(left, _TOP, sheet.width - left - MARGIN - 0.18, count * row_height(lines))
     axes.set_ylim(count - 0.5, -0.5)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0, pad=4)
