@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 
 from gpubench.devices.base import Buffer
 from gpubench.devices.cuda_binding import Binding
+from gpubench.devices.cuda_cupti import Trace
 from gpubench.devices.cuda_digest import Digester
 from gpubench.devices.cuda_errors import reporting
 from gpubench.devices.cuda_launch import KernelLoader
 from gpubench.devices.cuda_timing import Sampler
 from gpubench.devices.outside import between_stamps, judged, still_busy, watched
+from gpubench.errors import MissingExtraError
 from gpubench.model import DeviceInfo
 
 
@@ -23,6 +24,10 @@ class Probe:
         self._sampler = sampler
         self._stream = stream
         self._digester = Digester(binding, loader, info)
+        try:
+            self._trace: Trace | None = Trace()
+        except MissingExtraError:
+            self._trace = None
 
     def digest(self, buffer: Buffer) -> int:
         """Return a digest of what the buffer holds at this moment."""
@@ -40,14 +45,11 @@ class Probe:
         told = judged(held, done, lambda: self._digests(outputs), self._rest)
         if told is None and still_busy(run, self._wait, self._rest):
             told = "the device was busy after the run was over"
-        if told is None and find_spec("cupti") is not None:
-            told = self._traced(restore, run)
+        if told is None and self._trace is not None:
+            told = self._traced(self._trace, restore, run)
         return told
 
-    def _traced(self, restore: Callable[[], None], run: Callable[[], None]) -> str | None:
-        from gpubench.devices.cuda_cupti import Trace
-
-        trace = Trace()
+    def _traced(self, trace: Trace, restore: Callable[[], None], run: Callable[[], None]) -> str | None:
         with trace.recording():
             restore()
             self._rest()

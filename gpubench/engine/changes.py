@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpubench.dtypes import dtype
 from gpubench.engine.guards import Window
-from gpubench.model import Operand, Problem
+from gpubench.model import Problem
 
 if TYPE_CHECKING:
     from gpubench.devices.base import Buffer, Device
@@ -44,32 +44,35 @@ def ink(storage: Array, name: str) -> Array:
     return numpy.repeat(storage[largest : largest + 1], size)
 
 
-class Changes:
-    """The changes of one set of buffers on the device. One is in place at a time; all are copies on the stream."""
+class Inks:
+    """The inks of a case's inputs on the device, for all contenders and rounds."""
 
-    def __init__(
-        self,
-        device: Device,
-        problem: Problem[Any],
-        inputs: Mapping[str, Array],
-        buffers: Mapping[str, Buffer],
-        seed: int,
-    ) -> None:
-        self._device = device
-        self._random = random.Random(seed)
-        self._undo: list[tuple[Buffer, Window]] = []
-        self._inputs: list[tuple[Buffer, Buffer, Buffer, int]] = []
-        """(operand, ink, what was there before, bytes an element)"""
+    def __init__(self, device: Device, problem: Problem[Any], inputs: Mapping[str, Array]) -> None:
+        """Upload them. OutOfMemoryError when the device refuses."""
+        self.device = device
+        self.sources: dict[str, tuple[Buffer, int]] = {}
+        """The ink of an operand, and its bytes an element."""
         for operand in problem.operands:
             storage = inputs.get(operand.name)
             if operand.role == "in" and storage is not None and storage.size:
-                self._inputs.append(self._prepared(operand, storage, buffers[operand.name]))
+                new = ink(storage, operand.dtype)
+                buffer = device.allocate(new.nbytes)
+                device.upload(new, buffer)
+                self.sources[operand.name] = buffer, storage.itemsize
 
-    def _prepared(self, operand: Operand, storage: Array, buffer: Buffer) -> tuple[Buffer, Buffer, Buffer, int]:
-        new = ink(storage, operand.dtype)
-        source = self._device.allocate(new.nbytes)
-        self._device.upload(new, source)
-        return buffer, source, self._device.allocate(new.nbytes), storage.itemsize
+
+class Changes:
+    """The changes of one set of buffers on the device. One is in place at a time; all are copies on the stream."""
+
+    def __init__(self, inks: Inks, buffers: Mapping[str, Buffer], seed: int) -> None:
+        self._device = inks.device
+        self._random = random.Random(seed)
+        self._undo: list[tuple[Buffer, Window]] = []
+        self._inputs = [
+            (buffers[name], source, inks.device.allocate(source.nbytes), itemsize)
+            for name, (source, itemsize) in inks.sources.items()
+        ]
+        """(operand, ink, what was there before, bytes an element)"""
 
     def apply(self) -> None:
         """Enqueue undoing the change in place, and another one."""

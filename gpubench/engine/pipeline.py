@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpubench.engine.ahead import KINDS, Ahead, make_inputs, make_reference
 from gpubench.engine.buffers import Landing, Pristine
+from gpubench.engine.changes import Inks
 from gpubench.engine.clocks import Clocks
 from gpubench.engine.contenders import Runner, resolve
 from gpubench.engine.host_time import time_host
@@ -221,7 +222,8 @@ class _Work:
             self._begin("", "upload")
             pristine = Pristine(self._device, problem, inputs, keep_inputs)
         with self._stage("time"):
-            timed = [self._timed(runner, problem, pristine, inputs) for runner in runners]
+            inks = Inks(self._device, problem, inputs) if self._is_strict else None
+            timed = [self._timed(runner, problem, pristine, inks) for runner in runners]
             outcomes = time_contestants(timed, self._case.timing, seed, watch=self._watch)
         for work in timed:
             for name, spent in work.seconds.items():
@@ -247,14 +249,14 @@ class _Work:
                     self._record_device(work, outcome, verdict)
                 work.forget()
 
-    def _timed(self, runner: Runner, problem: Problem[Any], pristine: Pristine, inputs: Mapping[str, Array]) -> Timed:
+    def _timed(self, runner: Runner, problem: Problem[Any], pristine: Pristine, inks: Inks | None) -> Timed:
         """Return the contestant; one that is not trusted is there twice, for two sets of buffers."""
-        if not self._is_strict:
+        if inks is None:
             return Timed(runner, self._device, problem, pristine, self._announce)
         second = resolve(runner.name, find_operator(self._case.operator), problem, self._device)
         second.compile()
         return StrictTimed(
-            (runner, second), self._device, problem, pristine, self._announce, inputs, self._clocks, self._secret
+            (runner, second), self._device, problem, pristine, self._announce, inks, self._clocks, self._secret
         )
 
     # --- records -----------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 - Inputs change before every sample, and samples take turns on two sets of buffers, so that an answer kept from an
   earlier run is wrong. The last run of a round, which is the one checked, has inputs that were never shown before.
 - After it, inputs must be what they were.
-- One run a round is held and watched for work outside the timed stream.
+- One run, in a round that the contender cannot know, is held and watched for work outside the timed stream.
 - What takes the times must be what it was before the contender was loaded.
 
 docs/method.md says what this finds and what it cannot find.
@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpubench.engine.buffers import Operands, Pristine
-from gpubench.engine.changes import Changes
+from gpubench.engine.changes import Changes, Inks
 from gpubench.engine.clocks import Clocks
 from gpubench.engine.contenders import Runner
 from gpubench.engine.guards import room
@@ -29,7 +29,6 @@ from gpubench.model import Problem, Sample
 
 if TYPE_CHECKING:
     from gpubench.devices.base import Device
-    from gpubench.operators.base import Array
 
 SPARE = 1.25
 """A second set of buffers is made where this times its size is free."""
@@ -45,7 +44,7 @@ class StrictTimed(Timed):
         problem: Problem[Any],
         pristine: Pristine,
         announce: Callable[[str], None],
-        inputs: Mapping[str, Array],
+        inks: Inks,
         clocks: Clocks,
         seed: int,
     ) -> None:
@@ -53,12 +52,15 @@ class StrictTimed(Timed):
         self.clocks = clocks
         self.random = random.Random(f"{seed} {self.name}")
         self._runners = runners
-        self._inputs = inputs
+        self._inks = inks
+        self._watched = self.random.randrange(problem.case.timing.rounds)
+        self._round = -1
 
     def prepare(self) -> Round:
         """Make the sets, each with inputs changed before the contender sees them."""
         self.announce(self.name)
         began = time.perf_counter()
+        self._round += 1
         sets = [_Set(self, self._runners[0])]
         if self.device.free_bytes() > SPARE * self._set_bytes():
             sets.append(_Set(self, self._runners[1]))
@@ -72,10 +74,15 @@ class StrictTimed(Timed):
         """Return new buffers with the case's inputs, and what changes them."""
         operands = Operands(self.device, self._problem, self._pristine, *runner.workspace)
         seed = self.random.getrandbits(64)
-        return operands, Changes(self.device, self._problem, self._inputs, operands.buffers, seed)
+        return operands, Changes(self._inks, operands.buffers, seed)
 
     def _set_bytes(self) -> int:
         return sum(room(storage_bytes(operand)) for operand in self._problem.operands) + room(self.runner.workspace[0])
+
+    @property
+    def is_watched(self) -> bool:
+        """True in the one round, which the contender cannot know, whose last run is watched."""
+        return self._round == self._watched
 
     def note(self, found: str | None) -> None:
         """Keep what the first look found that an honest contender would not do."""
@@ -163,8 +170,9 @@ class _StrictRound(Round):
 
     def _look(self) -> None:
         strict, one = self._strict, self._now
-        found = strict.device.outside(one.restore, one.run, list(one.operands.outputs.values()))
-        strict.note(None if found is None else f"work outside the timed stream: {found}")
+        if strict.is_watched:
+            found = strict.device.outside(one.restore, one.run, list(one.operands.outputs.values()))
+            strict.note(None if found is None else f"work outside the timed stream: {found}")
         self._turn = strict.random.randrange(len(self._sets))
         one = self._now
         for each in self._sets:

@@ -13,7 +13,7 @@ import numpy
 
 from gpubench.operators import operator
 
-CASE: dict[str, Any] = {"shape": [64, 512], "dim": 1}
+CASE: dict[str, Any] = {"shape": [32, 256], "dim": 1}
 """The case that they know."""
 
 LIBRARY: dict[str, Any] = {"numpy": numpy}

@@ -14,7 +14,7 @@ from gpubench.devices.fake import FakeDevice
 from gpubench.devices.fake_script import parse_script
 from gpubench.devices.outside import between_stamps, still_busy
 from gpubench.engine.ahead import make_inputs
-from gpubench.engine.changes import WINDOW, Changes, window
+from gpubench.engine.changes import WINDOW, Changes, Inks, window
 from gpubench.engine.clocks import Clocks
 from gpubench.measure.plausible import too_fast
 from gpubench.model import Ceiling, Record, TimingOptions
@@ -87,7 +87,7 @@ def test_a_change_shows_in_a_sum_of_a_million_and_is_undone(dtype: str) -> None:
     buffer = device.allocate(storage.nbytes)
     device.upload(storage, buffer)
     before = device.digest(buffer)
-    changes = Changes(device, problem, {"x": storage}, {"x": buffer}, 1)
+    changes = Changes(Inks(device, problem, {"x": storage}), {"x": buffer}, 1)
     seen, sums = set(), set()
     for _ in range(5):
         changes.apply()
@@ -183,11 +183,19 @@ def test_cupti_s_span_is_held_against_the_stamps() -> None:
 
 def test_a_device_that_stays_busy_is_told_only_when_it_always_does() -> None:
     """One slow answer of the system is nobody's fault."""
-    import time
 
-    slow = iter([0.002, 0.0, 0.0])
-    assert not still_busy(lambda: None, lambda: None, lambda: time.sleep(next(slow)))
-    assert still_busy(lambda: None, lambda: None, lambda: time.sleep(0.002))
+    def told(*seconds: float) -> bool:
+        now = 0.0
+        left = list(seconds)
+
+        def rest() -> None:
+            nonlocal now
+            now += left.pop(0)
+
+        return still_busy(lambda: None, lambda: None, rest, lambda: now)
+
+    assert not told(0.1, 0.1, 0.1, 0.1, 0.00001)
+    assert told(*[0.002] * 5)
 
 
 def test_only_what_was_replaced_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
