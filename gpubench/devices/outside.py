@@ -16,6 +16,9 @@ from gpubench.devices.cuda_cupti import STAMP, Activity
 HOLD_S = 0.001
 """How long our stream is held: work elsewhere begins within microseconds, and one changed byte shows."""
 
+SETTLE_S = 0.02
+"""How long outputs in the host's memory are given to change: a thread begins when the system lets it."""
+
 LATE_S = 0.0005
 """How long the device may take to come to rest after our stream has: far more than an idle one needs to say so."""
 
@@ -34,12 +37,12 @@ def watched(digests: Digests, before: list[int]) -> bool:
     return digests() != before
 
 
-def judged(early: bool, done: list[int], digests: Digests, rest: Enqueue) -> str | None:
+def judged(early: bool, done: list[int], digests: Digests, rest: Enqueue, settle_s: float = HOLD_S) -> str | None:
     """Say what the outputs show. `done`: their digests when our stream had come to rest; `rest` waits for all work."""
     if early:
         return "the output changed while the timed stream was held"
     rest()
-    time.sleep(HOLD_S)
+    time.sleep(settle_s)
     return "the output changed after the run was over" if digests() != done else None
 
 
@@ -66,7 +69,7 @@ def of_host_work(restore: Enqueue, run: Enqueue, digests: Digests) -> str | None
     """Return what one run does after it has returned, on a device whose work is done when `run` returns."""
     restore()
     run()
-    return judged(False, digests(), digests, lambda: None)
+    return judged(False, digests(), digests, lambda: None, SETTLE_S)
 
 
 def between_stamps(activities: Sequence[Activity]) -> str | None:
