@@ -125,3 +125,8 @@ def _promote_floats(names: AbstractSet[str]) -> str:
         return "float32"
     order = ("float16", "bfloat16", "float32", "float64")
     return max(names, key=order.index)
+
+
+def is_exact(name: str) -> bool:
+    """Return True for integers, whose answers have no tolerance."""
+    return dtype(name).kind == "integer"

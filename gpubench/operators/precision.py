@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpubench import dtypes
+from gpubench.dtypes import is_exact as is_exact
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Block = tuple[slice, Array, "Array | None"]
@@ -50,11 +50,6 @@ def narrow(value: Array) -> Array:
     target = np.int64 if kind in "iu" else np.complex128 if kind == "c" else np.float64
     with np.errstate(over="ignore", invalid="ignore"):
         return np.ascontiguousarray(value, dtype=target)
-
-
-def is_exact(dtype: str) -> bool:
-    """Return True for integers, whose answers have no tolerance."""
-    return dtypes.dtype(dtype).kind == "integer"
 
 
 def quiet() -> Any:

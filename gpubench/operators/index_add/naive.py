@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
+from gpubench.dtypes import is_exact
 from gpubench.layout import View
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.geometry.dims import without
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.launch import BLOCK_THREADS, grid_stride, too_many_dims, walk
-from gpubench.operators.precision import is_exact
 from gpubench.operators.structs import float64, int64
 
 SOURCE = "index_add/naive.cu"

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
+from gpubench.dtypes import is_exact
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.index_add.accuracy import atomic_accuracy
-from gpubench.operators.precision import is_exact
 from gpubench.operators.structs import float64, int64
 
 SOURCE = "index_add/seeds/oneflow.cu"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
+from gpubench.dtypes import is_exact
 from gpubench.model import DeviceInfo, Json, Launch, Plan, Pointer, Problem, Refused, Value
 from gpubench.operators.choosing import Dispatch
 from gpubench.operators.index_add.accuracy import atomic_accuracy
@@ -20,7 +21,6 @@ from gpubench.operators.index_add.slices import (
     slices,
     too_many_dims,
 )
-from gpubench.operators.precision import is_exact
 from gpubench.operators.structs import float64, int32, int64, unsigned
 
 SMALL, LARGE, UNCOLLAPSED = (f"index_add/seeds/{name}.cu" for name in ("small_index", "large_index", "uncollapsed"))

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
+from gpubench.dtypes import is_exact
 from gpubench.model import Argument, DeviceInfo, Launch, Memset, Plan, Pointer, Problem, Refused, Value, Workspace
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.pytorch.tensors import aligned, cannot_copy, extent, prepare
-from gpubench.operators.precision import is_exact
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import int64
 
