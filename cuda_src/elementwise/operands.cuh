@@ -21,6 +21,7 @@ enum Lie {
     apart,         // a distance apart along it
     turned,        // side by side across the output's rows, each vector on its own size
     turned_off_grid,
+    turned_singly,  // the same, element by element
     turned_apart,  // a distance apart across them
 };
 

@@ -44,6 +44,7 @@ struct Tile {
     static GPUBENCH_DEVICE int lane() { return thread_index_x() % Lanes; }
     // The first line of turned operands.
     GPUBENCH_DEVICE int64 first_line() const { return int64{start} - (Whole ? 0 : V); }
+    GPUBENCH_DEVICE bool has_line(int64 line) const { return line >= 0 && line < shape.length; }
     GPUBENCH_DEVICE int64 row_offset(int pass, int tensor) const {
         return outer[tensor] + across.offset(first_row + row(pass), tensor);
     }
@@ -123,42 +124,62 @@ struct TileLoads<G, I, Number, true> {
     using T = typename I::Type;
     using Turned = TurnedTile<T, G::length, G::rows, tile_threads>;
     static constexpr int V = G::V, shared_bytes = Turned::bytes;
-    static constexpr bool off = I::lie == turned_off_grid;
-    conditional_t<off, ComingTogether<T, Turned::V, Turned::lanes>, Packed<T, Turned::V>> lines[Turned::held][Turned::pack];
+    static constexpr bool off = I::lie == turned_off_grid, singly = I::lie == turned_singly;
+    using Line = conditional_t<off, ComingTogether<T, Turned::V, Turned::lanes>, Packed<T, Turned::V>>;
+    conditional_t<singly, T[Turned::singles], Line[Turned::held][Turned::pack]> lines;
 
     GPUBENCH_DEVICE void load(const T* data, const G& tile, const Share (&)[G::passes]) {
-        GPUBENCH_UNROLL
-        for (int n = 0; n < Turned::held; ++n) {
-            const int row = Turned::row(n);
-            const uint32 first = tile.first_row + row;
+        if constexpr (singly) {
             GPUBENCH_UNROLL
-            for (int p = 0; p < Turned::pack; ++p) {
-                lines[n][p] = {};
-                const int64 line = tile.first_line() + Turned::column(n) * Turned::pack + p;
-                const int reach = tile.own_rows + (off ? Turned::V - 1 : 0);  // of the word that holds the last rows
-                if (!Turned::exists(n) || row >= reach || line < 0 || line >= tile.shape.length) continue;
-                const T* const source = data + tile.outer[Number + 1] + tile.along.offset(static_cast<uint32>(line), Number + 1);
-                if constexpr (I::lie == turned) {
-                    lines[n][p] = load_on_grid<Turned::V>(source + first);
-                } else if constexpr (off) {
-                    lines[n][p].ask(source + first, data, data + tile.shape.extents[Number]);
-                } else {
-                    const int64 step = tile.across.strides[0][Number + 1];
-                    lines[n][p] = load_one_by_one<Turned::V>(source + first * step, step, 0, tile.own_rows - row);
+            for (int n = 0; n < Turned::singles; ++n) {
+                lines[n] = {};
+                const int64 line = tile.first_line() + Turned::single_line(n);
+                const int row = Turned::single_row(n);
+                if (row < tile.own_rows && tile.has_line(line)) lines[n] = line_of(data, tile, line)[tile.first_row + row];
+            }
+        } else {
+            GPUBENCH_UNROLL
+            for (int n = 0; n < Turned::held; ++n) {
+                GPUBENCH_UNROLL
+                for (int p = 0; p < Turned::pack; ++p) {
+                    lines[n][p] = {};
+                    const int64 line = tile.first_line() + Turned::column(n) * Turned::pack + p;
+                    const int reach = tile.own_rows + (off ? Turned::V - 1 : 0);  // of the word that holds the last rows
+                    if (!Turned::exists(n) || Turned::row(n) >= reach || !tile.has_line(line)) continue;
+                    load_vector_of(lines[n][p], line_of(data, tile, line), data, tile, Turned::row(n));
                 }
             }
         }
     }
+    GPUBENCH_DEVICE static const T* line_of(const T* data, const G& tile, int64 line) {
+        return data + tile.outer[Number + 1] + tile.along.offset(static_cast<uint32>(line), Number + 1);
+    }
+    GPUBENCH_DEVICE static void load_vector_of(Line& vector, const T* line, const T* data, const G& tile, int row) {
+        const uint32 first = tile.first_row + row;
+        if constexpr (I::lie == turned) {
+            vector = load_on_grid<Turned::V>(line + first);
+        } else if constexpr (off) {
+            vector.ask(line + first, data, data + tile.shape.extents[Number]);
+        } else {
+            const int64 step = tile.across.strides[0][Number + 1];
+            vector = load_one_by_one<Turned::V>(line + first * step, step, 0, tile.own_rows - row);
+        }
+    }
     GPUBENCH_DEVICE void fill(char* stage) const {
-        GPUBENCH_UNROLL
-        for (int n = 0; n < Turned::held; ++n) {
-            Packed<T, Turned::V> found[Turned::pack];
+        if constexpr (singly) {
             GPUBENCH_UNROLL
-            for (int p = 0; p < Turned::pack; ++p) {
-                if constexpr (off) found[p] = lines[n][p].get();
-                else found[p] = lines[n][p];
+            for (int n = 0; n < Turned::singles; ++n) Turned::fill_single(stage, n, lines[n]);
+        } else {
+            GPUBENCH_UNROLL
+            for (int n = 0; n < Turned::held; ++n) {
+                Packed<T, Turned::V> found[Turned::pack];
+                GPUBENCH_UNROLL
+                for (int p = 0; p < Turned::pack; ++p) {
+                    if constexpr (off) found[p] = lines[n][p].get();
+                    else found[p] = lines[n][p];
+                }
+                if (Turned::exists(n)) Turned::fill(stage, n, found);
             }
-            if (Turned::exists(n)) Turned::fill(stage, n, found);
         }
     }
     GPUBENCH_DEVICE Packed<T, V> get(const char* stage, const G& tile, const Share& share, int k) const {

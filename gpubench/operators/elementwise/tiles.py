@@ -135,7 +135,9 @@ def lie_of(shape: Merged, axes: Axes, one: Input, whole: bool) -> str:
         items = 16 // dtypes.dtype(one.dtype).itemsize
         steps = [one.step(dim) for dim in (*axes.along, *axes.outer)]
         rows = axis_size(axes.across)
-        return "turned" if all(step % items == 0 for step in (one.offset, rows, *steps)) else "turned_off_grid"
+        if all(step % items == 0 for step in (one.offset, rows, *steps)):
+            return "turned"
+        return "turned_singly" if items <= tuning.SINGLES else "turned_off_grid"
     if first == 0:
         return "still"
     if first != 1:

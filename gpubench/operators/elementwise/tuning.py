@@ -18,6 +18,9 @@ outer sum 141.4, 119.0, 119.2, 120.2."""
 TURNED_PASSES = 4
 """... and where something is: 8192 x 8192 bfloat16 with 2 111 us, with 4 102."""
 
+SINGLES = 4
+"""Elements of 16 bytes up to which turned operands off the grid come element by element, a warp side by side."""
+
 SKEWED_PASSES = {16: 4, 8: 4, 4: 2, 2: 2, 1: 4}
 """... and rows are off the grid, by the elements of a vector."""
 
