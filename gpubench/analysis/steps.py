@@ -2,8 +2,8 @@
 
 Both sides of a proposal are segments of runs. The variance of a run comes from how runs scatter within the segments, as
 repeated runs in a calibration tell it; the machine's shift of each run is off. So a step says what SLOWER says: by more
-than the threshold, certainly, among all series judged at once. Proposals that are not certain are dropped, the weakest
-of a series first, and the segments that they divided are one again.
+than the threshold, certainly, among all proposals judged at once. Proposals that are not certain are dropped, the
+weakest of a series first, and the segments that they divided are one again.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from gpubench.past import Found, MachineStep, Panel, Step
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
 
-LEAST_RUNS = 2
-"""Runs on each side of a step: one odd run is no step."""
+LEAST_RUNS = 3
+"""Runs on each side of a step: one odd run is no step, nor are two."""
 
 PENALTY = 3.0
 """Times the logarithm of the number of runs, in variances of a run: what a proposal must explain. Low, as the rule
@@ -80,7 +80,7 @@ def segmented(panel: Panel, rule: Rule) -> Segmented:
         if not places:
             return now
         effect = _effect(now)
-        judged = _judged(effect, now, rule)
+        judged = judge(effect, band(rule, time_us[[i for i, _ in places]]), rule.alpha)
         weakest: dict[int, int] = {}
         for number, (series, _) in enumerate(places):
             if judged.call[number] not in (-1, 1):
@@ -124,31 +124,29 @@ def _effect(now: Segmented) -> Effect:
         machine[number] = own[before].sum() / len(before) ** 2 + own[after].sum() / len(after) ** 2
     freedom = np.maximum(now.spread.freedom[series], 1.0)
     time_us = now.time_us[series]
-    return Effect(value, now.spread.variance[series] * share, freedom, tick(time_us), NORMAL, machine, 30.0)
+    return Effect(
+        value,
+        now.spread.variance[series] * share,
+        freedom,
+        unseen(now.spread.variance[series], time_us),
+        NORMAL,
+        machine,
+        30.0,
+    )
+
+
+def unseen(variance: Array, time_us: Array) -> Array:
+    """Return the variance that steps of the event clock add to a mean of runs, (n,); `variance` is that of one run.
+
+    Where runs differ by more than the clock's step, their mean falls between steps; where they do not, all of them may
+    be off by the same part of one.
+    """
+    return np.asarray(np.maximum(tick(time_us) - variance, 0.0))
 
 
 def band(rule: Rule, time_us: Array) -> Array:
     """Return the logarithm of the least ratio that counts: the rule's, and never less than a tick of the clock."""
     return np.maximum(rule.band(time_us), np.log1p(TICK_US / time_us))
-
-
-def _judged(effect: Effect, now: Segmented, rule: Rule) -> Judged:
-    """Judge the proposals among all series: one without a proposal counts as one more in which nothing was found."""
-    series = np.asarray([i for i, _ in now.places], dtype=np.int64)
-    others = len(set(range(len(now.segments))) - set(series.tolist()))
-    zero = np.zeros(others)
-    padded = replace(
-        effect,
-        value=np.concatenate([effect.value, zero]),
-        rounds=np.concatenate([effect.rounds, zero + 1e-6]),
-        rounds_freedom=np.concatenate([effect.rounds_freedom, zero + 1]),
-        runs=np.concatenate([effect.runs, zero + 1e-6]),
-        machine=np.concatenate([effect.machine, zero]),
-    )
-    bands = np.concatenate([band(rule, now.time_us[series]), zero + np.log1p(rule.threshold)])
-    found = judge(padded, bands, rule.alpha)
-    count = len(series)
-    return Judged(found.call[:count], found.p[:count], found.q[:count])
 
 
 def _steps(found: Segmented, rule: Rule) -> list[Step]:
@@ -186,8 +184,10 @@ def _sees(found: Segmented, rule: Rule) -> Array:
     share = 1 / np.maximum(last, 1) + 1 / AFTER
     zero = np.zeros(len(last))
     freedom = np.maximum(found.spread.freedom, 1.0)
-    effect = Effect(zero, found.spread.variance * share, freedom, tick(found.time_us), NORMAL, zero, 30.0)
-    least = np.expm1(np.minimum(sees(effect, band(rule, found.time_us), rule.alpha, len(last)), 10.0))
+    clock = unseen(found.spread.variance, found.time_us)
+    effect = Effect(zero, found.spread.variance * share, freedom, clock, NORMAL, zero, 30.0)
+    pairs = max(len(found.places), 1)
+    least = np.expm1(np.minimum(sees(effect, band(rule, found.time_us), rule.alpha, pairs), 10.0))
     return np.where(last >= LEAST_RUNS, least, np.nan)
 
 

@@ -181,7 +181,7 @@ def steps(
             if as_json:
                 continue
             output.write(printable(f"{group.suite} on {group.device}"))
-            output.write(steps_text(found.steps, found.machines, found.runs, found.series))
+            output.write(steps_text(found.steps, found.machines, found.runs, found.sees))
             if github:
                 output.write("\n".join(step_annotations(found.steps)))
     if as_json:

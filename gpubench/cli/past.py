@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FoundSteps:
-    """The steps of a group with their causes, and those of the machine, of `runs` runs of `series` series."""
+    """The steps of a group with their causes, and those of the machine, in `runs` runs. `sees`: of each series, the
+    least change that four more runs would show in 4 of 5 repetitions, as a share, NaN where it is not known.
+    """
 
     group: Group
     steps: tuple[StepTold, ...]
     machines: tuple[tuple[MachineStep, Run, tuple[str, ...]], ...]
     runs: int
-    series: int
+    sees: tuple[float, ...]
 
 
 class _Results:
@@ -84,7 +86,7 @@ def steps_of(index: Index, group: Group, panel: Panel, rule: Rule, since: str | 
     if after is not None:
         told = [one for one in told if _time(one.at.created) >= after]
         machines = [one for one in machines if _time(one[1].created) >= after]
-    return FoundSteps(group, tuple(told), tuple(machines), len(panel.runs), len(panel.series))
+    return FoundSteps(group, tuple(told), tuple(machines), len(panel.runs), tuple(found.sees.tolist()))
 
 
 def _time(text: str) -> float:
@@ -110,7 +112,7 @@ def steps_json(found: FoundSteps) -> dict[str, Any]:
         "device": found.group.device,
         "simulated": found.group.simulated,
         "runs": found.runs,
-        "series": found.series,
+        "series": len(found.sees),
         "steps": [
             {**asdict(one.step), "before": asdict(one.before), "at": asdict(one.at), "causes": list(one.causes)}
             for one in found.steps

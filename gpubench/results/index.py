@@ -112,6 +112,7 @@ class Index:
             raise UsageError(f"{folder}: there is no such folder. Name the folder of your results with --in.")
         self.folder = folder
         self.note: str | None = None
+        self._layouts: dict[tuple[Any, ...], str] = {}
         self._open()
 
     def _open(self) -> None:
@@ -156,6 +157,7 @@ class Index:
                 self._store(name, *there[name], one)
                 if progress is not None:
                     progress(number, len(new))
+            self._layouts.clear()
             if new or gone:
                 self._db.execute(
                     "DELETE FROM layout WHERE name NOT IN (SELECT layout FROM run UNION SELECT ceilings FROM run)"
@@ -164,16 +166,19 @@ class Index:
         return len(new), len(gone)
 
     def _store(self, name: str, size: int, changed: int, one: Scanned) -> None:
-        layout, ceilings = (self._layout(list(each)) for each in (one.series, one.ceilings))
+        layout, ceilings = self._layout(one.series), self._layout(one.ceilings)
         facts = json.dumps(one.facts, sort_keys=True)
         row = (name, size, changed, one.identity, one.problem, one.created, one.suite, one.device, one.simulated, facts)
         more = (layout, one.points, ceilings, one.ceiling_us)
         self._db.execute(f"INSERT INTO run VALUES ({','.join('?' * 14)})", (*row, *more))
 
-    def _layout(self, names: Sequence[Any]) -> str:
+    def _layout(self, names: tuple[Any, ...]) -> str:
+        if names in self._layouts:
+            return self._layouts[names]
         content = json.dumps(names)
         digest = hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
         self._db.execute("INSERT OR IGNORE INTO layout VALUES (?, ?)", (digest, content))
+        self._layouts[names] = digest
         return digest
 
     # --- Asking it ---------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import median
 
@@ -105,9 +106,16 @@ def _table(points: Sequence[Timed], look: Look) -> list[str]:
 
 
 def steps_text(
-    steps: Sequence[StepTold], machines: Sequence[tuple[MachineStep, Run, tuple[str, ...]]], runs: int, series: int
+    steps: Sequence[StepTold],
+    machines: Sequence[tuple[MachineStep, Run, tuple[str, ...]]],
+    runs: int,
+    sees: Sequence[float],
 ) -> str:
-    """Return all steps of a group, the newest last; `machines`: of the machine, with the first run and what changed."""
+    """Return all steps of a group, the newest last.
+
+    machines: steps of the machine, with the first run and what changed. sees: of each series, the least change that a
+    few more runs would show, as a share; NaN where nothing is known.
+    """
     lines = []
     for moved, run, causes in machines:
         factor, low, high = moved.factor
@@ -119,5 +127,9 @@ def steps_text(
         head, *rest = _step(told)
         lines += [text.printable(f"{told.step.case} {told.step.contender}"), f"  {head}", *(f"  {one}" for one in rest)]
     counts = [f"{sum(told.step.verdict == word for told in steps)} {word}" for word in ("SLOWER", "FASTER", "DRIFTED")]
-    lines.append(f"{', '.join(counts)} in {series} series of {runs} runs")
+    lines.append(f"{', '.join(counts)} in {len(sees)} series of {runs} runs")
+    known = sorted(one for one in sees if not math.isnan(one))
+    if known:
+        common, noisy = (text.percent(known[len(known) * part // 100]) for part in (50, 95))
+        lines.append(f"Four more runs show, in 4 of 5 cases: {common} in half of the series, {noisy} in 19 of 20.")
     return "\n".join(lines) + "\n"

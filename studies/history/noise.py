@@ -63,7 +63,7 @@ def history(
     usual = np.full(series, np.log(more["at_us"])) if "at_us" in more else of.usual
     scatter = np.take_along_axis(of.rest, random.integers(0, there, (series, runs)), axis=1)
     if "tails" in more:
-        scatter = of.rest.std(axis=1)[:, None] * random.standard_t(more["tails"], (series, runs))
+        scatter = of.rest.std(axis=1)[:, None] * random.standard_t(more["tails"], (series, runs)) / np.sqrt(3)
     log_us = usual[:, None] + machine[:, 0] + machine[:, 1] / np.exp(usual)[:, None] + scatter
     code = np.broadcast_to(np.arange(1, series + 1)[:, None], (series, runs)).astype("<u8").copy()
     for number, (start, ratio) in planted.items():
