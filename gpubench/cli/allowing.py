@@ -123,7 +123,7 @@ def needs_lines(suite: Suite, cases: Sequence[Case]) -> list[str]:
 
     wanted = {name for case in cases for name in (*case.contenders, case.operator)}
     return [
-        f"{name} ({file}) needs {FLAGS[needs]}" + (", on the host device --allow-code" if needs == "kernels" else "")
+        f"{name} ({file}) needs {FLAGS[needs]}" + (", on the host device --allow-code" if file.endswith(".cu") else "")
         for origin in suite.brings
         for name, file, needs in needs_of(origin.brought)
         if name in wanted

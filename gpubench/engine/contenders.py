@@ -7,6 +7,7 @@ import difflib
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gpubench.engine.buffers import Operands
@@ -15,10 +16,14 @@ from gpubench.kernels.sources import SECOND_PREFIX
 from gpubench.model import Accuracy, Json, KernelResources, Launch, Plan, Problem, Refused
 from gpubench.names import AUTO, SECOND_SUFFIX, contender_of, is_ours, is_own, variant_of
 from gpubench.operators.base import Operator, Variant
+from gpubench.own.code import attribute
+from gpubench.own.definitions import Kernel
+from gpubench.own.plan import names_of, refusal_of
 from gpubench.own.plan import plan as own_plan
 from gpubench.own.registry import kernel_of
 from gpubench.peers import load, refusal
-from gpubench.peers.own_function import registered
+from gpubench.peers.own_function import OwnFunction, registered
+from gpubench.peers.own_library import OwnLibrary
 from gpubench.results.format import plain
 
 if TYPE_CHECKING:
@@ -77,6 +82,8 @@ def _brought(name: str, operator: Operator[Any], problem: Problem[Any], device: 
     kernel, staged = kernel_of(name, device.info)
     if kernel.operator != operator.name:
         raise UnsupportedError(f"{name} is a kernel of {kernel.operator}")
+    if kernel.form in ("python", "library"):
+        return BroughtFunction(name, kernel, staged.folder, operator, problem, device)
     plan = own_plan(kernel, operator, problem, device.info, staged.folder)
     if isinstance(plan, Refused):
         raise UnsupportedError(plan.reason)
@@ -247,3 +254,45 @@ class PeerLibrary:
             raise OutOfMemoryError(f"{doing} {self.name}: {error}") from error  # CuPy's own: it means the device's
         except Exception as error:  # every library has error types of its own
             raise translate(error, f"{doing} {self.name}") from error
+
+
+class BroughtFunction(PeerLibrary):
+    """A Python function, or one of a shared library, that a suite brings."""
+
+    def __init__(
+        self,
+        name: str,
+        kernel: Kernel,
+        folder: str,
+        operator: Operator[Any],
+        problem: Problem[Any],
+        device: Device,
+    ) -> None:
+        """Load the file. UnsupportedError where it does not take the problem; CompileError where it cannot be used."""
+        names = names_of(kernel, operator, problem, device.info)
+        if refused := refusal_of(kernel, operator, problem, names):
+            raise UnsupportedError(refused.reason)
+        if kernel.form == "python":
+            call = attribute(folder, kernel.file, kernel.function)
+            peer: Peer = OwnFunction(name, (operator.name,), call, kernel.arrays)
+        else:
+            peer = OwnLibrary(name, (operator.name,), Path(folder), kernel, names)
+        super().__init__(peer, operator, problem, device)
+        self._kernel = kernel
+        self._sha256 = hashlib.sha256((Path(folder) / kernel.file).read_bytes()).hexdigest()
+
+    def kernel(self) -> dict[str, Json]:
+        """Return where the function is, and its file's hash: equal files are taken for equal work."""
+        where = {"source": self._kernel.file, "kernel": self._kernel.function}
+        notes = {"file": self._kernel.file, "constants": dict(self._kernel.constants)}
+        return {
+            "variant": self._kernel.name,
+            "launches": [where],
+            "cubin_sha256": self._sha256,
+            "registers": None,
+            "spill_bytes": None,
+            "shared_bytes": None,
+            "occupancy": None,
+            "workspace_bytes": 0,
+            "notes": notes,
+        }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
+import inspect
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,6 +27,17 @@ def attribute(folder: str | None, file: str, name: str) -> Any:
         hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(there[:8]) or 'none'}"
         raise CompileError(f"{file} has no function {name}; {hint}")
     return getattr(module, name)
+
+
+def named(function: Any, offered: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the offered keywords that a function names; all where it takes any."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return {}
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
+        return dict(offered)
+    return {one.name: offered[one.name] for one in parameters if one.name in offered}
 
 
 def _module(folder: Path, file: str) -> ModuleType:

@@ -14,7 +14,7 @@ from gpubench.operators.base import Operator, Reference, Variant
 from gpubench.operators.hard import Hard
 from gpubench.operators.results import require_dtype
 from gpubench.operators.sizes import Size, values
-from gpubench.own.code import attribute
+from gpubench.own.code import attribute, named
 from gpubench.own.definitions import OwnOperator
 from gpubench.own.expression import ExpressionError, read
 
@@ -144,10 +144,10 @@ class DeclaredOperator(Operator[Any]):
         function = attribute(self._folder, self.declared.file, self.declared.function)
         try:
             with numpy.errstate(all="ignore"):
-                return function(*given.values(), **dataclasses.asdict(problem.params))
+                return function(*given.values(), **named(function, dataclasses.asdict(problem.params)))
         except Exception as error:  # it is the user's code
-            named = f"the reference {self.declared.file}:{self.declared.function}"
-            raise CompileError(f"{named} failed: {type(error).__name__}: {error}") from error
+            what = f"the reference {self.declared.file}:{self.declared.function}"
+            raise CompileError(f"{what} failed: {type(error).__name__}: {error}") from error
 
     def numpy(self, problem: Problem[Any], inputs: Mapping[str, Array]) -> Callable[[], Array]:
         """Return the reference on arrays of the case's own dtype (float32 for 16-bit floats), for its wall time."""

@@ -46,7 +46,7 @@ def plan(
     CompileError, in one line, for what the suite says that cannot be: no variant of ours can fail so.
     """
     names = names_of(kernel, operator, problem, device)
-    if refused := refusal(kernel, operator, problem, names):
+    if refused := refusal_of(kernel, operator, problem, names):
         return refused
     is_empty = all(operand.view.size == 0 for operand in problem.operands if operand.role != "in")
     try:
@@ -70,7 +70,7 @@ def names_of(kernel: Kernel, operator: Operator[Any], problem: Problem[Any], dev
     return {**words, **values(operator.sizes, problem, device), **kernel.constants}
 
 
-def refusal(
+def refusal_of(
     kernel: Kernel, operator: Operator[Any], problem: Problem[Any], names: Mapping[str, Value]
 ) -> Refused | None:
     """Return why a kernel does not take a problem, None when it does. CompileError for a condition without a value."""
