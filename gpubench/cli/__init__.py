@@ -62,6 +62,7 @@ COMMANDS: dict[str, Entry] = {
         "Compile every kernel, without a GPU, and show its resources.",
         {2: "a kernel does not compile, or bad usage"},
     ),
+    "new": Entry("gpubench.cli.new:command", "Write a working kernel, operator or suite to start from."),
     "trust": Entry("gpubench.cli.trust:command", "Let suites run the kernels and the code that they bring."),
     "schema": Entry("gpubench.cli.schema:command", "Print the JSON Schema of suites, for editors."),
     "devices": Entry("gpubench.cli.devices:command", "List the devices with their figures."),

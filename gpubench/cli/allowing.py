@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gpubench.own.registry import Staged
     from gpubench.own.trust import Permission
     from gpubench.suite.expand import BroughtBy, Suite
+    from gpubench.suite.plan import CasePlan
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,7 +52,9 @@ def allow_options(function: F) -> F:
 
 
 @contextlib.contextmanager
-def brought_by(suite: Suite, cases: Sequence[Case], device: str, allow: Permission) -> Iterator[tuple[Staged, ...]]:
+def brought_by(
+    suite: Suite, cases: Sequence[Case | CasePlan], device: str, allow: Permission
+) -> Iterator[tuple[Staged, ...]]:
     """Stage what the suite brings for these cases, as long as the context lasts. UsageError where it may not run.
 
     A suite that brings nothing, or nothing for these cases, has none of its files opened.
@@ -62,7 +65,7 @@ def brought_by(suite: Suite, cases: Sequence[Case], device: str, allow: Permissi
 
 
 def _staged(
-    origin: BroughtBy, cases: Sequence[Case], device: str, allow: Permission, stack: contextlib.ExitStack
+    origin: BroughtBy, cases: Sequence[Case | CasePlan], device: str, allow: Permission, stack: contextlib.ExitStack
 ) -> Staged | None:
     from gpubench.own import trust
     from gpubench.own.registry import Staged

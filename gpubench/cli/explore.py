@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpubench.cli import output
+from gpubench.cli.allowing import allow_options, brought_by
 from gpubench.cli.options import (
     SECONDS,
     OutputFile,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gpubench.engine.run import Finished
     from gpubench.explore.regions import Finding
     from gpubench.model import Case
+    from gpubench.own.trust import Permission
     from gpubench.suite.expand import Suite
 
 TIME_LIMIT = 0.5
@@ -85,11 +87,18 @@ Exit codes (the first that applies):
 @click.option(
     "--resume", type=click.Path(path_type=Path), metavar="FILE", help="Go on with an unfinished search, told the same."
 )
+@allow_options
 @share_option
 @origin_options
 @quiet_option
 def command(
-    suites: tuple[str, ...], device: str, quiet: bool, suite_file: Path | None, origin: Origin, **given: Any
+    suites: tuple[str, ...],
+    device: str,
+    quiet: bool,
+    suite_file: Path | None,
+    allow: Permission,
+    origin: Origin,
+    **given: Any,
 ) -> int:
     """Draw case after case from the random entries of SUITE..., and vary what loses until its region is known.
 
@@ -124,10 +133,12 @@ def command(
         plan=["explore", loaded.identity, {name: given[name] for name in told}],
     )
     view = View(quiet, device)
-    options = RunOptions(WorkerOptions(device), given["seed"] or 0, stop_after=FEW - 1)
-    with Supervisor(options, view.handle) as supervisor, stopping(supervisor), view:
-        exploration = Exploration(search, supervisor, prepare, given["seconds"])
-        finished = execute(request, supervisor, view.handle, exploration.work)
+    drawn = [replace(entry, contenders=(*entry.contenders, given["subject"])) for entry in loaded.entries]
+    with brought_by(loaded, drawn, device, allow) as staged:
+        options = RunOptions(WorkerOptions(device, staged=staged), given["seed"] or 0, stop_after=FEW - 1)
+        with Supervisor(options, view.handle) as supervisor, stopping(supervisor), view:
+            exploration = Exploration(search, supervisor, prepare, given["seconds"])
+            finished = execute(request, supervisor, view.handle, exploration.work)
     _show(finished, search.findings(), given["subject"], quiet, suite_file)
     if finished.error is not None:
         raise finished.error
