@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpubench.own.expression import LIMIT, ExpressionError, Value, read
+from gpubench.operators import OPERATORS
+from gpubench.operators.sizes import DEVICE, GENERAL
+from gpubench.own.expression import FUNCTIONS, LIMIT, ExpressionError, Value, read
 
 NAMES: dict[str, Value] = {
     "rows": 10,
@@ -140,3 +143,10 @@ def test_no_characters_crash_the_reader(text: str) -> None:
     """Any text is an expression or an ExpressionError."""
     with contextlib.suppress(ExpressionError):
         read(text, NAMES)
+
+
+def test_the_documents_have_every_name() -> None:
+    """docs/suites.md says of each name and function what it is."""
+    text = (Path(__file__).parents[2] / "docs/suites.md").read_text(encoding="utf-8")
+    listed = [*GENERAL, *DEVICE, *(name for each in OPERATORS.values() for name in each.sizes)]
+    assert [name for name in (*listed, *FUNCTIONS) if f"`{name}" not in text] == []
