@@ -17,7 +17,7 @@ BESIDE = (
 """Before and after: dims as they are and merged; remainders and multiplications."""
 
 
-COUNTS = "counts-seeds.json"
+COUNTS = "seeds.counts"
 """The file beside a result in which scripts/dram_bytes.py left its counts."""
 
 
