@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpubench.operators.choosing import first_plan
-from gpubench.operators.cumsum.regimes import candidates
+from gpubench.operators.cumsum.regimes import candidates, leftovers
 from gpubench.operators.cumsum.variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -15,5 +15,9 @@ _BY_NAME = {variant.name: variant for variant in VARIANTS}
 
 
 def choose(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
-    """Return the plan of the first candidate of the problem's regime that takes it; the naive one when none does."""
-    return first_plan((_BY_NAME[name] for name in (*candidates(problem, device), "naive")), problem, device)
+    """Return the plan of the first variant that takes the problem: its regime's, what is left for the others, the naive
+    one.
+    """
+    return first_plan(
+        (_BY_NAME[name] for name in (*candidates(problem, device), *leftovers(problem), "naive")), problem, device
+    )

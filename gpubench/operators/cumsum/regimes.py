@@ -8,6 +8,7 @@ from gpubench import dtypes
 from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning
 from gpubench.operators.cumsum.columns import strip_cut
 from gpubench.operators.cumsum.geometry import columns_of, rows_of, transposed_of
+from gpubench.operators.cumsum.walked import walk_of
 from gpubench.operators.geometry.columns import Columns
 from gpubench.operators.geometry.rows import Rows
 from gpubench.operators.geometry.transposed import Transposed
@@ -30,23 +31,40 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     return turns
 
 
+def leftovers(problem: Problem[Any]) -> tuple[str, ...]:
+    """Return the names of the variants for what no candidate takes: rows or columns in pieces, lines in any order."""
+    x = problem.operand("x").view
+    length = x.shape[problem.params.dim] if x.shape else 1
+    if x.size < tuning.WALKS * length and length >= tuning.LONG_WALK:
+        return ("sklansky_rows", "walked_lines")
+    transposed = transposed_of(problem)
+    if transposed is not None and not transposed.x_along_lines and length >= transposed_tuning.FEW_LENGTH:
+        return ("transposed_lines", "walked_lines")
+    return ("walked_lines",)
+
+
 def _for_transposed(transposed: Transposed, dtype: str, device: DeviceInfo) -> tuple[str, ...]:
     along = transposed.x_along_lines
+    ring = device.compute_capability >= (8, 0)
     if transposed.across < transposed_tuning.ACROSS:
-        return ()
+        turned = along and transposed.length >= transposed_tuning.LENGTH
+        return (("transposed_ring",) if ring else ()) + ("transposed_tiles",) if turned else ()
     most = transposed_tuning.HALF_LENGTH[along] if is_half(dtype) else transposed_tuning.LENGTH
     many = transposed.strips(transposed_tuning.SHAPES[0].lines) >= transposed_tuning.LINE_STRIPS * device.sm_count
-    tiles = ("transposed_ring", "transposed_tiles") if _has_ring(dtype, device) else ("transposed_tiles",)
-    if transposed.length >= most or not many:
-        return tiles
-    if transposed.length >= transposed_tuning.LINE_LEAST[along]:
+    # Of narrow integers few bytes are under way at any time by copies in the background.
+    tiles = ("transposed_ring", "transposed_tiles") if ring and not is_narrow(dtype) else ("transposed_tiles",)
+    if transposed.length >= most:
+        return ("sklansky_rows", *tiles) if _is_for_blocks(transposed) else tiles
+    if many and transposed.length >= transposed_tuning.LINE_LEAST[along]:
         return ("transposed_lines",)
-    return () if along else tiles
+    return () if many or transposed.length < transposed_tuning.TILE_LEAST else tiles
 
 
-def _has_ring(dtype: str, device: DeviceInfo) -> bool:
-    """Tell whether copies in the background bring tiles; of narrow integers few bytes are under way at any time."""
-    return device.compute_capability >= (8, 0) and not is_narrow(dtype)
+def _is_for_blocks(transposed: Transposed) -> bool:
+    """Tell whether lines of y are so few and long that a block each is more than the strips that there would be."""
+    lines = transposed.across * transposed.batches
+    few = lines <= transposed_tuning.BLOCK_LINES and transposed.length >= transposed_tuning.BLOCK_LENGTH
+    return few and not transposed.x_along_lines
 
 
 def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:
@@ -70,13 +88,25 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
 
 
 def _for_wider_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[str, ...]:
+    walk = walk_of(problem)
+    if walk is not None and columns.length <= tuning.WALKED_COLUMN and walk.vectors >= _least_walks(columns):
+        return ("walked_lines",)
     if columns.length <= tuning.SHORT_COLUMN:
-        return ("columns",) if columns.inner >= tuning.SHORT_COLUMN_WIDTH else ("naive",)
+        return ("columns",)
     strips = strip_cut(problem, columns, device)[1].strips * columns.outer
     if strips >= tuning.FULL_SHARE * device.sm_count:
         return ("columns",)
     resident = ("resident_columns",) if _is_worth_residence(problem, columns, device) else ()
+    x = problem.operand("x")
+    small = x.view.size * dtypes.dtype(x.dtype).itemsize <= tuning.LINKED_BYTES
+    if small and columns.length <= tuning.LINKED_COLUMN:
+        return (*resident, "linked_columns", "column_forward", "columns")
     return (*resident, "column_forward", "linked_columns", "columns")
+
+
+def _least_walks(columns: Columns) -> int:
+    """Return from how many threads on short columns are walked: narrow ones leave more of a strip empty."""
+    return tuning.LEAST_WALKS if columns.inner >= tuning.SHORT_COLUMN_WIDTH else tuning.LEAST_NARROW_WALKS
 
 
 def _is_worth_residence(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> bool:

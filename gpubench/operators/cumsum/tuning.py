@@ -179,11 +179,28 @@ FULL_SHARE = 0.9
 """Share of the strips wanted, as many as blocks fit the device, that is enough: 128 strips on 132 SMs walk 16384 x
 16384 float32 in 531 us."""
 
-SHORT_COLUMN = 32
-"""Columns of up to so many rows are summed from registers, a few warps a strip."""
+SHORT_COLUMN = 384
+"""Columns of up to so many rows are a strip's, however few strips: to share them is worth it from there on. Strips and
+shared ones: 4 x 300 x 17 float64 5.4 us and 5.7 (column_forward 7.2), 200 x 182 bfloat16 5.0, 6.0."""
+
+WALKED_COLUMN = 96
+"""Columns of up to so many rows are walked by a thread each (a vector of them where it can) ..."""
+
+LEAST_WALKS = 6144
+"""... from so many threads on. Walked and by strips: 5000 x 5 x 17 int8 5.4 us and 7.5, 600 x 48 x 564 bfloat16 29.4,
+89.3; 15 x 70 x 17600 float64 79.1, 102.6, 600 x 70 x 48 float32 (7200 threads) 13.0, 16.2; of 3600 threads 600 x 16 x
+48 bfloat16 6.5, 5.3; of 100 rows 64 x 100 x 564 int32 20.5, 20.2, of 200 36.5, 28.8."""
+
+LEAST_NARROW_WALKS = 2048
+"""The same where fewer than SHORT_COLUMN_WIDTH columns lie side by side: 600 x 64 x 8 int16 9.7 us, by strips 14.5."""
 
 SHORT_COLUMN_WIDTH = 16
-"""... where so many lie side by side; narrower ones are left to one thread a column."""
+
+LINKED_BYTES = 16 << 20
+LINKED_COLUMN = 16384
+"""Bytes of x, and rows, up to which `linked_columns` is ahead of `column_forward`: 4096 x 229 complex128 18.9 (26.0)
+us, 8192 x 64 complex64 8.6 (11.8), 4701 x 8 int16 6.4 (8.5); 25997 x 10 float32 10.5 (9.2), 1048576 x 16 float64 98.1
+(85.4)."""
 
 SHORT_STRIPS: tuple[StripShape, ...] = (
     StripShape(4, 2, 1, 16),
@@ -248,3 +265,16 @@ FORWARD_LEAST_BYTES = 4096
 FORWARD_JOINED = 16
 """From so many blocks a strip on, sums travel in two steps, joined by the square root of the blocks. 262144 x 64
 float32, 132 blocks a strip: 193 us in one step."""
+
+WALK_ROWS = 8
+"""Rows of `walked_lines` on their way at a time."""
+
+WALK_THREADS = (256, 128, 64)
+"""Threads of its blocks: the first of which there are WALK_BLOCKS an SM, else the last."""
+
+WALK_BLOCKS = 2
+
+WALKS = 4096
+LONG_WALK = 1024
+"""Fewer lines than WALKS, of LONG_WALK elements and more, that no other variant takes go to a block each, by
+`sklansky_rows`, in place of a thread."""

@@ -18,6 +18,7 @@ from gpubench.operators.cumsum.single_elements import SingleElements
 from gpubench.operators.cumsum.transposed import TransposedTiles
 from gpubench.operators.cumsum.transposed_lines import TransposedLines
 from gpubench.operators.cumsum.transposed_ring import TransposedRing
+from gpubench.operators.cumsum.walked import WalkedLines
 
 _STRAIGHT: tuple[Variant, ...] = (
     Naive(),
@@ -29,6 +30,7 @@ _STRAIGHT: tuple[Variant, ...] = (
     RepeatedRows(),
     LinkedBlocks(),
     CarryForward(),
+    WalkedLines(),
     Strips(),
     LinkedStrips(),
     ColumnForward(),

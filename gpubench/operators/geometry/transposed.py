@@ -40,33 +40,32 @@ class Transposed:
 def transposed_along(x: View, y: View, dim: int) -> Transposed | None:
     """Return the views as transposed lines along a dim; None where their fastest dims agree, or `dim` is neither.
 
+    Dims across that both views walk as one count as one.
+
     y must be contiguous. None, too, where there is no element or `dim` has a single one.
     """
     if not y.is_contiguous or x.size == 0 or not x.shape or x.shape[dim] == 1:
         return None
-    long = [place for place, size in enumerate(x.shape) if size > 1]
-    across = _across(x, dim, long)
-    if across is None:
+    others = [place for place in range(len(x.shape)) if place != dim]
+    shape = [x.shape[place] for place in others]
+    sizes, (x_steps, y_steps) = coalesce(shape, *([view.strides[place] for place in others] for view in (x, y)))
+    along = y.strides[dim] != 1  # then y's fastest dim is the one across
+    beside = [place for place, step in enumerate(y_steps if along else x_steps) if step == 1]
+    if not beside or (along and x.strides[dim] != 1):
         return None
-    rest = [place for place in long if place not in (dim, across)]
-    steps = ([view.strides[place] for place in rest] for view in (x, y))
-    sizes, (x_batch, y_batch) = coalesce([x.shape[place] for place in rest], *steps)
+    across = beside[-1]
+    rest = [place for place in range(len(sizes)) if place != across]
+    steps = ([all_steps[place] for place in rest] for all_steps in (x_steps, y_steps))
+    batch, (x_batch, y_batch) = coalesce([sizes[place] for place in rest], *steps)
     return Transposed(
-        long[-1] != dim,
+        along,
         x.shape[dim],
-        x.shape[across],
+        sizes[across],
         x.strides[dim],
-        x.strides[across],
+        x_steps[across],
         y.strides[dim],
-        y.strides[across],
-        sizes,
+        y_steps[across],
+        batch,
         x_batch,
         y_batch,
     )
-
-
-def _across(x: View, dim: int, long: list[int]) -> int | None:
-    """Return the dim across the lines: y's last where x is fastest along them, else x's fastest."""
-    if long[-1] != dim:
-        return long[-1] if x.strides[dim] == 1 else None
-    return next((place for place in long if place != dim and x.strides[place] == 1), None)

@@ -174,10 +174,24 @@ def test_columns_by_their_length(length: int, name: str) -> None:
     assert chosen((length, 16384), 0) == name
 
 
-@pytest.mark.parametrize(("inner", "name"), [(15, "naive"), (16, "columns"), (17, "columns")])
-def test_short_narrow_columns_are_left_to_single_threads(inner: int, name: str) -> None:
+@pytest.mark.parametrize(("inner", "name"), [(15, "walked_lines"), (16, "columns"), (17, "columns")])
+def test_short_narrow_columns_are_walked(inner: int, name: str) -> None:
     """Fewer columns side by side than a strip is worth."""
-    assert chosen((100, 8, inner), 1) == name
+    assert chosen((200, 8, inner), 1) == name
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "columns"), (0, "walked_lines"), (1, "walked_lines")])
+def test_short_columns_are_walked_where_they_are_many(near: int, name: str) -> None:
+    """A vector of four columns a thread; longer ones are not."""
+    lines = 4 * (tuning.LEAST_WALKS + near)
+    assert chosen((tuning.WALKED_COLUMN, lines), 0) == name
+    assert chosen((tuning.WALKED_COLUMN + 1, lines), 0) == "columns"
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "linked_columns"), (0, "linked_columns"), (1, "column_forward")])
+def test_a_few_megabytes_of_columns_are_linked(near: int, name: str) -> None:
+    """Up to so many rows; the exchange of narrow strips is short."""
+    assert chosen((tuning.LINKED_COLUMN + near, 16), 0) == name
 
 
 @pytest.mark.parametrize(("outer", "name"), [(118, "column_forward"), (119, "columns"), (120, "columns")])
@@ -263,7 +277,7 @@ def test_the_edges_reach_every_variant_that_auto_picks() -> None:
         "transposed_ring",
         "transposed_lines",
     }
-    assert regimes | {"columns", "column_forward", "paired_columns", "naive"} <= found
+    assert regimes | {"columns", "column_forward", "paired_columns", "walked_lines"} <= found
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,38 @@ CUMSUM = OPERATORS["cumsum"]
 SMS = DEVICE.sm_count
 
 
-@pytest.mark.parametrize(("across", "name"), [(-1, "naive"), (0, "transposed_ring"), (1, "transposed_ring")])
+@pytest.mark.parametrize(("across", "name"), [(-1, "walked_lines"), (0, "transposed_ring"), (1, "transposed_ring")])
 def test_transposed_columns_are_transposed_from_a_sector_on(across: int, name: str) -> None:
-    """The input lies along the summed dim, the output across it: narrow ones are not worth a tile."""
-    assert chosen((4096, transposed_tuning.ACROSS + across), 0, permute=(1, 0)) == name
+    """The input lies along the summed dim, the output across it: narrow short ones are not worth a tile."""
+    assert chosen((transposed_tuning.LENGTH - 4, transposed_tuning.ACROSS + across), 0, permute=(1, 0)) == name
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "transposed_ring"), (1, "transposed_tiles")])
+def test_narrow_columns_are_turned_where_they_are_long(near: int, name: str) -> None:
+    """A thread a line would walk alone for long."""
+    assert chosen((transposed_tuning.LENGTH + near, transposed_tuning.ACROSS - 1), 0, permute=(1, 0)) == name
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "transposed_tiles"), (0, "sklansky_rows"), (1, "sklansky_rows")])
+def test_a_few_very_long_lines_have_a_block_each(near: int, name: str) -> None:
+    """A strip of 32 lines would be walked by one block; more lines than BLOCK_LINES are turned."""
+    length = transposed_tuning.BLOCK_LENGTH + near
+    found = chosen((transposed_tuning.BLOCK_LINES, length), 1, "int8", permute=(1, 0))
+    assert found == name
+    assert chosen((transposed_tuning.BLOCK_LINES + 1, length), 1, "int8", permute=(1, 0)) == "transposed_tiles"
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "transposed_tiles"), (1, "transposed_tiles")])
+def test_a_few_strips_of_short_lines_are_walked(near: int, name: str) -> None:
+    """A tile of a few elements a line would be mostly empty."""
+    assert chosen((16, transposed_tuning.TILE_LEAST + near, 32), 1, "int8", permute=(0, 2, 1)) == name
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "transposed_lines"), (1, "transposed_lines")])
+def test_pairs_of_lines_across_are_turned_by_a_warp(near: int, name: str) -> None:
+    """Two lines side by side, in pieces that no row has."""
+    length = transposed_tuning.FEW_LENGTH + near
+    assert chosen((38, 25, 2, length), 3, "complex64", permute=(0, 1, 3, 2)) == name
 
 
 @pytest.mark.parametrize(("across", "name"), [(-1, "linked_blocks"), (0, "transposed_ring"), (1, "transposed_tiles")])
@@ -72,7 +100,7 @@ def test_narrow_integers_stay_words() -> None:
 @pytest.mark.parametrize(
     ("near", "along", "across"),
     [
-        (-1, "naive", "transposed_ring"),
+        (-1, "walked_lines", "walked_lines"),
         (0, "transposed_lines", "transposed_lines"),
         (1, "transposed_lines", "transposed_lines"),
     ],
@@ -95,7 +123,7 @@ def test_lines_are_many_from_a_few_strips_an_sm_on(strips: int, name: str) -> No
 
 def test_permuted_tensors_stay_where_no_fast_dim_is_summed() -> None:
     """None of the two fastest dims."""
-    assert chosen((16, 8, 64, 32, 48), 1, permute=(2, 4, 1, 3, 0)) == "naive"
+    assert chosen((16, 8, 64, 32, 48), 1, permute=(2, 4, 1, 3, 0)) == "walked_lines"
 
 
 def test_plain_operands_are_never_transposed() -> None:

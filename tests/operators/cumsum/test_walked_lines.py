@@ -1,0 +1,83 @@
+"""`walked_lines`: its rule, and its kernel on the simulator, every access examined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpubench.dtypes import NAMES
+from gpubench.operators import OPERATORS
+from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.walked import WalkedLines, walk_of
+from tests.operators.cases import DEVICE, make_case, planned, refusal
+from tests.operators.cumsum.test_fast_kernels import outputs
+
+CUMSUM = OPERATORS["cumsum"]
+WALKED = WalkedLines()
+FIVE = {"permute": [4, 1, 3, 0, 2]}
+
+
+def problem_of(shape: list[int], dim: int, dtype: str = "float32", **layout: Any) -> Any:
+    """Return the problem of such a case."""
+    return CUMSUM.problem(make_case("cumsum", dtype, shape=shape, dim=dim, layout=layout))
+
+
+@pytest.mark.parametrize("dtype", NAMES)
+@pytest.mark.parametrize("length", [1, tuning.WALK_ROWS, tuning.WALK_ROWS + 1, 3 * tuning.WALK_ROWS - 1])
+def test_lines_of_any_length(length: int, dtype: str) -> None:
+    """Whole turns and the last one cut, in vectors and alone: each line its own sum, NaN and infinity, too."""
+    for inner in (48, 31):
+        outputs("walked_lines", dtype, runs=1, shape=[5, length, inner], dim=1, distribution="with_nonfinite")
+
+
+@pytest.mark.parametrize("schedule", ["reverse", "random:3"])
+@pytest.mark.parametrize("layout", [FIVE, {"step": 2}, {"expand": [0]}, {"offset": 1}, {"offset": 16}])
+@pytest.mark.parametrize("dim", [0, 2, 4])
+def test_lines_of_any_layout(layout: dict[str, Any], dim: int, schedule: str) -> None:
+    """Five dims in another order, with gaps, broadcast, off the grid of vectors; any of them summed."""
+    outputs("walked_lines", "bfloat16", schedule, 1, shape=[3, 2, 7, 4, 8], dim=dim, layout=layout)
+
+
+@pytest.mark.parametrize(
+    ("shape", "layout", "items"),
+    [
+        ([7, 64], {}, 4),
+        ([7, 66], {}, 1),
+        ([7, 64], {"offset": 4}, 4),
+        ([7, 64], {"offset": 2}, 1),
+        ([7, 64], {"step": 2}, 1),
+        ([7, 64], {"permute": [1, 0]}, 1),
+        ([3, 7, 64], {"permute": [1, 0, 2]}, 4),
+    ],
+)
+def test_lines_side_by_side_on_whole_vectors_go_together(shape: list[int], layout: dict[str, Any], items: int) -> None:
+    """A thread takes a vector of lines only where each row of x and y begins on one."""
+    walk = walk_of(problem_of(shape, len(shape) - 2, **layout))
+    assert walk is not None
+    assert walk.items == items
+    assert (
+        walk.vectors * items * 7 == CUMSUM.problem(make_case("cumsum", "float32", shape=shape)).operand("x").view.size
+    )
+
+
+def test_dims_that_both_walk_as_one_are_merged() -> None:
+    """The fewer dims, the fewer divisions a thread has to do."""
+    walk = walk_of(problem_of([3, 5, 7, 2, 4], 2))
+    assert walk is not None
+    assert (walk.sizes, walk.x_steps, walk.y_steps) == ((15, 2), (56, 4), (56, 4))
+
+
+@pytest.mark.parametrize("near", [-1, 0, 1])
+def test_blocks_are_as_small_as_spreads_them_over_all_sms(near: int) -> None:
+    """Fewer lines than fill the SMs twice go to smaller blocks."""
+    for larger, smaller in zip(tuning.WALK_THREADS, tuning.WALK_THREADS[1:], strict=False):
+        lines = tuning.WALK_BLOCKS * larger * DEVICE.sm_count + near
+        plan = planned(WALKED, problem_of([9, lines * 4], 0))
+        assert plan.launches[0].block[0] == (larger if near >= 0 else smaller)
+
+
+def test_what_it_does_not_take() -> None:
+    """Nothing at all, and no dims."""
+    assert refusal(WALKED, problem_of([0, 4], 0)) is not None
+    assert refusal(WALKED, problem_of([], 0)) is not None
