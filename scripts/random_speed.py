@@ -4,8 +4,8 @@
     scripts/random_speed.py --cases 200 --seed 1 --seed 2 --peer torch --peer inductor --processes 12 cuda:0
 
 Draws 2^14 to 2^27 elements (--least, --most), log-uniform, 1 to 4 dims of any sizes, every dtype, and contiguous,
-transposed, permuted or misaligned layouts. Sums: any set of dims to reduce. Elementwise (--operator): any function,
-broadcasts of any dims, casts between all dtypes. All contenders of a case read the same memory and
+transposed, permuted or misaligned layouts. Sums: any set of dims to reduce. Other operators (--operator) are drawn as
+random entries of suites are (docs/suites.md). All contenders of a case read the same memory and
 are timed cold, by turns, as `gpubench run` does. Prints a line a case and, at the end, the geometric mean of (best
 library / ours), the share of the cases no slower than 0.95 of it, and the worst. --out writes one JSON line a case.
 Draw seeds that no kernel was tuned with.
@@ -93,7 +93,7 @@ def repeat(address: int, have: int, want: int) -> None:
 
 
 def draw_cases(operator: str, seed: int, count: int, least: float, most: float) -> list[Case]:
-    """Draw the cases of a seed: sums here, elementwise cases as a random entry of a suite does."""
+    """Draw the cases of a seed: sums here, those of the other operators as a random entry of a suite does."""
     if operator == "sum":
         return [draw_case(seed, number, least, most) for number in range(count)]
     wishes = {
@@ -109,8 +109,9 @@ def draw_cases(operator: str, seed: int, count: int, least: float, most: float) 
         "operator": operator,
         "random": wishes,
         "dtype": list(OPERATORS[operator].dtypes),
-        "out_layout": ["contiguous", "operands"],
     }
+    if operator == "elementwise":
+        entry["out_layout"] = ["contiguous", "operands"]
     suite = json.dumps({"name": "drawn", "cases": [entry]})  # JSON is YAML
     return list(expand(suite.encode(), "drawn").cases)
 
@@ -238,7 +239,7 @@ def main() -> int:
     """Parse the arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("device")
-    parser.add_argument("--operator", choices=("sum", "elementwise"), default="sum")
+    parser.add_argument("--operator", choices=("cumsum", "sum", "elementwise", "index_add"), default="sum")
     parser.add_argument("--cases", type=int, default=100, help="of each seed")
     parser.add_argument("--seed", type=int, action="append", required=True)
     parser.add_argument("--peer", action="append", default=[])

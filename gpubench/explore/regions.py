@@ -144,7 +144,11 @@ class Box:
         sizes = ", ".join(told.pop(name) for name in list(told) if name.startswith(SIZE))
         name = " ".join(filter(None, [self.operator, told.pop("function", "")]))
         dims = f" over dim {told.pop('dim')}" if "dim" in told else ""
-        plain = {"layout": "contiguous", "source_layout": "contiguous", "keepdim": "False", "alpha": "1.0"}
+        plain = {
+            **dict.fromkeys(("layout", "source_layout", "out_layout"), "contiguous"),
+            "keepdim": "False",
+            "alpha": "1.0",
+        }
         rest = [_named(key, word) for key, word in told.items() if plain.get(key) != word]
         return f"{name}{dims}{f' of [{sizes}]' if sizes else ''}, {', '.join(rest)}"
 
