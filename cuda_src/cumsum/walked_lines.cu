@@ -8,26 +8,10 @@
 // `columns`, whose blocks have a strip each: a short column leaves most of a block idle, and many of them are many blocks.
 #include "gpubench/arithmetic.cuh"
 #include "gpubench/grid.cuh"
-#include "gpubench/items.cuh"
+#include "gpubench/movement/walk.cuh"
 #include "gpubench/strided.cuh"
 
 namespace gpubench::cumsum {
-
-// One turn of Rows rows: all of them exist, or `left` do.
-template <bool Whole, int Items, int Rows, class T, class Out, class A>
-GPUBENCH_DEVICE void walk_rows(const T* x, Out* y, long long left, long long x_step, long long y_step, Vector<A, Items>& sums) {
-    Packed<T, Items> raw[Rows];
-    GPUBENCH_UNROLL
-    for (int r = 0; r < Rows; ++r) {
-        if (Whole || r < left) raw[r] = load_packed<Items>(x + r * x_step);
-    }
-    GPUBENCH_UNROLL
-    for (int r = 0; r < Rows; ++r) {
-        if (!Whole && r >= left) break;
-        combine_items(sums, unpack_items<Items, A>(raw[r]), Add{});
-        store_packed(y + r * y_step, pack_items<Items, Out>(sums));
-    }
-}
 
 // vectors: of Items lines. x_lines, y_lines: the shape without the summed dim, the innermost counted in vectors.
 template <class T, class Out, int Items, int Rows>
@@ -40,11 +24,11 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256) walked_lines(const T* x, Out* y
     Vector<accumulator_t<Out>, Items> sums{};
     GPUBENCH_NO_UNROLL
     for (; length >= Rows; length -= Rows) {
-        walk_rows<true, Items, Rows>(x, y, Rows, x_step, y_step, sums);
+        walk_rows<true, Items, Rows>(x, y, Rows, x_step, y_step, sums, Add{});
         x += Rows * x_step;
         y += Rows * y_step;
     }
-    if (length > 0) walk_rows<false, Items, Rows>(x, y, length, x_step, y_step, sums);
+    if (length > 0) walk_rows<false, Items, Rows>(x, y, length, x_step, y_step, sums, Add{});
 }
 
 }  // namespace gpubench::cumsum
