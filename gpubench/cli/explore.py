@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -142,6 +143,10 @@ def command(
     _show(finished, search.findings(), given["subject"], quiet, suite_file)
     if finished.error is not None:
         raise finished.error
+    if search.compared == 0 and finished.result.records:
+        missing = [record for record in finished.result.records if "median_us" not in (record.summary or {})]
+        reasons = Counter(f"{record.contender}: {record.message or record.status}" for record in missing)
+        output.report(f"No case could be compared. {' '.join(reason for reason, _ in reasons.most_common(1))}")
     return exit_code(finished)
 
 

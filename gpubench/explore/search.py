@@ -108,6 +108,11 @@ class Search:
                     found += between(region.base, parameter, numbers, self._most_bytes, up=up)
         return [one for one in found if one.value not in region.tested[one.parameter]]
 
+    @property
+    def compared(self) -> int:
+        """How many cases could be compared so far."""
+        return sum(self._ratio(name) is not None for name in self._known)
+
     def findings(self) -> list[Finding]:
         """Return what was found so far, the worst first; regions of one kind are joined."""
         timed = [(self._loses(name), one) for name, one in self._known.items() if self._ratio(name) and one]

@@ -91,6 +91,8 @@ def test_nothing_to_draw_or_to_lose_to_is_said(capsys: pytest.CaptureFixture[str
     file.write_text("name: o\ncases:\n  - {operator: cumsum, random: {cases: 1}}\n")
     assert explored(str(file)) == 2
     assert "nothing beside gpubench:auto to lose to: name a library, --peer torch" in capsys.readouterr().err
+    assert explored(str(file), "--peer", "cub", "--time", "0.2", "-q") == 0
+    assert "No case could be compared. cub: takes nothing" in capsys.readouterr().err
     assert explored(str(file), "--peer", "tortch") == 2
     assert explored(str(file), "--below", "1.5") == 2
 
