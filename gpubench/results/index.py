@@ -9,7 +9,6 @@ suite share a layout. So a series is read by taking the same few bytes out of ea
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpubench.errors import GpubenchError, ResultFileError, UsageError
 from gpubench.past import POINT, Group, Key, Panel, Run
-from gpubench.results.folders import result_files
+from gpubench.results.folders import listed
 from gpubench.results.points import SIZE, Scanned, scan
 
 if TYPE_CHECKING:
@@ -47,8 +46,9 @@ _TABLES = """
 CREATE TABLE run (
   path TEXT PRIMARY KEY, size INTEGER NOT NULL, changed INTEGER NOT NULL, identity TEXT NOT NULL, problem TEXT,
   created TEXT NOT NULL, suite TEXT NOT NULL, device TEXT NOT NULL, simulated INTEGER NOT NULL, facts TEXT NOT NULL,
-  layout TEXT NOT NULL, points BLOB NOT NULL, ceilings TEXT NOT NULL, ceiling_us BLOB NOT NULL
+  layout TEXT NOT NULL, ceilings TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE timed (path TEXT PRIMARY KEY, points BLOB NOT NULL, ceiling_us BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE layout (name TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX by_group ON run (suite, device, simulated, created);
 CREATE TABLE found (name TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
@@ -144,15 +144,12 @@ class Index:
         progress: called with the number of files read and of those to read.
         """
         known = {row[0]: (row[1], row[2]) for row in self._db.execute("SELECT path, size, changed FROM run")}
-        there: dict[str, tuple[int, int]] = {}
-        for file, below in result_files([self.folder]):
-            with contextlib.suppress(OSError):
-                state = file.stat()
-                there[below.as_posix()] = (state.st_size, state.st_mtime_ns)
+        there = listed(self.folder)
         new = [name for name, state in there.items() if known.get(name) != state]
         gone = [name for name in known if name not in there]
         with self._db:
-            self._db.executemany("DELETE FROM run WHERE path = ?", [(name,) for name in (*gone, *new)])
+            for table in ("run", "timed"):
+                self._db.executemany(f"DELETE FROM {table} WHERE path = ?", [(name,) for name in (*gone, *new)])
             for number, (name, one) in enumerate(_scans(self.folder, new), 1):
                 self._store(name, *there[name], one)
                 if progress is not None:
@@ -169,8 +166,8 @@ class Index:
         layout, ceilings = self._layout(one.series), self._layout(one.ceilings)
         facts = json.dumps(one.facts, sort_keys=True)
         row = (name, size, changed, one.identity, one.problem, one.created, one.suite, one.device, one.simulated, facts)
-        more = (layout, one.points, ceilings, one.ceiling_us)
-        self._db.execute(f"INSERT INTO run VALUES ({','.join('?' * 14)})", (*row, *more))
+        self._db.execute(f"INSERT OR REPLACE INTO run VALUES ({','.join('?' * 12)})", (*row, layout, ceilings))
+        self._db.execute("INSERT OR REPLACE INTO timed VALUES (?, ?, ?)", (name, one.points, one.ceiling_us))
 
     def _layout(self, names: tuple[Any, ...]) -> str:
         if names in self._layouts:
@@ -234,7 +231,7 @@ class Index:
             if place is None:
                 continue
             ((data,),) = self._db.execute(
-                "SELECT substr(points, ?, ?) FROM run WHERE path = ?", (place * SIZE + 1, SIZE, run.path)
+                "SELECT substr(points, ?, ?) FROM timed WHERE path = ?", (place * SIZE + 1, SIZE, run.path)
             )
             runs.append(run)
             points.append(unpack(data))
@@ -249,7 +246,7 @@ class Index:
                 if name not in layouts:
                     content = self._content(name)
                     layouts[name] = tuple(tuple(one) if isinstance(one, list) else one for one in content)
-            query = "SELECT identity, points, ceiling_us FROM run WHERE path = ?"
+            query = "SELECT identity, points, ceiling_us FROM run JOIN timed USING (path) WHERE path = ?"
             ((identity, data, ceiling_us),) = self._db.execute(query, (run.path,))
             if identity != besides:
                 found.append(Column(run, layouts[layout], data, layouts[swept], ceiling_us))

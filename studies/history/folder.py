@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -48,9 +50,9 @@ def measured(folder: Path, count: int) -> str:
 
     def timed(what: str, work: Callable[[], object]) -> None:
         """Add a row."""
-        began = time.perf_counter()
+        began, used = time.perf_counter(), _processor_s()
         work()
-        rows.append(f"| {what} | {time.perf_counter() - began:.2f} s |")
+        rows.append(f"| {what} | {time.perf_counter() - began:.2f} s | {_processor_s() - used:.2f} s |")
 
     timed(f"index of {count:,} results of 60 records, made", lambda: _refresh(folder))
     timed("the same, nothing new", lambda: _refresh(folder))
@@ -67,8 +69,15 @@ def measured(folder: Path, count: int) -> str:
     timed("index deleted and made again", lambda: _refresh(folder))
     same = "the same, byte for byte as SQL" if _dump(folder) == before else "NOT THE SAME"
     size = (folder / NAME).stat().st_size / 1e6
-    note = f"The index takes {size:.0f} MB. The one made again is {same}. Named and skipped: {', '.join(damaged)}."
-    return "\n".join(["| what | time |", "|---|---:|", *rows, "", note])
+    where = f"On {os.cpu_count()} processors that others used as well."
+    note = f"{where} The index takes {size:.0f} MB. The one made again is {same}. Skipped: {', '.join(damaged)}."
+    head = ["| what | time | processor's time |", "|---|---:|---:|"]
+    return "\n".join([*head, *rows, "", note])
+
+
+def _processor_s() -> float:
+    """Return the seconds of processors that this process and those that it waited for have used."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
 def _refresh(folder: Path) -> None:
