@@ -32,7 +32,8 @@ def output(problem: Problem[Any], plan: Plan, schedule: str = "forward") -> Arra
     device = host()
     device.options = type(device.options)(parse_schedule(schedule), "checked", 1)
     inputs = OPERATORS[problem.case.operator].inputs(problem)
-    operands = Operands(device, problem, Pristine(device, problem, inputs, keep_inputs=True), plan.workspace_bytes)
+    pristine = Pristine(device, problem, inputs, keep_inputs=True)
+    operands = Operands(device, problem, pristine, plan.workspace_bytes, plan.workspace_zeroed)
     device.bind(plan, operands.addresses, operands.workspace).run()
     return operands.output()
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gpubench/types.cuh"
+#include "gpubench/vector.cuh"
 
 namespace gpubench {
 
@@ -19,6 +20,47 @@ template <class R>
 GPUBENCH_DEVICE void atomic_add(complex<R>* address, complex<R> value) {
     atomic_add(&address->real, value.real);
     atomic_add(&address->imag, value.imag);
+}
+
+namespace detail {
+
+// Four or two small integers of a word side by side, each sum by itself: the top bits are added without carry.
+template <class T>
+GPUBENCH_DEVICE uint32 add_in_word(uint32 a, uint32 b) {
+    constexpr uint32 top = sizeof(T) == 1 ? 0x80808080u : 0x80008000u;
+    return ((a & ~top) + (b & ~top)) ^ ((a ^ b) & top);
+}
+
+}  // namespace detail
+
+// Neighbours at an address aligned to the vector, each added by itself: 16 bytes of floats at once where the machine can, small
+// integers by whole words.
+template <class T, int N>
+GPUBENCH_DEVICE void atomic_add_vector(T* address, const Packed<T, N>& values) {
+    constexpr bool whole = sizeof(values) == 16;
+    if constexpr (whole && (is_same<T, float> || is_same<T, complex<float>>)) {
+        atomic_add_floats(reinterpret_cast<float*>(address), values.words[0]);
+    } else if constexpr (sizeof(values) == 8 && is_same<T, complex<float>>) {
+        atomic_add_floats(reinterpret_cast<float*>(address), values.words[0]);
+    } else if constexpr (whole && is_same<T, half>) {
+        atomic_add_halves(reinterpret_cast<uint32*>(address), values.words[0]);
+    } else if constexpr (whole && is_same<T, bfloat16>) {
+        atomic_add_bfloat16s(reinterpret_cast<uint32*>(address), values.words[0]);
+    } else if constexpr (whole && is_integer<T> && sizeof(T) <= 2) {
+        GPUBENCH_UNROLL
+        for (int i = 0; i < 4; ++i) {
+            uint32* const word = reinterpret_cast<uint32*>(address) + i;
+            uint32 seen = load_relaxed(word), expected;
+            do {
+                expected = seen;
+                seen = compare_exchange(word, expected, detail::add_in_word<T>(expected, values.word(i)));
+            } while (seen != expected);
+        }
+    } else {
+        const auto items = bit_cast<Vector<T, N>>(values);
+        GPUBENCH_UNROLL
+        for (int i = 0; i < N; ++i) atomic_add(address + i, items[i]);
+    }
 }
 
 }  // namespace gpubench

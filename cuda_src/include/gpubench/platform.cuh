@@ -40,7 +40,9 @@
 //                                  (float on a GPU: subnormal operands and results in global memory count as 0)
 //   atomic_add_half(uint16*, uint16 bits)   atomic_add_bfloat16(uint16*, uint16 bits)   one rounding to the dtype each;
 //   atomic_add_half_pair(uint32*, uint32 bits)   atomic_add_bfloat16_pair(...)   two neighbours, the lower address in the
-//     low bits, each rounded by itself. These four: global memory only.
+//     low bits, each rounded by itself.
+//   atomic_add_floats(float*, uint64 or Word128 bits)   two or four of them   atomic_add_halves(uint32*, Word128 bits)   eight
+//     atomic_add_bfloat16s(...)   aligned to their size; each number is added by itself. These seven: global memory only.
 //     (`atomics.cuh` adds atomic_add for half, bfloat16 and complex.) Sums of integers wrap.
 //   fetch_add(T*, T) -> old         int32 uint32 int64 uint64
 //   atomic_exchange(T*, T) -> old   atomic_max / atomic_min(T*, T) -> old     uint32 uint64

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from gpubench import dtypes
 from gpubench.errors import ParameterError
 from gpubench.layout import view
-from gpubench.model import Accuracy, Case, Json, Operand, Problem
+from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Plan, Problem, Refused
 from gpubench.operators.base import Operator, Reference, Variant
 from gpubench.operators.index_add.accuracy import atomic_accuracy
+from gpubench.operators.index_add.auto import choose
 from gpubench.operators.index_add.indices import distinct_places, draw
 from gpubench.operators.index_add.params import Below, Duplicates, IndexAddParams, OutOfRange
 from gpubench.operators.index_add.rows import row_bytes
@@ -146,6 +147,10 @@ class IndexAddOperator(Operator[IndexAddParams]):
         from gpubench.operators.index_add import drawn
 
         return drawn.draw(numbers, wishes, given)
+
+    def choose(self, problem: Problem[IndexAddParams], device: DeviceInfo) -> Plan | Refused:
+        """Return the plan that `gpubench:auto` stands for."""
+        return choose(problem, device)
 
     def accuracy(self, problem: Problem[Any]) -> Accuracy:
         """Return the bound for a contender whose order of additions is not known: each rounded to the dtype."""

@@ -73,6 +73,29 @@ GPUBENCH_DEVICE void atomic_add(int16* address, int16 value) {
     atomic_add(reinterpret_cast<uint16*>(address), static_cast<uint16>(value));
 }
 
+// 8 or 16 bytes of floats in global memory, each added by itself.
+GPUBENCH_DEVICE void atomic_add_floats(float* address, uint64 bits) {
+    const float first = bit_cast<float>(static_cast<uint32>(bits)), second = bit_cast<float>(static_cast<uint32>(bits >> 32));
+    if constexpr (architecture >= 900) {
+        asm volatile("red.relaxed.gpu.global.add.v2.f32 [%0], {%1, %2};" ::"l"(address), "f"(first), "f"(second) : "memory");
+    } else {
+        atomicAdd(address, first);
+        atomicAdd(address + 1, second);
+    }
+}
+GPUBENCH_DEVICE void atomic_add_floats(float* address, Word128 bits) {
+    const uint32 words[4] = {static_cast<uint32>(bits.low), static_cast<uint32>(bits.low >> 32), static_cast<uint32>(bits.high),
+                             static_cast<uint32>(bits.high >> 32)};
+    if constexpr (architecture >= 900) {
+        asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(address), "f"(bit_cast<float>(words[0])),
+                     "f"(bit_cast<float>(words[1])), "f"(bit_cast<float>(words[2])), "f"(bit_cast<float>(words[3]))
+                     : "memory");
+    } else {
+        GPUBENCH_UNROLL
+        for (int i = 0; i < 4; ++i) atomicAdd(address + i, bit_cast<float>(words[i]));
+    }
+}
+
 // Pairs of 16-bit floats in global memory: the machine adds those in one instruction, while a single one would become a
 // compare-and-swap loop.
 GPUBENCH_DEVICE void atomic_add_half_pair(uint32* address, uint32 bits) {
@@ -87,6 +110,32 @@ GPUBENCH_DEVICE void atomic_add_bfloat16_pair(uint32* address, uint32 bits) {
             const uint16 high = detail::add_bfloat16_bits(static_cast<uint16>(old >> 16), static_cast<uint16>(bits >> 16));
             return static_cast<uint32>(high) << 16 | low;
         });
+    }
+}
+
+// The same, 16 bytes of them.
+GPUBENCH_DEVICE void atomic_add_halves(uint32* address, Word128 bits) {
+    const uint32 words[4] = {static_cast<uint32>(bits.low), static_cast<uint32>(bits.low >> 32), static_cast<uint32>(bits.high),
+                             static_cast<uint32>(bits.high >> 32)};
+    if constexpr (architecture >= 900) {
+        asm volatile("red.relaxed.gpu.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(words[0]), "r"(words[1]),
+                     "r"(words[2]), "r"(words[3])
+                     : "memory");
+    } else {
+        GPUBENCH_UNROLL
+        for (int i = 0; i < 4; ++i) atomic_add_half_pair(address + i, words[i]);
+    }
+}
+GPUBENCH_DEVICE void atomic_add_bfloat16s(uint32* address, Word128 bits) {
+    const uint32 words[4] = {static_cast<uint32>(bits.low), static_cast<uint32>(bits.low >> 32), static_cast<uint32>(bits.high),
+                             static_cast<uint32>(bits.high >> 32)};
+    if constexpr (architecture >= 900) {
+        asm volatile("red.relaxed.gpu.global.add.noftz.v4.bf16x2 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(words[0]), "r"(words[1]),
+                     "r"(words[2]), "r"(words[3])
+                     : "memory");
+    } else {
+        GPUBENCH_UNROLL
+        for (int i = 0; i < 4; ++i) atomic_add_bfloat16_pair(address + i, words[i]);
     }
 }
 

@@ -105,6 +105,30 @@ inline void atomic_add_bfloat16_pair(uint32* address, uint32 bits, host::Where w
     detail::change(address, [=](uint32 old) { return detail::add_pair(old, bits, detail::add_bfloat16); }, where);
 }
 
+namespace detail {
+template <class Add>
+void add_words(void* address, Word128 bits, const Add& add, host::Where where) {
+    if (reinterpret_cast<std::uintptr_t>(address) % 16 != 0) host::fail_misaligned(where, address, 16);
+    const uint64 halves[2] = {bits.low, bits.high};
+    for (int i = 0; i < 4; ++i) add(i, static_cast<uint32>(halves[i / 2] >> (i % 2 * 32)));
+}
+}  // namespace detail
+
+inline void atomic_add_floats(float* address, Word128 bits, host::Where where = host::Where::here()) {
+    detail::add_words(address, bits, [=](int i, uint32 word) { atomic_add(address + i, bit_cast<float>(word), where); }, where);
+}
+inline void atomic_add_floats(float* address, uint64 bits, host::Where where = host::Where::here()) {
+    if (reinterpret_cast<std::uintptr_t>(address) % 8 != 0) host::fail_misaligned(where, address, 8);
+    atomic_add(address, bit_cast<float>(static_cast<uint32>(bits)), where);
+    atomic_add(address + 1, bit_cast<float>(static_cast<uint32>(bits >> 32)), where);
+}
+inline void atomic_add_halves(uint32* address, Word128 bits, host::Where where = host::Where::here()) {
+    detail::add_words(address, bits, [=](int i, uint32 word) { atomic_add_half_pair(address + i, word, where); }, where);
+}
+inline void atomic_add_bfloat16s(uint32* address, Word128 bits, host::Where where = host::Where::here()) {
+    detail::add_words(address, bits, [=](int i, uint32 word) { atomic_add_bfloat16_pair(address + i, word, where); }, where);
+}
+
 #define GPUBENCH_UPDATE(name, kind, T)                                                      \
     inline T name(T* address, T value, host::Where where = host::Where::here()) {          \
         return static_cast<T>(detail::update(host::Atomic::kind, address, value, where));   \

@@ -1,0 +1,146 @@
+// index_add, variant `combined`: rows go to the destination by atomics of 16 bytes; equal indices near each other are added up
+// before.
+//
+// Data: `add_few`: a group of lanes takes one row or four, whose vectors and indices are asked for at once; what meets among the four
+// is added up in registers. `add_combined`: a warp takes 32 indices (fewer where there is little work), one a lane; lanes with equal
+// ones find each other, and the warp's rows stand in the order of their index, their first order inside. The warp's groups of
+// lanes walk them, four rows on their way, and add in registers until the index changes. So an index that all rows share is met
+// once in 32 rows by the atomics, which take 5 ns a row there. Sums are formed in the accumulator and rounded to the dtype by
+// each atomic, in any order.
+#include "gpubench/atomics.cuh"
+#include "gpubench/grid.cuh"
+#include "gpubench/integer_divider.cuh"
+#include "gpubench/warp.cuh"
+#include "index_add/pairs.cuh"
+#include "index_add/sums.cuh"
+
+namespace gpubench::index_add {
+
+constexpr int combined_threads = 256;
+constexpr int at_once = 4;  // rows on their way to a lane
+
+struct CombinedShape {
+    IntegerDivider chunks;  // of a row
+    IntegerDivider outers;  // repetitions of the whole list
+    int32 lanes;            // of a group, a power of two up to 32
+    int32 rows;             // of a warp, or of a group of `add_few`
+    uint32 vectors;         // of a row
+    uint32 count;           // indices
+    int64 places;
+    int64 place_step, index_step;  // elements between rows of the destination, of the source
+    int64 outer_place, outer_index;
+    int64 item_place, item_index;  // between the elements of a row; 1 where it moves in vectors
+    double alpha;
+};
+GPUBENCH_LAYOUT(CombinedShape, 104, alpha, 96);
+
+// A unit of work: some rows of one chunk of one repetition.
+template <class T>
+struct Unit {
+    T* destination;
+    const T* source;
+    uint32 first;  // of its rows
+    uint32 vector;
+
+    GPUBENCH_DEVICE Unit(T* to, const T* from, uint32 number, uint32 rows, int lane, int items, const CombinedShape& shape) {
+        const auto by_chunk = shape.chunks.divide(number);
+        const auto by_outer = shape.outers.divide(by_chunk.quotient);
+        vector = by_chunk.remainder * shape.lanes + lane;
+        first = by_outer.quotient * rows;
+        const int64 outer = by_outer.remainder;
+        destination = to + outer * shape.outer_place + int64{vector} * items * shape.item_place;
+        source = from + outer * shape.outer_index + int64{vector} * items * shape.item_index;
+    }
+};
+
+template <class T, int V>
+GPUBENCH_DEVICE void send(T* destination, const Vector<sum_t<T>, V>& sums) {
+    atomic_add_vector(destination, pack_items<V, T>(sums));
+}
+
+template <class T, class Index, int V, int Rows>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
+    add_few(T* destination, const T* source, const Index* index, const CombinedShape shape) {
+    using Sums = Vector<sum_t<T>, V>;
+    const uint32 groups = static_cast<uint32>(block_size_x() / shape.lanes), group = thread_index_x() / shape.lanes;
+    const Unit<T> unit(destination, source, static_cast<uint32>(block_index_x()), groups * Rows, thread_index_x() & (shape.lanes - 1), V,
+                       shape);
+    if (unit.vector >= shape.vectors) return;
+    const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
+    int64 rows[Rows];
+    Packed<T, V> raw[Rows];
+    GPUBENCH_UNROLL
+    for (int k = 0; k < Rows; ++k) {
+        const uint32 at = unit.first + k * groups + group;
+        rows[k] = at < shape.count ? static_cast<int64>(index[at]) : -1;
+        raw[k] = at < shape.count ? load_packed<V, Cache::read_only>(unit.source + at * shape.index_step) : Packed<T, V>{};
+    }
+    GPUBENCH_UNROLL
+    for (int k = 0; k < Rows; ++k) {
+        if (rows[k] < 0 || rows[k] >= shape.places) continue;
+        Sums sums{};
+        add_scaled<T, V>(sums, raw[k], alpha);
+        GPUBENCH_UNROLL
+        for (int other = k + 1; other < Rows; ++other) {
+            if (rows[other] != rows[k]) continue;
+            add_scaled<T, V>(sums, raw[other], alpha);
+            rows[other] = -1;
+        }
+        send<T, V>(unit.destination + rows[k] * shape.place_step, sums);
+    }
+}
+
+// The warp's indices `first` ... in the order of their first appearance, equal ones together. Returns how many are inside the dim.
+template <class Index>
+GPUBENCH_DEVICE int gather_equal(Pair* list, const Index* index, uint32 first, const CombinedShape& shape) {
+    const uint32 at = first + lane_index();
+    const bool exists = lane_index() < shape.rows && at < shape.count;
+    const int64 row = exists ? static_cast<int64>(index[at]) : -1;
+    const bool inside = row >= 0 && row < shape.places;
+    const uint32 good = ballot(full_mask, inside);
+    const uint32 equal = match_any(full_mask, inside ? static_cast<uint32>(row) : 0xffffffffu);
+    const int leader = count_trailing_zeros(equal);
+    const uint32 led = inside && leader == lane_index() ? population_count(equal) : 0;
+    const uint32 before = warp_inclusive_scan(led, Add{}) - led;
+    const uint32 slot = shuffle(full_mask, before, leader) + population_count(equal & lanes_before());
+    if (inside) list[slot] = make_pair(static_cast<uint32>(row), at);
+    warp_barrier();
+    return population_count(good);
+}
+
+template <class T, class Index, int V>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
+    add_combined(T* destination, const T* source, const Index* index, const CombinedShape shape) {
+    using Sums = Vector<sum_t<T>, V>;
+    GPUBENCH_SHARED(Pair, lists, combined_threads);
+    const int warp = thread_index_x() / warp_size, lane = lane_index() & (shape.lanes - 1), groups = warp_size / shape.lanes;
+    Pair* const list = lists + warp * warp_size;
+    const Unit<T> unit(destination, source, static_cast<uint32>(block_index_x()) * (combined_threads / warp_size) + warp, shape.rows, lane,
+                       V, shape);
+    if (unit.first >= shape.count) return;
+    const int used = gather_equal(list, index, unit.first, shape), share = (used + groups - 1) / groups;
+    const int first = lane_index() / shape.lanes * share, last = first + share < used ? first + share : used;
+    if (unit.vector >= shape.vectors) return;
+    const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
+    Sums sums{};
+    for (int base = first; base < last; base += at_once) {
+        Packed<T, V> raw[at_once];
+        GPUBENCH_UNROLL
+        for (int k = 0; k < at_once; ++k) {
+            raw[k] = Packed<T, V>{};
+            if (base + k >= last) continue;
+            raw[k] = load_packed<V, Cache::read_only>(unit.source + position_of(list[base + k]) * shape.index_step);
+        }
+        GPUBENCH_UNROLL
+        for (int k = 0; k < at_once; ++k) {
+            const int i = base + k;
+            if (i >= last) continue;
+            add_scaled<T, V>(sums, raw[k], alpha);
+            if (i + 1 < last && row_of(list[i + 1]) == row_of(list[i])) continue;
+            send<T, V>(unit.destination + row_of(list[i]) * shape.place_step, sums);
+            sums = Sums{};
+        }
+    }
+}
+
+}  // namespace gpubench::index_add

@@ -1,0 +1,75 @@
+// index_add, variant `private_copies`: a few places for single elements; every lane of every warp has a copy of them.
+//
+// Data: lanes read neighbouring elements and indices, eight at once, and add each to their own copy in shared memory, whose words of
+// one lane lie in one bank: no atomics, no conflicts. Then a warp adds up the copies of a place, the block leaves its sums in the
+// workspace, and the block that arrives last adds those of all blocks to the destination. The order of every addition is fixed.
+#include "gpubench/grid.cuh"
+#include "gpubench/grid/last_arriver.cuh"
+#include "gpubench/vector.cuh"
+#include "index_add/sums.cuh"
+
+namespace gpubench::index_add {
+
+constexpr int copies_at_once = 8;
+
+struct CopiesShape {
+    int64 count;
+    int64 place_step, index_step;  // elements between places of the destination, of the source
+    int32 places;
+    int32 unused;
+    double alpha;
+};
+GPUBENCH_LAYOUT(CopiesShape, 40, alpha, 32);
+
+template <class T, class Index>
+GPUBENCH_DEVICE void add_to_copy(sum_t<T>* copy, const T* source, const Index* index, const CopiesShape& shape) {
+    const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
+    for (int64 base = grid_thread(); base < shape.count; base += copies_at_once * grid_threads()) {
+        int64 rows[copies_at_once];
+        T raw[copies_at_once];
+        GPUBENCH_UNROLL
+        for (int k = 0; k < copies_at_once; ++k) {
+            const int64 i = base + k * grid_threads();
+            rows[k] = i < shape.count ? static_cast<int64>(index[i]) : -1;
+            raw[k] = i < shape.count ? load<Cache::read_only>(source + i * shape.index_step) : T{};
+        }
+        GPUBENCH_UNROLL
+        for (int k = 0; k < copies_at_once; ++k) {
+            if (rows[k] < 0 || rows[k] >= shape.places) continue;
+            sum_t<T>* const place = copy + rows[k] * warp_size;
+            *place = add_scaled<T>(*place, convert<sum_t<T>>(raw[k]), alpha);
+        }
+    }
+}
+
+// parts: [blocks][places]. counter: zero before the first launch; the last block leaves it so.
+template <class T, class Index>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(1024, 1)
+    add_private(T* destination, const T* source, const Index* index, sum_t<T>* parts, uint32* counter, const CopiesShape shape) {
+    using A = sum_t<T>;
+    GPUBENCH_DYNAMIC_SHARED(A, copies);
+    const int warp = thread_index_x() / warp_size, warps = block_size_x() / warp_size, one = shape.places * warp_size;
+    for (int i = thread_index_x(); i < warps * one; i += block_size_x()) copies[i] = A{};
+    block_barrier();
+    add_to_copy(copies + warp * one + lane_index(), source, index, shape);
+    block_barrier();
+    for (int place = warp; place < shape.places; place += warps) {
+        A sum{};
+        for (int other = 0; other < warps; ++other) sum = add(sum, copies[other * one + place * warp_size + lane_index()]);
+        sum = combine_lanes(sum, Add{});
+        if (lane_index() == 0) parts[block_index_x() * shape.places + place] = sum;
+    }
+    const int blocks = grid_size_x();
+    if (!last_block_to_arrive(counter, static_cast<uint32>(blocks))) return;
+    for (int place = warp; place < shape.places; place += warps) {
+        A sum{};
+        for (int block = lane_index(); block < blocks; block += warp_size) sum = add(sum, parts[block * shape.places + place]);
+        sum = combine_lanes(sum, Add{});
+        if (lane_index() == 0) {
+            T* const target = destination + place * shape.place_step;
+            *target = convert<T>(add(convert<A>(*target), sum));
+        }
+    }
+}
+
+}  // namespace gpubench::index_add

@@ -1,0 +1,90 @@
+// index_add, first launch of `grouped`: sort (index, position) pairs by index, equal ones in their first order.
+//
+// Data: the blocks, at most one an SM and all resident, own a range of the list each; sort.cuh says how a pass by up to 10 bits of
+// the index goes. A range that fits the registers is read once a pass. Blocks say at the first meeting whether they found the
+// indices in order; if all did, the pairs are written as they are. Indices outside the dim are left out in the first pass.
+#include "gpubench/grid.cuh"
+#include "index_add/sort.cuh"
+
+namespace gpubench::index_add {
+
+struct SortShape {
+    int64 places;   // rows of the destination
+    uint32 count;   // indices
+    uint32 range;   // of them, a block's
+    int32 rounds;   // of 32 pairs that a warp holds at once, at most lane_pairs
+    int32 passes;
+    int32 bits;     // of a pass
+    uint32 flags;   // words of the launch behind this one, which it needs cleared
+};
+GPUBENCH_LAYOUT(SortShape, 32, flags, 28);
+
+// The pairs of the list from `start` on; false where they descend, or one is outside the dim.
+template <int Warps, class Index>
+GPUBENCH_DEVICE bool load_indices(SortTile& tile, const Index* index, uint32 start, uint32 stop, const SortShape& shape) {
+    bool ordered = true;
+    GPUBENCH_UNROLL
+    for (int i = 0; i < lane_pairs; ++i) {
+        tile.pairs[i] = no_pair;
+        const uint32 at = start + place_in_tile<Warps>(i, shape.rounds);
+        if (i >= shape.rounds || at >= stop) continue;
+        const int64 row = static_cast<int64>(index[at]);
+        const int64 left = at > 0 ? static_cast<int64>(index[at - 1]) : 0;
+        const bool inside = row >= 0 && row < shape.places;
+        if (inside) tile.pairs[i] = make_pair(static_cast<uint32>(row), at);
+        ordered = ordered && inside && row >= left;
+    }
+    return ordered;
+}
+
+template <int Warps>
+GPUBENCH_DEVICE void load_pairs(SortTile& tile, const Pair* pairs, uint32 start, uint32 stop, int rounds) {
+    GPUBENCH_UNROLL
+    for (int i = 0; i < lane_pairs; ++i) {
+        const uint32 at = start + place_in_tile<Warps>(i, rounds);
+        tile.pairs[i] = i < rounds && at < stop ? pairs[at] : no_pair;
+    }
+}
+
+// All passes, the last one to `first`. False where the list was found in order; `count` becomes the pairs there are.
+template <int Warps, class Index>
+GPUBENCH_DEVICE bool sort_all(const Index* index, uint64* meetings, const SortTables<Warps>& tables, const SortWorkspace& work,
+                              Pair* first, Pair* second, uint32& count, const SortShape& shape) {
+    const uint32 launch = grid_number();
+    const int blocks = grid_size_x();
+    SortTile tile;
+    bool moved = true;
+    for (int pass = 0; pass < shape.passes && moved; ++pass) {
+        if (pass > 0) meet(meetings + (3 * pass - 1) * blocks, launch);
+        const bool to_first = (shape.passes - pass) % 2 != 0;
+        Pair* const target = to_first ? first : second;
+        const Pair* const pairs = to_first ? second : first;
+        const auto load = [&](uint32 at, uint32 stop) {
+            if (pass == 0) return load_indices<Warps>(tile, index, at, stop, shape);
+            load_pairs<Warps>(tile, pairs, at, stop, shape.rounds);
+            return true;
+        };
+        moved = sort_pass(tile, tables, work, meetings + 3 * pass * blocks, launch, shape.range, count, target,
+                          Digit{pass * shape.bits, shape.bits}, shape.rounds, pass == 0, load);
+    }
+    return moved;
+}
+
+template <class Index, int Warps>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps * 32, 1)
+    sort_indices(const Index* index, uint64* meetings, uint32* counts, uint32* before, uint32* totals, Pair* first, Pair* second,
+                 uint32* kept, uint32* flags, const SortShape shape) {
+    GPUBENCH_DYNAMIC_SHARED(uint32, memory);
+    const SortTables<Warps> tables(memory);
+    for (int64 i = grid_thread(); i < shape.flags; i += grid_threads()) flags[i] = 0;
+    uint32 count = shape.count;
+    if (!sort_all(index, meetings, tables, SortWorkspace{counts, before, totals}, first, second, count, shape)) {
+        const uint32 start = block_index_x() * shape.range;
+        for (uint32 i = start + thread_index_x(); i < start + shape.range && i < shape.count; i += tables.threads) {
+            first[i] = make_pair(static_cast<uint32>(index[i]), i);
+        }
+    }
+    if (grid_thread() == 0) kept[0] = count;
+}
+
+}  // namespace gpubench::index_add

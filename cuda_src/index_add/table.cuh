@@ -1,0 +1,139 @@
+// Elements on their way to a destination by atomics, those that come again added up in shared memory before: what cached.cu and
+// partitioned.cu share.
+//
+// The first elements of a block go into its table, one place a hash of the destination's element: they show whether elements come
+// again. If fewer than one in eight does, the rest goes straight to the destination. Otherwise the block keeps sums: an element that
+// finds its place in the table taken by another goes to the destination. What one warp meets again and again (an index that half of
+// the list shares) a lane adds up in a register. At the end the table goes to the destination.
+#pragma once
+
+#include "gpubench/atomics.cuh"
+#include "gpubench/grid.cuh"
+#include "gpubench/integer_divider.cuh"
+#include "gpubench/warp.cuh"
+#include "index_add/sums.cuh"
+
+namespace gpubench::index_add {
+
+constexpr int cached_threads = 512;
+constexpr int items_at_once = 4;
+constexpr uint32 no_key = 0xffffffffu;
+
+struct CachedShape {
+    IntegerDivider inner;  // elements of a row
+    uint32 items;          // elements of one repetition of the source
+    int32 hash_shift;      // 32 - log2 of the table's places
+    int64 places;
+    int64 index_step;      // elements between rows of the source; those of the destination have no gaps
+    int64 outer_place, outer_index;
+    double alpha;
+};
+GPUBENCH_LAYOUT(CachedShape, 64, alpha, 56);
+
+// One element on its way to element `key` of the destination; no_key: none.
+template <class A>
+struct Item {
+    A value;
+    uint32 key;
+};
+
+template <class T>
+struct Table {
+    using A = sum_t<T>;
+    A* sums;  // [places], and the keys behind them
+    T* destination;
+    const CachedShape& shape;
+    uint32* keys;
+
+    GPUBENCH_DEVICE Table(A* memory, T* to, const CachedShape& of)
+        : sums(memory), destination(to), shape(of), keys(reinterpret_cast<uint32*>(memory + places())) {}
+
+    GPUBENCH_DEVICE uint32 places() const { return 1u << (32 - shape.hash_shift); }
+    GPUBENCH_DEVICE void send(uint32 key, A value) const {
+        atomic_add_vector(destination + key, bit_cast<Packed<T, 1>>(convert<T>(value)));
+    }
+    // True where the key was there before.
+    GPUBENCH_DEVICE bool add(uint32 key, A value) const {
+        const uint32 place = key * 2654435769u >> shape.hash_shift;
+        uint32 seen = load_relaxed(keys + place);
+        bool before = seen == key;
+        if (seen == no_key) {
+            seen = compare_exchange(keys + place, no_key, key);
+            before = seen == key;
+            if (seen == no_key) seen = key;
+        }
+        if (seen == key) atomic_add(sums + place, value);
+        else send(key, value);
+        return before;
+    }
+    GPUBENCH_DEVICE void clear() const {
+        for (uint32 i = thread_index_x(); i < places(); i += cached_threads) {
+            keys[i] = no_key;
+            sums[i] = A{};
+        }
+        block_barrier();
+    }
+    GPUBENCH_DEVICE void flush() const {
+        block_barrier();
+        for (uint32 i = thread_index_x(); i < places(); i += cached_threads) {
+            if (keys[i] != no_key) send(keys[i], sums[i]);
+        }
+    }
+};
+
+// A warp's sum for the element that its lanes met most lately in numbers.
+template <class A>
+struct Hot {
+    uint32 key;
+    A sum;      // the lane's
+    bool used;  // whether any lane may have one
+
+    template <class T>
+    GPUBENCH_DEVICE void send(const Table<T>& table) {
+        const A total = combine_lanes(sum, Add{});
+        if (lane_index() == 0) table.add(key, total);
+        sum = A{};
+        used = false;
+    }
+    template <class T>
+    GPUBENCH_DEVICE void take(const Table<T>& table, const Item<A>& item, int turn) {
+        const bool mine = item.key == key && key != no_key;
+        const int met = population_count(ballot(full_mask, mine));
+        if (mine) sum = gpubench::add(sum, item.value);
+        else if (item.key != no_key) table.add(item.key, item.value);
+        used = used || met > 0;
+        if (met >= 4) return;
+        if (used) send(table);
+        key = shuffle(full_mask, item.key, turn & (warp_size - 1));
+    }
+};
+
+// Add all elements below `stop`, tiles in turn over the blocks. `load(items, at)` brings those at, at + threads ...
+template <class T, class Load>
+GPUBENCH_DEVICE void add_through_table(const Table<T>& table, uint32 stop, const Load& load) {
+    using A = sum_t<T>;
+    constexpr uint32 tile = cached_threads * items_at_once;
+    table.clear();
+    Item<A> items[items_at_once];
+    Hot<A> hot{no_key, A{}, false};
+    const uint32 start = static_cast<uint32>(block_index_x()) * tile, step = static_cast<uint32>(grid_size_x()) * tile;
+    bool keep = true;
+    for (uint32 base = start; base < stop; base += step) {
+        load(items, base + thread_index_x());
+        if (base == start) {
+            const bool again = items[0].key != no_key && table.add(items[0].key, items[0].value);
+            keep = block_barrier_count(again) * 8 >= cached_threads;
+            items[0].key = no_key;
+        }
+        GPUBENCH_UNROLL
+        for (int k = 0; k < items_at_once; ++k) {
+            if (keep) hot.take(table, items[k], static_cast<int>(base / tile) + k);
+            else if (items[k].key != no_key) table.send(items[k].key, items[k].value);
+        }
+        if (stop - base <= step) break;
+    }
+    if (hot.used) hot.send(table);
+    table.flush();
+}
+
+}  // namespace gpubench::index_add

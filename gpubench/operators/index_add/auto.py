@@ -1,0 +1,37 @@
+"""The rule behind `gpubench:auto` for `index_add`: which kernel adds a problem's rows best, whatever the indices are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpubench.model import DeviceInfo, Plan, Problem, Refused
+from gpubench.operators.base import Variant
+from gpubench.operators.choosing import first_plan
+from gpubench.operators.index_add import tuning
+from gpubench.operators.index_add.cached import Cached
+from gpubench.operators.index_add.combined import Combined
+from gpubench.operators.index_add.form import Form, form_of
+from gpubench.operators.index_add.grouped import Grouped
+from gpubench.operators.index_add.naive import Naive
+from gpubench.operators.index_add.private_copies import PrivateCopies
+from gpubench.operators.index_add.pytorch import LargeIndex
+
+
+def choose(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+    """Return the plan of the first variant in the order of preference that takes the problem."""
+    return first_plan(preferred(problem, device), problem, device)
+
+
+def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
+    """Yield the variants from best to last."""
+    form = form_of(problem)
+    if isinstance(form, Form):
+        if form.count >= tuning.COPIES_LEAST and form.inner * form.outers == 1:
+            yield PrivateCopies()
+        if tuning.is_for_grouped(form, problem.case.dtype, device):
+            yield Grouped()
+        if form.row_bytes < tuning.CACHED_ROW and form.count * form.inner >= tuning.CACHED_LEAST:
+            yield Cached()
+        yield Combined()
+    yield from (LargeIndex(), Naive())

@@ -1,0 +1,140 @@
+"""The host rule of index_add/block_copies.cu: sums of all places in a block's shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import Argument, DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.index_add.accuracy import atomic_accuracy
+from gpubench.operators.index_add.form import LIMIT, Form, ceil, fits, form_of
+from gpubench.operators.index_add.grouped import sum_bytes
+from gpubench.operators.launch import grid_stride
+from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, int64
+
+SOURCE = "index_add/block_copies.cu"
+MOST_SEGMENTS = 4
+WIDE = 64 * 1024
+"""Bytes of sums from which a block has 1024 threads, not 256."""
+
+NARROW_LEAST = 16
+"""Times that the list is read from which it is first written in 32 bits."""
+
+SHAPE = Struct(
+    "gpubench::index_add::BlockCopiesShape",
+    SOURCE,
+    inner=INTEGER_DIVIDER,
+    **dict.fromkeys(("items", "range", "elements", "segment"), "u4"),
+    **dict.fromkeys(("parts", "units", "unused"), "i4"),
+    **dict.fromkeys(("places", "place_step", "index_step", "outer_place", "outer_index"), "i8"),
+    alpha="f8",
+)
+
+
+class BlockCopies:
+    """Takes single elements and rows of neighbours, of few places."""
+
+    name: str = "block_copies"
+    summary: str = "a block's sums of all places in shared memory; the last dim, and places that fit a block"
+    origin: str = (
+        "private histograms, one a block; up to 4 segments of places that fit shared memory; floats in any order, by "
+        "atomics in the dtype where blocks share a repetition; one dim beside the rows and the indexed one"
+    )
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """One launch, two where the list is first made narrow. Refuses more places than four segments hold."""
+        form = form_of(problem)
+        if isinstance(form, Refused):
+            return form
+        cut = cut_of(form, sum_bytes(problem.case.dtype), device)
+        return cut if isinstance(cut, Refused) else build(problem, form, cut, device)
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """One an index dtype, and the kernel that makes the list narrow."""
+        return ((SOURCE, NARROW), *((SOURCE, kernel(dtype, index)) for index in ("int64", "int32")))
+
+
+NARROW = "gpubench::index_add::narrow_indices<long long>"
+
+
+def kernel(dtype: str, index: str) -> str:
+    """Return the name expression."""
+    return f"gpubench::index_add::add_by_copies<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How places are cut into segments and lists into parts. `blocks` are resident."""
+
+    segments: int
+    segment: int
+    parts: int
+    threads: int
+    blocks: int
+
+
+def cut_of(form: Form, sums: int, device: DeviceInfo) -> Cut | Refused:
+    """Return the cut: as few segments as fit, parts so that all SMs have work and flushing costs less than adding."""
+    elements, items = form.places * form.inner, form.count * form.inner
+    shared = device.max_shared_bytes - 1024
+    segments = ceil(elements * sums, shared)
+    if segments > MOST_SEGMENTS:
+        return Refused(f"more than {MOST_SEGMENTS} segments of places that fit shared memory")
+    segment = ceil(elements, segments)
+    threads = 1024 if segment * sums >= WIDE else 256
+    a_sm = max(1, min(2048 // threads, shared // (segment * sums + 1024)))
+    blocks = a_sm * device.sm_count
+    wanted = max(1, blocks // form.outers)
+    parts = max(1, min(wanted, items // (4 * elements), items // (threads * 8)))
+    return Cut(segments, segment, parts, threads, min(blocks, parts * form.outers))
+
+
+def build(problem: Problem[Any], form: Form, cut: Cut, device: DeviceInfo) -> Plan | Refused:
+    """Return the plan."""
+    destination, index, _ = problem.operands
+    elements, items = form.places * form.inner, form.count * form.inner
+    if not fits(items + 8 * 1024, elements, form.inner, form.outers * cut.parts + cut.blocks):
+        return Refused(f"more than {LIMIT} elements or units of work")
+    narrow = index.dtype == "int64" and cut.segments * form.outers >= NARROW_LEAST * cut.blocks // device.sm_count
+    steps = []
+    listed: Argument = Pointer("index")
+    if narrow:
+        listed = Workspace(0)
+        steps.append(
+            Launch(
+                SOURCE,
+                NARROW,
+                grid_stride(form.count, device),
+                (256, 1, 1),
+                (Pointer("index"), Workspace(0), int64(form.count), int64(form.places)),
+            )
+        )
+    steps.append(
+        Launch(
+            SOURCE,
+            kernel(destination.dtype, "int32" if narrow else index.dtype),
+            (cut.blocks, 1, 1),
+            (cut.threads, 1, 1),
+            (
+                Pointer("destination"),
+                Pointer("source"),
+                listed,
+                SHAPE.value(
+                    form,
+                    cut,
+                    inner=divider(form.inner),
+                    items=items,
+                    range=ceil(items, cut.parts),
+                    elements=elements,
+                    units=form.outers * cut.parts,
+                    unused=0,
+                    alpha=problem.params.alpha,
+                ),
+            ),
+            shared_bytes=cut.segment * sum_bytes(destination.dtype),
+        )
+    )
+    notes = {"segments": cut.segments, "parts": cut.parts, "threads": cut.threads, "blocks": cut.blocks}
+    return Plan("block_copies", tuple(steps), atomic_accuracy(problem), 4 * form.count if narrow else 0, notes=notes)

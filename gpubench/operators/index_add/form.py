@@ -1,0 +1,111 @@
+"""An index_add as the fast kernels see it: rows of neighbours, chosen by the indices, perhaps several lists of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import Accuracy, Problem, Refused
+from gpubench.operators.coalesce import coalesce
+from gpubench.operators.index_add.indices import most_duplicates
+
+LIMIT = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """`outers` times the same list: `count` source rows of `inner` neighbours come to `places` rows. Steps in elements.
+
+    vector: elements of 16 bytes where every row of both begins and ends on such a grid, else 1. item_place, item_index: from an
+    element of a row to the next; only `across` gives others than 1.
+    """
+
+    places: int
+    count: int
+    inner: int
+    outers: int
+    place_step: int
+    index_step: int
+    outer_place: int
+    outer_index: int
+    vector: int
+    itemsize: int
+    item_place: int = 1
+    item_index: int = 1
+
+    def across(self) -> Form:
+        """Return repetitions of single elements as rows whose elements lie apart."""
+        return dataclasses.replace(
+            self, inner=self.outers, outers=1, outer_place=0, outer_index=0, vector=1,
+            item_place=self.outer_place, item_index=self.outer_index,
+        )  # fmt: skip
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row."""
+        return self.inner * self.itemsize
+
+    @property
+    def added(self) -> int:
+        """Bytes of the source."""
+        return self.row_bytes * self.count * self.outers
+
+    @property
+    def reached(self) -> int:
+        """Bytes of the destination."""
+        return self.row_bytes * self.places * self.outers
+
+
+def form_of(problem: Problem[Any]) -> Form | Refused:
+    """Return the problem's form, or why it has none that the fast kernels take."""
+    destination, _, source = problem.operands
+    to, of, dim = destination.view, source.view, problem.params.dim
+    if of.size == 0:
+        return Refused("there is nothing to add")
+    others = [place for place in range(len(to.shape)) if place != dim and to.shape[place] > 1]
+    others.sort(key=lambda place: -to.strides[place])
+    sizes, (to_steps, of_steps) = coalesce(
+        [to.shape[place] for place in others],
+        [to.strides[place] for place in others],
+        [of.strides[place] for place in others],
+    )
+    inner = 1
+    if sizes and (to_steps[-1], of_steps[-1]) == (1, 1):
+        inner, sizes = sizes[-1], sizes[:-1]
+    if len(sizes) > 1:
+        return Refused("dims beside the indexed one do not merge")
+    outers, outer_place, outer_index = (sizes[0], to_steps[0], of_steps[0]) if sizes else (1, 0, 0)
+    places, place_step = (to.shape[dim], to.strides[dim]) if to.shape else (1, 1)
+    index_step = of.strides[dim] if of.shape else 1
+    itemsize = dtypes.dtype(destination.dtype).itemsize
+    steps = (inner, place_step, index_step, outer_place, outer_index, to.offset, of.offset)
+    vector = 16 // itemsize if all(step % (16 // itemsize) == 0 for step in steps) else 1
+    return Form(
+        places, of.shape[dim] if of.shape else 1, inner, outers,
+        place_step, index_step, outer_place, outer_index, vector, itemsize,
+    )  # fmt: skip
+
+
+def grouped_accuracy(problem: Problem[Any], more: int) -> Accuracy:
+    """Return the bound on sums formed in the accumulator: a place's rows, `more` additions of parts, one rounding."""
+    params = problem.params
+    places = params.shape[params.dim] if params.shape else 1
+    duplicates = most_duplicates(params.pattern, places, params.indices)
+    return Accuracy(duplicates + more + 2, dtypes.dtype(problem.case.dtype).accumulator)
+
+
+def ceil(a: int, b: int) -> int:
+    """Return a / b, rounded up."""
+    return -(-a // b)
+
+
+def power_of_two(least: int) -> int:
+    """Return the smallest power of two from `least` on."""
+    return 1 << max(least - 1, 0).bit_length()
+
+
+def fits(*numbers: int) -> bool:
+    """Say whether the numbers may be divided by multiplication, or divide so."""
+    return all(1 <= number <= LIMIT for number in numbers)

@@ -1,0 +1,128 @@
+"""The host rule of index_add/grouped.cu: indices sorted, then the rows of one place added up together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.index_add import sort, tuning
+from gpubench.operators.index_add.form import LIMIT, Form, ceil, fits, form_of, grouped_accuracy, power_of_two
+from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
+
+SOURCE = "index_add/grouped.cu"
+THREADS = 128
+STAGES = 8
+MOST_PAIRS = 256
+LANES = 32
+WINDOW = 16
+
+SHAPE = Struct(
+    "gpubench::index_add::GroupedShape",
+    SOURCE,
+    chunks=INTEGER_DIVIDER,
+    outers=INTEGER_DIVIDER,
+    lanes="i4",
+    share="i4",
+    vectors="u4",
+    words="u4",
+    **dict.fromkeys(("place_step", "index_step", "outer_place", "outer_index"), "i8"),
+    alpha="f8",
+)
+
+
+class Grouped:
+    """Takes rows of neighbours."""
+
+    name: str = "grouped"
+    summary: str = "indices sorted, then each place's rows added up in registers; no atomics, bitwise repeatable"
+    origin: str = (
+        "sorted segments, as embedding gradients (FBGEMM, PyTorch); own sort by meetings of the grid, own ring of rows "
+        "and joining of long runs; sums in the accumulator; one dim beside the rows and the indexed one"
+    )
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """Two launches. Refuses rows whose elements do not lie side by side, and more than 32-bit numbers count."""
+        form = form_of(problem)
+        if isinstance(form, Refused):
+            return form
+        return build(problem, form, device, tuning.piece_pairs(form, device))
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """Return the sort's, and the sums by vectors of 16 bytes and by elements."""
+        widths = sorted({16 // dtypes.dtype(dtype).itemsize, 1})
+        return (*sort.instances(), *((SOURCE, kernel(dtype, width)) for width in widths))
+
+
+def kernel(dtype: str, vector: int) -> str:
+    """Return the name expression of the sums."""
+    return f"gpubench::index_add::add_groups<{dtypes.dtype(dtype).cpp}, {vector}>"
+
+
+def sum_bytes(dtype: str) -> int:
+    """Return the bytes of `gpubench::index_add::sum_t`."""
+    row = dtypes.dtype(dtype)
+    return 4 if row.kind == "integer" and row.itemsize <= 4 else dtypes.dtype(row.accumulator).itemsize
+
+
+def build(
+    problem: Problem[Any], form: Form, device: DeviceInfo, most_pairs: int, least_range: int = sort.LEAST_RANGE
+) -> Plan | Refused:
+    """Return the plan with pieces of so many pairs."""
+    vectors = form.inner // form.vector
+    lanes = min(LANES, power_of_two(vectors))
+    groups = THREADS // lanes
+    share = max(1, most_pairs // groups)
+    size = share * groups
+    pieces, chunks = ceil(form.count, size), ceil(vectors, lanes)
+    units = pieces * chunks * form.outers
+    slots = (pieces + pieces // WINDOW + 1) * chunks * form.outers
+    if not fits(units, chunks, form.outers, form.count, form.places, form.count + 1024, slots):
+        return Refused(f"more than {LIMIT} indices, places or pieces of work")
+    sorting = sort.sort_of(form.count, form.places, device, least_range)
+    parts = slots * lanes * form.vector * sum_bytes(problem.case.dtype)
+    flags = Workspace(sorting.size + ceil(parts, 256) * 256)
+    adding = Launch(
+        SOURCE,
+        kernel(problem.case.dtype, form.vector),
+        (units, 1, 1),
+        (THREADS, 1, 1),
+        (
+            Pointer("destination"),
+            Pointer("source"),
+            sorting.pairs,
+            sorting.kept,
+            sorting.meetings,
+            Workspace(sorting.size),
+            flags,
+            SHAPE.value(
+                form,
+                chunks=divider(chunks),
+                outers=divider(form.outers),
+                lanes=lanes,
+                share=share,
+                vectors=vectors,
+                words=sorting.meeting_words,
+                alpha=problem.params.alpha,
+            ),
+        ),
+        shared_bytes=THREADS * STAGES * 2 * 16,
+        waits_for_blocks=True,
+    )
+    notes = {
+        "sort_blocks": sorting.blocks,
+        "sort_passes": sorting.passes,
+        "pieces": pieces,
+        "pairs": size,
+        "lanes": lanes,
+        "vector": form.vector,
+    }
+    return Plan(
+        "grouped",
+        (sorting.launch(problem, flags, slots), adding),
+        grouped_accuracy(problem, 16),
+        flags.byte_offset + 4 * slots,
+        workspace_zeroed=True,
+        notes=notes,
+    )

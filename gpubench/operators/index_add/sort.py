@@ -1,0 +1,138 @@
+"""The host side of index_add/sort_indices.cu: (index, position) pairs in order, in the workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import DeviceInfo, Launch, Pointer, Problem, Workspace
+from gpubench.operators.index_add.form import ceil
+from gpubench.operators.structs import Struct
+
+SOURCE = "index_add/sort_indices.cu"
+DIGITS = 1024
+DIGIT_BITS = 10
+LANE_PAIRS = 9
+LEAST_RANGE = 2048
+"""Indices that a block sorts at least. Fewer make meetings of more blocks: 65536 by 32 blocks."""
+
+WARPS = (32, 16, 8)
+MOST_PASSES = 4
+
+SHAPE = Struct(
+    "gpubench::index_add::SortShape",
+    SOURCE,
+    places="i8",
+    count="u4",
+    range="u4",
+    rounds="i4",
+    passes="i4",
+    bits="i4",
+    flags="u4",
+)
+
+
+def shared_bytes(warps: int) -> int:
+    """Return the shared memory of a block: tables of words and ranks a warp, two of the block, totals of warps."""
+    return warps * DIGITS * 6 + 2 * DIGITS * 4 + 4 * warps
+
+
+def warps_on(device: DeviceInfo) -> int:
+    """Return the warps of a block whose tables fit."""
+    return next((warps for warps in WARPS if shared_bytes(warps) <= device.max_shared_bytes), WARPS[-1])
+
+
+def kernel(index: str, warps: int) -> str:
+    """Return the name expression."""
+    return f"gpubench::index_add::sort_indices<{dtypes.dtype(index).cpp}, {warps}>"
+
+
+def instances() -> Sequence[tuple[str, str]]:
+    """Return the instances of all index dtypes and sizes of shared memory."""
+    return tuple((SOURCE, kernel(index, warps)) for index in ("int64", "int32") for warps in WARPS)
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """How the list is cut and how often it is passed, and where its arrays stand in the workspace."""
+
+    count: int
+    places: int
+    blocks: int
+    range: int
+    rounds: int
+    passes: int
+    bits: int
+    warps: int
+
+    @property
+    def meeting_words(self) -> int:
+        """64-bit words of all meetings of a launch."""
+        return 3 * self.passes * self.blocks
+
+    @property
+    def _starts(self) -> tuple[int, ...]:
+        rows = 4 * DIGITS * self.blocks
+        sizes = (8 * self.meeting_words, 256, rows, rows, 4 * DIGITS, 8 * self.count, 8 * self.count)
+        starts = [0]
+        for size in sizes:
+            starts.append(starts[-1] + ceil(size, 256) * 256)
+        return tuple(starts)
+
+    @property
+    def size(self) -> int:
+        """Bytes of workspace, a multiple of 256."""
+        return self._starts[-1]
+
+    @property
+    def meetings(self) -> Workspace:
+        """Where the words of the meetings stand."""
+        return Workspace(0)
+
+    @property
+    def kept(self) -> Workspace:
+        """Where the number of pairs stands."""
+        return Workspace(self._starts[1])
+
+    @property
+    def tables(self) -> tuple[Workspace, Workspace, Workspace]:
+        """Where counts, what comes before, and totals stand."""
+        return Workspace(self._starts[2]), Workspace(self._starts[3]), Workspace(self._starts[4])
+
+    @property
+    def pairs(self) -> Workspace:
+        """Where the pairs stand when they are in order."""
+        return Workspace(self._starts[5])
+
+    def launch(self, problem: Problem[Any], flags: Workspace, flag_words: int) -> Launch:
+        """Return the launch; it also clears the flags of the one behind it."""
+        starts = [Workspace(start) for start in self._starts]
+        return Launch(
+            SOURCE,
+            kernel(problem.operand("index").dtype, self.warps),
+            (self.blocks, 1, 1),
+            (32 * self.warps, 1, 1),
+            (
+                Pointer("index"),
+                self.meetings,
+                *starts[2:7],
+                self.kept,
+                flags,
+                SHAPE.value(self, flags=flag_words),
+            ),
+            shared_bytes=shared_bytes(self.warps),
+            waits_for_blocks=True,
+        )
+
+
+def sort_of(count: int, places: int, device: DeviceInfo, least: int = LEAST_RANGE) -> Sort:
+    """Cut the list: at most one block an SM, all resident; as few passes as the bits of a row's number take."""
+    bits = max(1, (places - 1).bit_length())
+    passes = ceil(bits, DIGIT_BITS)
+    blocks = max(1, min(ceil(count, least), device.sm_count))
+    warps = warps_on(device)
+    each = ceil(count, blocks)
+    rounds = min(LANE_PAIRS, ceil(each, 32 * warps))
+    return Sort(count, places, ceil(count, each), each, rounds, passes, ceil(bits, passes), warps)
