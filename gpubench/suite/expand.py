@@ -16,6 +16,7 @@ from gpubench.model import Case, Json
 from gpubench.operators import OPERATORS, bring
 from gpubench.operators.drawing.numbers import GENERATOR
 from gpubench.operators.drawing.wishes import Wishes
+from gpubench.operators.index_add import given
 from gpubench.own.definitions import Brought
 from gpubench.suite.axes import Option
 from gpubench.suite.brought import declared, read_brought
@@ -72,6 +73,7 @@ def load_suite(suite: str | Path, seed: int | None = None) -> Suite:
     UsageError when there is no such file; SuiteError, with every mistake found, when something in it is wrong.
     """
     path = locate(str(suite))
+    given.tell_folder(path.parent)
     return expand(read_bytes(path), str(path), seed)
 
 

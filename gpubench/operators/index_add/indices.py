@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpubench.operators.index_add.params import Below, Duplicates, OutOfRange, Pattern
+from gpubench.operators.index_add import given
+from gpubench.operators.index_add.params import Below, Duplicates, FromFile, OutOfRange, Pattern
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +47,8 @@ def distinct_places(pattern: Pattern, places: int, indices: int) -> int:
         return 1
     if isinstance(pattern, Duplicates):
         return -(-indices // pattern.duplicates)
+    if isinstance(pattern, FromFile):
+        return pattern.distinct
     if isinstance(pattern, OutOfRange):
         return _expected(places, max(indices - pattern.out_of_range, 0), 1.0)
     if isinstance(pattern, Below):
@@ -80,6 +83,8 @@ def most_duplicates(pattern: Pattern, places: int, indices: int) -> int:
         return indices
     if isinstance(pattern, Duplicates):
         return min(pattern.duplicates, indices)
+    if isinstance(pattern, FromFile):
+        return pattern.most
     if pattern == "zipf":
         mean = indices / len(octaves(places))
     elif pattern == "half_same":
@@ -98,6 +103,8 @@ def draw(pattern: Pattern, places: int, indices: int, seed: int, stream: int, th
     from gpubench.operators import chunks
     from gpubench.operators.inputs import generator
 
+    if isinstance(pattern, FromFile):
+        return given.load(pattern.file, pattern.sha256)
     drawn = np.empty(indices, np.int64)
     parts = octaves(places)
     starts = np.array([part.start for part in parts], np.int64)

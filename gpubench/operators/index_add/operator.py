@@ -12,10 +12,11 @@ from gpubench.errors import ParameterError
 from gpubench.layout import view
 from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Plan, Problem, Refused
 from gpubench.operators.base import Operator, Reference, Variant
+from gpubench.operators.index_add import given
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.auto import choose
 from gpubench.operators.index_add.indices import distinct_places, draw
-from gpubench.operators.index_add.params import Below, Duplicates, IndexAddParams, OutOfRange
+from gpubench.operators.index_add.params import Below, Duplicates, FromFile, IndexAddParams, IndexFile, OutOfRange
 from gpubench.operators.index_add.rows import row_bytes
 from gpubench.operators.index_add.sizes import SIZES
 from gpubench.operators.index_add.variants import VARIANTS
@@ -56,6 +57,8 @@ class IndexAddOperator(Operator[IndexAddParams]):
         """Count dims from 0 and check the pattern; ParameterError names the field at fault."""
         shape = check_shape("shape", params.shape)
         dim = count_dim("dim", params.dim, len(shape))
+        if isinstance(params.indices, IndexFile):
+            params = _with_facts(params, params.indices.file, shape[dim] if shape else 1)
         _check_pattern(params, shape[dim] if shape else 1)
         if not math.isfinite(params.alpha):
             raise ParameterError("alpha", f"must be finite, found {params.alpha}")
@@ -165,6 +168,19 @@ def _source_shape(shape: tuple[int, ...], dim: int, indices: int) -> tuple[int, 
     return (*shape[:dim], indices, *shape[dim + 1 :])
 
 
+def _with_facts(params: IndexAddParams, file: str, places: int) -> IndexAddParams:
+    """Return params with the number of indices in the file, and as their pattern which file it is."""
+    if params.pattern != "uniform":
+        raise ParameterError("pattern", "has no meaning beside indices from a file")
+    facts = given.facts_of(file)
+    for index in (facts.least, facts.largest):
+        if facts.count and not 0 <= index < places:
+            raise ParameterError("indices.file", f"{file} has the index {index}; allowed are 0 to {places - 1}")
+    return dataclasses.replace(
+        params, indices=facts.count, pattern=FromFile(file, facts.sha256, facts.distinct, facts.most)
+    )
+
+
 def _check_pattern(params: IndexAddParams, places: int) -> None:
     """Refuse patterns that name places which do not exist."""
     pattern, indices = params.pattern, params.indices
@@ -192,5 +208,7 @@ def _pattern_label(params: IndexAddParams) -> str:
     pattern = params.pattern
     if isinstance(pattern, str):
         return pattern
+    if isinstance(pattern, FromFile):
+        return f"file={pattern.file}@{pattern.sha256[:8]}"
     ((name, count),) = dataclasses.asdict(pattern).items()
     return f"{name}={count}"

@@ -29,20 +29,40 @@ class OutOfRange:
     out_of_range: int
 
 
-Pattern = Literal["uniform", "zipf", "sorted", "same", "half_same"] | Below | Duplicates | OutOfRange
+@dataclass(frozen=True, slots=True)
+class IndexFile:
+    """Indices of the user's own: an npy file of integers, in the suite's folder or below it."""
+
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class FromFile:
+    """What a case keeps of such a file: its name and hash, how many different places it names, the most often named one's count.
+
+    A suite writes `indices: {file: ...}`; this stands in its place in the case and in the record.
+    """
+
+    file: str
+    sha256: str
+    distinct: int
+    most: int
+
+
+Pattern = Literal["uniform", "zipf", "sorted", "same", "half_same"] | Below | Duplicates | OutOfRange | FromFile
 
 
 @dataclass(frozen=True, slots=True)
 class IndexAddParams:
     """destination[..., index[i], ...] += alpha * source[..., i, ...] for every i, in place; duplicates add up.
 
-    shape: sizes of the destination. indices: number of indices, the size of the source's dim. pattern: how the indices
-    are drawn; "zipf" gives rank r a chance of about 1 / r, "same" names one place only, "half_same" that place by half
+    shape: sizes of the destination. indices: number of indices, the size of the source's dim, or the file that holds
+    them (a normalised case has their number, and a pattern that says which file). pattern: how the indices are drawn; "zipf" gives rank r a chance of about 1 / r, "same" names one place only, "half_same" that place by half
     of all draws, and any by the others. layout is the destination's.
     """
 
     shape: tuple[int, ...]
-    indices: int
+    indices: int | IndexFile
     dim: int = 0
     pattern: Pattern = "uniform"
     index_dtype: Literal["int64", "int32"] = "int64"

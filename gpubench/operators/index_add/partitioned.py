@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.index_add import cached, sort
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.form import LIMIT, Form, ceil, fits, form_of

@@ -7,7 +7,6 @@ import math
 from gpubench.model import DeviceInfo
 from gpubench.operators.index_add.form import Form
 
-
 COPIES_LEAST = 16384
 """Indices from which `private_copies` is taken where the places fit."""
 
