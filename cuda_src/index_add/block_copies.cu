@@ -2,13 +2,14 @@
 //
 // Data: the elements of one repetition of the list (a row, where the indexed dim is the last one) come to a block side by side, eight
 // of each thread on their way, and are added to the block's sums by atomics of shared memory. Then the block adds the sums that
-// are not zero to the destination, side by side again, and clears them. Where places are more than fit, it takes one segment of
-// them after the other and reads the list anew; where repetitions are few, several blocks share one and add by atomics. Indices
-// that many repetitions read are first written as 32 bits. Floats are added in any order.
+// are not zero to the destination, side by side again, and clears them. Where places are more than fit, the list is first sorted by
+// segments of them, and the block takes one segment after the other; where repetitions are few, several blocks share one and add by
+// atomics. Indices that many repetitions read are first written as 32 bits. Floats are added in any order.
 #include "gpubench/atomics.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/integer_divider.cuh"
 #include "gpubench/vector.cuh"
+#include "index_add/pairs.cuh"
 #include "index_add/sums.cuh"
 
 namespace gpubench::index_add {
@@ -22,9 +23,9 @@ struct BlockCopiesShape {
     uint32 range;          // of them, a block's
     uint32 elements;       // of one repetition of the destination
     uint32 segment;        // of them, in shared memory
+    uint32 words;          // of the sort's meetings, to be cleared
     int32 parts;           // blocks that share a repetition
     int32 units;           // repetitions times parts
-    int32 unused;
     int64 places;
     int64 place_step, index_step;  // elements between rows of the destination, of the source
     int64 outer_place, outer_index;
@@ -41,9 +42,23 @@ GPUBENCH_KERNEL void narrow_indices(const Index* index, int32* narrow, long long
     }
 }
 
+// An index, and where its row of the source stands; as the list has it, or sorted.
+template <class Index>
+struct List {
+    const Index* index;
+    GPUBENCH_DEVICE int64 row(uint32 i) const { return static_cast<int64>(index[i]); }
+    GPUBENCH_DEVICE int64 position(uint32 i) const { return i; }
+};
+template <>
+struct List<Pair> {
+    const Pair* pairs;
+    GPUBENCH_DEVICE int64 row(uint32 i) const { return row_of(pairs[i]); }
+    GPUBENCH_DEVICE int64 position(uint32 i) const { return position_of(pairs[i]); }
+};
+
 // Add the elements from `start` on to the sums of the places from `first` on.
 template <class T, class Index>
-GPUBENCH_DEVICE void add_to_segment(sum_t<T>* sums, const T* source, const Index* index, uint32 start, uint32 stop, uint32 first,
+GPUBENCH_DEVICE void add_to_segment(sum_t<T>* sums, const T* source, const List<Index>& list, uint32 start, uint32 stop, uint32 first,
                                     const BlockCopiesShape& shape) {
     const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
     for (uint32 base = start + thread_index_x(); base < stop; base += block_size_x() * copy_items<T>) {
@@ -56,8 +71,8 @@ GPUBENCH_DEVICE void add_to_segment(sum_t<T>* sums, const T* source, const Index
             raw[k] = T{};
             if (item >= stop) continue;
             const auto at = shape.inner.divide(item);
-            const int64 row = static_cast<int64>(index[at.quotient]);
-            raw[k] = load<Cache::read_only>(source + at.quotient * shape.index_step + at.remainder);
+            const int64 row = list.row(at.quotient);
+            raw[k] = load<Cache::read_only>(source + list.position(at.quotient) * shape.index_step + at.remainder);
             if (row >= 0 && row < shape.places) places[k] = static_cast<uint32>(row) * shape.inner.divisor + at.remainder - first;
         }
         GPUBENCH_UNROLL
@@ -77,46 +92,55 @@ GPUBENCH_DEVICE bool is_zero(A value) {
 template <class T>
 GPUBENCH_DEVICE void flush_segment(sum_t<T>* sums, T* destination, uint32 first, const BlockCopiesShape& shape) {
     using A = sum_t<T>;
-    constexpr int at_once = sizeof(T) == 16 ? 2 : 4;
+    constexpr int at_once = sizeof(T) == 16 ? 2 : 8;
     const uint32 count = shape.elements - first < shape.segment ? shape.elements - first : shape.segment;
     for (uint32 base = thread_index_x(); base < count; base += block_size_x() * at_once) {
         A added[at_once];
         T old[at_once];
-        T* targets[at_once];
+        const auto target = [&](int k) {
+            const auto at = shape.inner.divide(first + base + k * block_size_x());
+            return destination + at.quotient * shape.place_step + at.remainder;
+        };
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
             const uint32 i = base + k * block_size_x();
             added[k] = i < count ? sums[i] : A{};
             if (is_zero(added[k])) continue;
             sums[i] = A{};
-            const auto at = shape.inner.divide(first + i);
-            targets[k] = destination + at.quotient * shape.place_step + at.remainder;
-            if (shape.parts == 1) old[k] = *targets[k];
+            if (shape.parts == 1) old[k] = *target(k);
         }
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
             if (is_zero(added[k])) continue;
-            if (shape.parts == 1) *targets[k] = convert<T>(add(convert<A>(old[k]), added[k]));
-            else atomic_add(targets[k], convert<T>(added[k]));
+            if (shape.parts == 1) *target(k) = convert<T>(add(convert<A>(old[k]), added[k]));
+            else atomic_add(target(k), convert<T>(added[k]));
         }
     }
 }
 
+// list: of indices, or of pairs with totals: pairs of each segment.
 template <class T, class Index>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(1024)
-    add_by_copies(T* destination, const T* source, const Index* index, const BlockCopiesShape shape) {
+    add_by_copies(T* destination, const T* source, const Index* list, const uint32* totals, uint64* meetings, const BlockCopiesShape shape) {
     GPUBENCH_DYNAMIC_SHARED(sum_t<T>, sums);
+    if (grid_thread() < shape.words) meetings[grid_thread()] = 0;
     for (uint32 i = thread_index_x(); i < shape.segment; i += block_size_x()) sums[i] = sum_t<T>{};
     block_barrier();
     for (int unit = block_index_x(); unit < shape.units; unit += grid_size_x()) {
         const int outer = unit / shape.parts, part = unit - outer * shape.parts;
-        const uint32 start = part * shape.range;
-        const uint32 stop = shape.items - start < shape.range ? shape.items : start + shape.range;
+        uint32 items = shape.items, range = shape.range, begin = 0;
         for (uint32 first = 0; first < shape.elements; first += shape.segment) {
-            add_to_segment(sums, source + outer * shape.outer_index, index, start, stop, first, shape);
+            if constexpr (is_same<Index, Pair>) {
+                items = totals[first / shape.segment] * shape.inner.divisor;
+                range = (items + shape.parts - 1) / shape.parts;
+            }
+            const uint32 start = begin + (part * range < items ? part * range : items);
+            const uint32 stop = begin + items - start < range ? begin + items : start + range;
+            add_to_segment(sums, source + outer * shape.outer_index, List<Index>{list}, start, stop, first, shape);
             block_barrier();
             flush_segment(sums, destination + outer * shape.outer_place, first, shape);
             block_barrier();
+            if constexpr (is_same<Index, Pair>) begin += items;
         }
     }
 }

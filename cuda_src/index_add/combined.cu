@@ -1,8 +1,8 @@
 // index_add, variant `combined`: rows go to the destination by atomics of 16 bytes; equal indices near each other are added up
 // before.
 //
-// Data: `add_few`: a group of lanes takes one row or four, whose vectors and indices are asked for at once; what meets among the four
-// is added up in registers. `add_combined`: a warp takes 32 indices (fewer where there is little work), one a lane; lanes with equal
+// Data: `add_flat`: a thread takes a vector of a row, whose index is asked for at the same time: where there is little work.
+// `add_few`: a group of lanes takes four rows at once; what meets among them is added up in registers. `add_combined`: a warp takes 32 indices (fewer where there is little work), one a lane; lanes with equal
 // ones find each other, and the warp's rows stand in the order of their index, their first order inside. The warp's groups of
 // lanes walk them, four rows on their way, and add in registers until the index changes. So an index that all rows share is met
 // once in 32 rows by the atomics, which take 5 ns a row there. Sums are formed in the accumulator and rounded to the dtype by
@@ -58,30 +58,47 @@ GPUBENCH_DEVICE void send(T* destination, const Vector<sum_t<T>, V>& sums) {
     atomic_add_vector(destination, pack_items<V, T>(sums));
 }
 
-template <class T, class Index, int V, int Rows>
+// Vector by vector of the whole list, one a thread; shape.chunks divides by the vectors of a row.
+template <class T, class Index, int V>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
+    add_flat(T* destination, const T* source, const Index* index, const CombinedShape shape) {
+    const uint32 item = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
+    const auto at = shape.chunks.divide(item);
+    if (at.quotient >= shape.count) return;
+    const int64 outer = block_index_y(), first = int64{at.remainder} * V;
+    const int64 row = static_cast<int64>(index[at.quotient]);
+    const Packed<T, V> raw = load_packed<V, Cache::read_only>(source + outer * shape.outer_index + at.quotient * shape.index_step +
+                                                              first * shape.item_index);
+    if (row < 0 || row >= shape.places) return;
+    Vector<sum_t<T>, V> sums{};
+    add_scaled<T, V>(sums, raw, alpha_of<T>(shape.alpha));
+    send<T, V>(destination + outer * shape.outer_place + row * shape.place_step + first * shape.item_place, sums);
+}
+
+template <class T, class Index, int V>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_few(T* destination, const T* source, const Index* index, const CombinedShape shape) {
     using Sums = Vector<sum_t<T>, V>;
-    const uint32 groups = static_cast<uint32>(block_size_x() / shape.lanes), group = thread_index_x() / shape.lanes;
-    const Unit<T> unit(destination, source, static_cast<uint32>(block_index_x()), groups * Rows, thread_index_x() & (shape.lanes - 1), V,
-                       shape);
+    const uint32 groups = combined_threads / shape.lanes, group = thread_index_x() / shape.lanes;
+    const Unit<T> unit(destination, source, static_cast<uint32>(block_index_x()), groups * at_once, thread_index_x() & (shape.lanes - 1),
+                       V, shape);
     if (unit.vector >= shape.vectors) return;
     const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
-    int64 rows[Rows];
-    Packed<T, V> raw[Rows];
+    int64 rows[at_once];
+    Packed<T, V> raw[at_once];
     GPUBENCH_UNROLL
-    for (int k = 0; k < Rows; ++k) {
+    for (int k = 0; k < at_once; ++k) {
         const uint32 at = unit.first + k * groups + group;
         rows[k] = at < shape.count ? static_cast<int64>(index[at]) : -1;
         raw[k] = at < shape.count ? load_packed<V, Cache::read_only>(unit.source + at * shape.index_step) : Packed<T, V>{};
     }
     GPUBENCH_UNROLL
-    for (int k = 0; k < Rows; ++k) {
+    for (int k = 0; k < at_once; ++k) {
         if (rows[k] < 0 || rows[k] >= shape.places) continue;
         Sums sums{};
         add_scaled<T, V>(sums, raw[k], alpha);
         GPUBENCH_UNROLL
-        for (int other = k + 1; other < Rows; ++other) {
+        for (int other = k + 1; other < at_once; ++other) {
             if (rows[other] != rows[k]) continue;
             add_scaled<T, V>(sums, raw[other], alpha);
             rows[other] = -1;

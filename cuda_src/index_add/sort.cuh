@@ -16,7 +16,7 @@
 namespace gpubench::index_add {
 
 constexpr int digits = 1024;
-constexpr int few_blocks = 16;
+constexpr int few_blocks = 8;
 constexpr int lane_pairs = 9;  // H200, 132 SMs: 1.2 M indices stay in registers
 
 // Where the blocks leave things for each other.
@@ -243,6 +243,7 @@ GPUBENCH_DEVICE bool sort_pass(SortTile& tile, const SortTables<Warps>& tables, 
     const bool ordered = count_digits(tile, tables, start, stop, digit, rounds, load);
     if (blocks == 1) {
         if (ordered && skip_ordered) return false;
+        for (int d = thread_index_x(); d < used; d += tables.threads) work.totals[d] = tables.next[d];
     } else {
         for (int d = thread_index_x(); d < used; d += tables.threads) work.counts[block_index_x() * digits + d] = tables.next[d];
         if (meet(meetings, launch, ordered) && skip_ordered) return false;

@@ -1,4 +1,5 @@
-// index_add, first launch of `grouped`: sort (index, position) pairs by index, equal ones in their first order.
+// index_add, first launch of `grouped`, and of `block_copies` with several segments: sort (index, position) pairs by index, or by
+// its upper bits, equal ones in their first order.
 //
 // Data: the blocks, at most one an SM and all resident, own a range of the list each; sort.cuh says how a pass by up to 10 bits of
 // the index goes. A range that fits the registers is read once a pass. Blocks say at the first meeting whether they found the
@@ -15,9 +16,11 @@ struct SortShape {
     int32 rounds;   // of 32 pairs that a warp holds at once, at most lane_pairs
     int32 passes;
     int32 bits;     // of a pass
+    int32 shift;    // of the row, to the first digit
+    int32 skip;     // whether a list in order stays as it is
     uint32 flags;   // words of the launch behind this one, which it needs cleared
 };
-GPUBENCH_LAYOUT(SortShape, 32, flags, 28);
+GPUBENCH_LAYOUT(SortShape, 40, flags, 36);
 
 // The pairs of the list from `start` on; false where they descend, or one is outside the dim.
 template <int Warps, class Index>
@@ -65,7 +68,7 @@ GPUBENCH_DEVICE bool sort_all(const Index* index, uint64* meetings, const SortTa
             return true;
         };
         moved = sort_pass(tile, tables, work, meetings + 3 * pass * blocks, launch, shape.range, count, target,
-                          Digit{pass * shape.bits, shape.bits}, shape.rounds, pass == 0, load);
+                          Digit{shape.shift + pass * shape.bits, shape.bits}, shape.rounds, pass == 0 && shape.skip != 0, load);
     }
     return moved;
 }

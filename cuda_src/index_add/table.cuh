@@ -1,9 +1,9 @@
 // Elements on their way to a destination by atomics, those that come again added up in shared memory before: what cached.cu and
 // partitioned.cu share.
 //
-// The first elements of a block go into its table, one place a hash of the destination's element: they show whether elements come
-// again. If fewer than one in eight does, the rest goes straight to the destination. Otherwise the block keeps sums: an element that
-// finds its place in the table taken by another goes to the destination. What one warp meets again and again (an index that half of
+// The first 32 elements of each warp show whether elements come again. If fewer than one in sixteen of the block does, all go straight
+// to the destination. Otherwise the block keeps sums in a table, one of two places a hash of the destination's element: one that
+// finds both taken by others goes to the destination. What one warp meets again and again (an index that half of
 // the list shares) a lane adds up in a register. At the end the table goes to the destination.
 #pragma once
 
@@ -52,19 +52,20 @@ struct Table {
     GPUBENCH_DEVICE void send(uint32 key, A value) const {
         atomic_add_vector(destination + key, bit_cast<Packed<T, 1>>(convert<T>(value)));
     }
-    // True where the key was there before.
-    GPUBENCH_DEVICE bool add(uint32 key, A value) const {
-        const uint32 place = key * 2654435769u >> shape.hash_shift;
-        uint32 seen = load_relaxed(keys + place);
-        bool before = seen == key;
-        if (seen == no_key) {
-            seen = compare_exchange(keys + place, no_key, key);
-            before = seen == key;
-            if (seen == no_key) seen = key;
+    // To the key's place in the table, or the neighbouring one, or the destination.
+    GPUBENCH_DEVICE void add(uint32 key, A value) const {
+        uint32 place = key * 2654435769u >> shape.hash_shift;
+        GPUBENCH_UNROLL
+        for (int probe = 0; probe < 2; ++probe) {
+            uint32 seen = load_relaxed(keys + place);
+            if (seen == no_key) seen = compare_exchange(keys + place, no_key, key);
+            if (seen == no_key || seen == key) {
+                atomic_add(sums + place, value);
+                return;
+            }
+            place ^= 1;
         }
-        if (seen == key) atomic_add(sums + place, value);
-        else send(key, value);
-        return before;
+        send(key, value);
     }
     GPUBENCH_DEVICE void clear() const {
         for (uint32 i = thread_index_x(); i < places(); i += cached_threads) {
@@ -113,17 +114,16 @@ template <class T, class Load>
 GPUBENCH_DEVICE void add_through_table(const Table<T>& table, uint32 stop, const Load& load) {
     using A = sum_t<T>;
     constexpr uint32 tile = cached_threads * items_at_once;
-    table.clear();
     Item<A> items[items_at_once];
     Hot<A> hot{no_key, A{}, false};
     const uint32 start = static_cast<uint32>(block_index_x()) * tile, step = static_cast<uint32>(grid_size_x()) * tile;
-    bool keep = true;
+    bool keep = false;
     for (uint32 base = start; base < stop; base += step) {
         load(items, base + thread_index_x());
         if (base == start) {
-            const bool again = items[0].key != no_key && table.add(items[0].key, items[0].value);
-            keep = block_barrier_count(again) * 8 >= cached_threads;
-            items[0].key = no_key;
+            const bool again = population_count(match_any(full_mask, items[0].key)) > 1 && items[0].key != no_key;
+            keep = block_barrier_count(again) * 16 >= cached_threads;
+            if (keep) table.clear();
         }
         GPUBENCH_UNROLL
         for (int k = 0; k < items_at_once; ++k) {
@@ -132,6 +132,7 @@ GPUBENCH_DEVICE void add_through_table(const Table<T>& table, uint32 stop, const
         }
         if (stop - base <= step) break;
     }
+    if (!keep) return;
     if (hot.used) hot.send(table);
     table.flush();
 }

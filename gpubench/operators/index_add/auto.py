@@ -1,4 +1,4 @@
-"""The rule behind `gpubench:auto` for `index_add`: which kernel adds a problem's rows best, whatever the indices are."""
+"""The rule behind `gpubench:auto` for `index_add`: which kernel adds a problem's rows, whatever the indices are."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
 from gpubench.operators.index_add import tuning
+from gpubench.operators.index_add.block_copies import BlockCopies
 from gpubench.operators.index_add.cached import Cached
 from gpubench.operators.index_add.combined import Combined
 from gpubench.operators.index_add.form import Form, form_of
 from gpubench.operators.index_add.grouped import Grouped
 from gpubench.operators.index_add.naive import Naive
+from gpubench.operators.index_add.partitioned import Partitioned
 from gpubench.operators.index_add.private_copies import PrivateCopies
 from gpubench.operators.index_add.pytorch import LargeIndex
 
@@ -27,11 +29,22 @@ def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
     """Yield the variants from best to last."""
     form = form_of(problem)
     if isinstance(form, Form):
-        if form.count >= tuning.COPIES_LEAST and form.inner * form.outers == 1:
-            yield PrivateCopies()
-        if tuning.is_for_grouped(form, problem.case.dtype, device):
-            yield Grouped()
-        if form.row_bytes < tuning.CACHED_ROW and form.count * form.inner >= tuning.CACHED_LEAST:
-            yield Cached()
-        yield Combined()
+        yield from _of_form(form, problem.case.dtype, device)
     yield from (LargeIndex(), Naive())
+
+
+def _of_form(form: Form, dtype: str, device: DeviceInfo) -> Iterator[Variant]:
+    """Yield the fast kernels. What costs least on even indices, unless repeated ones could cost it more than 1.5 x."""
+    if form.count >= tuning.COPIES_LEAST and form.inner * form.outers == 1:
+        yield PrivateCopies()
+    if tuning.is_for_block_copies(form, device):
+        yield BlockCopies()
+    if form.inner == 1 and form.outers > 1 and form.is_mixed:
+        return
+    if tuning.is_for_partitioned(form):
+        yield Partitioned()
+    if tuning.is_for_grouped(form, dtype, device):
+        yield Grouped()
+    if tuning.is_for_cached(form, dtype):
+        yield Cached()
+    yield Combined()

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import Argument, DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.index_add import sort
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.form import LIMIT, Form, ceil, fits, form_of
 from gpubench.operators.index_add.grouped import sum_bytes
@@ -26,8 +27,8 @@ SHAPE = Struct(
     "gpubench::index_add::BlockCopiesShape",
     SOURCE,
     inner=INTEGER_DIVIDER,
-    **dict.fromkeys(("items", "range", "elements", "segment"), "u4"),
-    **dict.fromkeys(("parts", "units", "unused"), "i4"),
+    **dict.fromkeys(("items", "range", "elements", "segment", "words"), "u4"),
+    **dict.fromkeys(("parts", "units"), "i4"),
     **dict.fromkeys(("places", "place_step", "index_step", "outer_place", "outer_index"), "i8"),
     alpha="f8",
 )
@@ -52,16 +53,22 @@ class BlockCopies:
         return cut if isinstance(cut, Refused) else build(problem, form, cut, device)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """One an index dtype, and the kernel that makes the list narrow."""
-        return ((SOURCE, NARROW), *((SOURCE, kernel(dtype, index)) for index in ("int64", "int32")))
+        """One an index dtype and one for sorted pairs, what makes the list narrow, and the sort."""
+        return (
+            (SOURCE, NARROW),
+            *((SOURCE, kernel(dtype, index)) for index in ("int64", "int32", PAIRS)),
+            *sort.instances(),
+        )
 
 
+PAIRS = "gpubench::index_add::Pair"
 NARROW = "gpubench::index_add::narrow_indices<long long>"
 
 
 def kernel(dtype: str, index: str) -> str:
     """Return the name expression."""
-    return f"gpubench::index_add::add_by_copies<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}>"
+    listed = index if index == PAIRS else dtypes.dtype(index).cpp
+    return f"gpubench::index_add::add_by_copies<{dtypes.dtype(dtype).cpp}, {listed}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +86,13 @@ def cut_of(form: Form, sums: int, device: DeviceInfo) -> Cut | Refused:
     """Return the cut: as few segments as fit, parts so that all SMs have work and flushing costs less than adding."""
     elements, items = form.places * form.inner, form.count * form.inner
     shared = device.max_shared_bytes - 1024
-    segments = ceil(elements * sums, shared)
-    if segments > MOST_SEGMENTS:
+    rows = form.places
+    if elements * sums > shared:
+        rows = 1 << max(shared // (form.inner * sums), 1).bit_length() - 1
+    segments = ceil(form.places, rows)
+    if segments > MOST_SEGMENTS or rows * form.inner * sums > shared:
         return Refused(f"more than {MOST_SEGMENTS} segments of places that fit shared memory")
-    segment = ceil(elements, segments)
+    segment = rows * form.inner
     threads = 1024 if segment * sums >= WIDE else 256
     a_sm = max(1, min(2048 // threads, shared // (segment * sums + 1024)))
     blocks = a_sm * device.sm_count
@@ -93,34 +103,24 @@ def cut_of(form: Form, sums: int, device: DeviceInfo) -> Cut | Refused:
 
 def build(problem: Problem[Any], form: Form, cut: Cut, device: DeviceInfo) -> Plan | Refused:
     """Return the plan."""
-    destination, index, _ = problem.operands
+    destination = problem.operands[0]
     elements, items = form.places * form.inner, form.count * form.inner
     if not fits(items + 8 * 1024, elements, form.inner, form.outers * cut.parts + cut.blocks):
         return Refused(f"more than {LIMIT} elements or units of work")
-    narrow = index.dtype == "int64" and cut.segments * form.outers >= NARROW_LEAST * cut.blocks // device.sm_count
-    steps = []
-    listed: Argument = Pointer("index")
-    if narrow:
-        listed = Workspace(0)
-        steps.append(
-            Launch(
-                SOURCE,
-                NARROW,
-                grid_stride(form.count, device),
-                (256, 1, 1),
-                (Pointer("index"), Workspace(0), int64(form.count), int64(form.places)),
-            )
-        )
+    steps, listed, size, named = _listed(problem, form, cut, device)
+    sorting = named if isinstance(named, sort.Sort) else None
     steps.append(
         Launch(
             SOURCE,
-            kernel(destination.dtype, "int32" if narrow else index.dtype),
+            kernel(destination.dtype, PAIRS if sorting else named),
             (cut.blocks, 1, 1),
             (cut.threads, 1, 1),
             (
                 Pointer("destination"),
                 Pointer("source"),
                 listed,
+                sorting.tables[2] if sorting else Workspace(0),
+                Workspace(0),
                 SHAPE.value(
                     form,
                     cut,
@@ -128,8 +128,8 @@ def build(problem: Problem[Any], form: Form, cut: Cut, device: DeviceInfo) -> Pl
                     items=items,
                     range=ceil(items, cut.parts),
                     elements=elements,
+                    words=sorting.meeting_words if sorting else 0,
                     units=form.outers * cut.parts,
-                    unused=0,
                     alpha=problem.params.alpha,
                 ),
             ),
@@ -137,4 +137,21 @@ def build(problem: Problem[Any], form: Form, cut: Cut, device: DeviceInfo) -> Pl
         )
     )
     notes = {"segments": cut.segments, "parts": cut.parts, "threads": cut.threads, "blocks": cut.blocks}
-    return Plan("block_copies", tuple(steps), atomic_accuracy(problem), 4 * form.count if narrow else 0, notes=notes)
+    return Plan(
+        "block_copies", tuple(steps), atomic_accuracy(problem), size, workspace_zeroed=bool(sorting), notes=notes
+    )
+
+
+def _listed(
+    problem: Problem[Any], form: Form, cut: Cut, device: DeviceInfo
+) -> tuple[list[Launch], Argument, int, str | sort.Sort]:
+    """Return what makes the list fit for many reads, where it then stands, bytes of workspace, and its dtype or sort."""
+    index = problem.operand("index")
+    if cut.segments > 1:
+        sorting = sort.by_segments(form.count, form.places, cut.segment // form.inner, device)
+        return [sorting.launch(problem, Workspace(0), 0)], sorting.pairs, sorting.size, sorting
+    if index.dtype == "int32" or form.outers * device.sm_count < NARROW_LEAST * cut.blocks:
+        return [], Pointer("index"), 0, index.dtype
+    arguments = (Pointer("index"), Workspace(0), int64(form.count), int64(form.places))
+    narrow = Launch(SOURCE, NARROW, grid_stride(form.count, device), (256, 1, 1), arguments)
+    return [narrow], Workspace(0), 4 * form.count, "int32"

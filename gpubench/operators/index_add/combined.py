@@ -15,9 +15,10 @@ from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 SOURCE = "index_add/combined.cu"
 THREADS = 256
 WARPS = THREADS // 32
-FEW_ROWS = (1, 4)
-"""Rows of a group of lanes that is by itself."""
+KERNELS = {1: "add_flat", 4: "add_few", 32: "add_combined"}
+"""By the rows of a thread, of a group of lanes, of a warp (8 and 16 too)."""
 
+MOST_OUTERS = 65535
 
 SHAPE = Struct(
     "gpubench::index_add::CombinedShape",
@@ -58,43 +59,43 @@ class Combined:
             (SOURCE, kernel(dtype, index, width, rows))
             for index in ("int64", "int32")
             for width in widths
-            for rows in (*FEW_ROWS, 32)
+            for rows in KERNELS
         )
 
 
 def kernel(dtype: str, index: str, vector: int, rows: int) -> str:
-    """Return the name expression for so many rows of a group, or a warp."""
-    types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}, {vector}"
-    return (
-        f"gpubench::index_add::add_few<{types}, {rows}>"
-        if rows in FEW_ROWS
-        else f"gpubench::index_add::add_combined<{types}>"
-    )
+    """Return the name expression for so many rows."""
+    name = KERNELS.get(rows, KERNELS[32])
+    return f"gpubench::index_add::{name}<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}, {vector}>"
 
 
 def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
-    """Return the plan with so many rows of a group of lanes by itself (`FEW_ROWS`), or of a warp."""
-    if (
-        form.inner == 1
-        and form.outers > 1
-        and min(form.outer_place, form.outer_index) < min(form.place_step, form.index_step)
-    ):
+    """Return the plan with so many rows of a thread (1), of a group of lanes (4), or of a warp."""
+    if form.outers > 1 and form.inner == 1 and form.is_denser_across:
         form = form.across()
     vectors = form.inner // form.vector
+    if rows == 1 and form.outers > MOST_OUTERS:
+        rows = 4
     lanes = min(32, power_of_two(vectors))
     chunks = ceil(vectors, lanes)
-    few = rows in FEW_ROWS
-    tile = rows * (THREADS // lanes) if few else rows
-    units = ceil(form.count, tile) * chunks * form.outers
-    blocks = units if few else ceil(units, WARPS)
-    if not fits(units + WARPS, chunks, form.outers, form.count + tile * WARPS, form.places):
+    if rows == 1:
+        threads = min(THREADS, max(32, power_of_two(ceil(form.count * vectors, 32))))
+        units = form.count * vectors
+        grid = (ceil(units, threads), form.outers, 1)
+        chunks = vectors
+    else:
+        threads, few = THREADS, rows == 4
+        tile = rows * (THREADS // lanes) if few else rows
+        units = ceil(form.count, tile) * chunks * form.outers
+        grid = (units if few else ceil(units, WARPS), 1, 1)
+    if not fits(units + THREADS, chunks, form.outers, form.count + 32 * THREADS, form.places):
         return Refused(f"more than {LIMIT} indices, places or pieces of work")
     destination, index, _ = problem.operands
     launch = Launch(
         SOURCE,
         kernel(destination.dtype, index.dtype, form.vector, rows),
-        (blocks, 1, 1),
-        (THREADS, 1, 1),
+        grid,
+        (threads, 1, 1),
         (
             Pointer("destination"),
             Pointer("source"),

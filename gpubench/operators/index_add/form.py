@@ -18,8 +18,8 @@ LIMIT = 2**31 - 1
 class Form:
     """`outers` times the same list: `count` source rows of `inner` neighbours come to `places` rows. Steps in elements.
 
-    vector: elements of 16 bytes where every row of both begins and ends on such a grid, else 1. item_place, item_index: from an
-    element of a row to the next; only `across` gives others than 1.
+    vector: elements of 16 bytes where every row of both begins and ends on such a grid, else 1. item_place, item_index:
+    from an element of a row to the next; only `across` gives others than 1.
     """
 
     places: int
@@ -34,6 +34,16 @@ class Form:
     itemsize: int
     item_place: int = 1
     item_index: int = 1
+
+    @property
+    def is_denser_across(self) -> bool:
+        """Say whether repetitions lie closer together than rows do, in both operands."""
+        return self.outer_place < self.place_step and self.outer_index < self.index_step
+
+    @property
+    def is_mixed(self) -> bool:
+        """Say whether repetitions lie closer together than rows in one operand, and further apart in the other."""
+        return (self.outer_place < self.place_step) != (self.outer_index < self.index_step)
 
     def across(self) -> Form:
         """Return repetitions of single elements as rows whose elements lie apart."""

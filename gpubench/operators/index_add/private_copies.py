@@ -13,7 +13,7 @@ from gpubench.operators.structs import Struct
 
 SOURCE = "index_add/private_copies.cu"
 MOST_WARPS = 24
-LEAST_WARPS = 8
+LEAST_WARPS = 4
 AT_ONCE = 8
 
 SHAPE = Struct(
@@ -31,7 +31,7 @@ class PrivateCopies:
 
     name: str = "private_copies"
     summary: str = "a copy of the few places for every lane in shared memory; no atomics, bitwise repeatable"
-    origin: str = "private histograms, here one a lane; single elements, a copy for 256 lanes must fit shared memory"
+    origin: str = "private histograms, here one a lane; single elements, a copy for 128 lanes must fit shared memory"
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch. Refuses rows, and more places than fit."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpubench import dtypes
@@ -18,6 +18,9 @@ LANE_PAIRS = 9
 LEAST_RANGE = 2048
 """Indices that a block sorts at least. Fewer make meetings of more blocks: 65536 by 32 blocks."""
 
+ONE_BLOCK = 6144
+"""Indices that one block sorts: it meets nobody."""
+
 WARPS = (32, 16, 8)
 MOST_PASSES = 4
 
@@ -30,6 +33,8 @@ SHAPE = Struct(
     rounds="i4",
     passes="i4",
     bits="i4",
+    shift="i4",
+    skip="i4",
     flags="u4",
 )
 
@@ -66,6 +71,8 @@ class Sort:
     passes: int
     bits: int
     warps: int
+    shift: int = 0
+    skip: int = 1
 
     @property
     def meeting_words(self) -> int:
@@ -127,12 +134,19 @@ class Sort:
         )
 
 
+def by_segments(count: int, places: int, segment: int, device: DeviceInfo) -> Sort:
+    """Cut the list for one pass by the number of a segment of `segment` places, a power of two."""
+    shift = (segment - 1).bit_length()
+    bits = max(1, (ceil(places, segment) - 1).bit_length())
+    return replace(sort_of(count, places, device), passes=1, bits=bits, shift=shift, skip=0)
+
+
 def sort_of(count: int, places: int, device: DeviceInfo, least: int = LEAST_RANGE) -> Sort:
     """Cut the list: at most one block an SM, all resident; as few passes as the bits of a row's number take."""
     bits = max(1, (places - 1).bit_length())
     passes = ceil(bits, DIGIT_BITS)
-    blocks = max(1, min(ceil(count, least), device.sm_count))
     warps = warps_on(device)
+    blocks = 1 if count <= min(ONE_BLOCK, 32 * LANE_PAIRS * warps) else max(1, min(ceil(count, least), device.sm_count))
     each = ceil(count, blocks)
     rounds = min(LANE_PAIRS, ceil(each, 32 * warps))
     return Sort(count, places, ceil(count, each), each, rounds, passes, ceil(bits, passes), warps)

@@ -1,4 +1,4 @@
-"""Numbers of the fast index_adds that measurements chose."""
+"""Numbers of the fast index_adds that measurements chose, and the costs that `auto` weighs. All on one H200."""
 
 from __future__ import annotations
 
@@ -7,59 +7,106 @@ import math
 from gpubench.model import DeviceInfo
 from gpubench.operators.index_add.form import Form
 
-COPIES_LEAST = 16384
-"""Indices from which `private_copies` is taken where the places fit."""
+SMALL = ("int8", "uint8", "int16")
+"""Dtypes that atomics exchange word by word: 0.65 us an addition where they meet in one word."""
+
+COPIES_LEAST = 4096
+"""Indices from which `private_copies` is taken where the places fit: 31243 uint8 into 14 places 8 us (20 ms by atomics)."""
+
+COPIES_PLACES = 2048
+COPIES_DENSE = 128
+"""`block_copies` for up to so many elements of the destination that each take so many of the source: 2 M into 717 29 us
+(52 by `cached`), 764 K into 7064 64 (15)."""
+
+LAST_DIM = 16384
+"""Indices of the last dim from which a block takes a repetition: 256 x 30000 88 us (115 by atomics), 256 x 4096 22 (18)."""
 
 CACHED_ROW = 64
 """Rows of fewer bytes are added element by element ..."""
 
-CACHED_LEAST = 2**18
-"""... through a block's table from so many elements on."""
+CACHED_LEAST = 2**17
+CACHED_LEAST_SMALL = 64
+"""... through a block's table from so many elements on, `SMALL` ones from fewer."""
 
 GROUPED_ROW = 64
+GROUPED_ROW_SMALL = 16
 """Rows of fewer bytes are not sorted for."""
+
+GROUPED_LEAST_SMALL = 2048
+"""Indices from which rows of `SMALL` are sorted whatever it costs."""
+
+PARTITION_REACH = 192 * 2**20
+PARTITION_LEAST = 2**25
+"""`partitioned` from so many bytes of the destination and indices on: 2^26 into 2^26 3047 us (3690 by atomics), 2^23 into
+2^25 428 (406)."""
+
+WAVES = 6
+"""Pieces of `grouped` for every five blocks an SM: 64 x 4096 x 128 took 93 us with 1.6."""
 
 
 def sorting_us(count: int) -> float:
-    """Return what the sort costs, launches included. One H200: 65536 indices 14 us, 2^20 40."""
-    return 12 + 26e-6 * count
+    """Return what the sort and its launch cost: 4096 indices 14, 65536 27, 2^20 51."""
+    return 12 + 1e-3 * count if count <= 6144 else 25 + 25e-6 * count
 
 
 def is_for_grouped(form: Form, dtype: str, device: DeviceInfo) -> bool:
-    """Say whether sorting costs less than atomics lose on indices spread evenly (microseconds on one H200).
+    """Say whether sorting costs less than atomics lose on indices spread evenly.
 
-    Atomics take 2.1 TB/s of the source, and bring a row anew for each index where the destination is beyond the L2 cache;
-    words of small integers are exchanged whole, at a seventh of that.
+    Atomics take 2.1 TB/s of the source, and bring a row anew for each index where the destination is beyond the L2
+    cache; words of small integers are exchanged whole, at a seventh of that. Microseconds.
     """
+    if dtype in SMALL and form.row_bytes >= GROUPED_ROW_SMALL and form.count >= GROUPED_LEAST_SMALL:
+        return True
     if form.row_bytes < GROUPED_ROW:
         return False
-    rate = 0.3e6 if dtype in ("int8", "uint8", "int16") else 2.1e6
+    rate = 0.3e6 if dtype in SMALL else 2.1e6
     distinct = form.reached * -math.expm1(-form.count / form.places)
     moved = form.added * (3 if form.reached > device.l2_bytes // 2 else 1)
     by_atomics = max(form.added / rate, moved / 3.6e6, (form.added + 2 * distinct) / 4.2e6)
     return sorting_us(form.count) + (form.added + 2 * distinct) / 3.9e6 < by_atomics
 
 
+def is_for_cached(form: Form, dtype: str) -> bool:
+    """Say whether elements go through a block's table."""
+    least = CACHED_LEAST_SMALL if dtype in SMALL else CACHED_LEAST
+    return form.row_bytes < CACHED_ROW and form.count * form.inner * form.outers >= least
+
+
+def is_for_block_copies(form: Form, device: DeviceInfo) -> bool:
+    """Say whether a block's own sums of all places are best: few places, or many long rows along the indexed dim."""
+    elements, items = form.places * form.inner, form.count * form.inner
+    if elements <= COPIES_PLACES and items >= COPIES_DENSE * elements and items * form.outers >= CACHED_LEAST:
+        return True
+    if form.inner > 1 or form.outers < device.sm_count or form.place_step != 1:
+        return False
+    return form.is_mixed or (form.count >= LAST_DIM and 2 * form.count >= form.places)
+
+
+def is_for_partitioned(form: Form) -> bool:
+    """Say whether the destination is so far beyond the L2 cache, and the list so long, that it pays to move both."""
+    return form.inner * form.outers == 1 and form.reached >= PARTITION_REACH and form.count >= PARTITION_LEAST
+
+
 def piece_pairs(form: Form, device: DeviceInfo) -> int:
-    """Return the pairs of a block of `grouped`."""
+    """Return the pairs of a block of `grouped`: fewer where there would be too few blocks."""
     vectors = form.inner // form.vector
     for pairs in (256, 128):
-        if form.count // pairs * max(vectors // 32, 1) * form.outers >= 5 * device.sm_count:
+        if form.count // pairs * max(vectors // 32, 1) * form.outers >= 5 * WAVES * device.sm_count:
             return pairs
     return 64
 
 
 def warp_rows(form: Form, device: DeviceInfo) -> int:
-    """Return the rows of a warp of `combined`; 4 are those of a group of lanes, with all that is loaded at once."""
+    """Return the rows of a warp of `combined`; 4 are those of a group of lanes, 1 that of a thread."""
     vectors = form.inner // form.vector
-    if vectors < 4:
-        return 4
-    for rows in (32, 16, 8):
-        if form.count // rows * max(vectors // 32, 1) * form.outers >= 16 * device.sm_count:
-            return rows
-    return 4
+    work = max(vectors // 32, 1) * form.outers
+    if vectors >= 4:
+        for rows in (32, 16, 8):
+            if form.count // rows * work >= 16 * device.sm_count:
+                return rows
+    return 4 if vectors >= 16 and form.count // 4 * work >= 16 * device.sm_count else 1
 
 
 def cached_blocks(form: Form, device: DeviceInfo) -> int:
-    """Return the blocks of `cached` for each repetition: three an SM together."""
-    return max(1, -(-3 * device.sm_count // form.outers))
+    """Return the most blocks of `cached` for each repetition: sixteen an SM together."""
+    return max(1, -(-16 * device.sm_count // form.outers))
