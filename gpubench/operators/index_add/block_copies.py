@@ -107,12 +107,12 @@ def build(problem: Problem[Any], form: Form, cut: Cut, device: DeviceInfo) -> Pl
     elements, items = form.places * form.inner, form.count * form.inner
     if not fits(items + 8 * 1024, elements, form.inner, form.outers * cut.parts + cut.blocks):
         return Refused(f"more than {LIMIT} elements or units of work")
-    steps, listed, size, named = _listed(problem, form, cut, device)
-    sorting = named if isinstance(named, sort.Sort) else None
+    sorting = _sort(form, cut, device)
+    steps, listed, size, named = _listed(problem, form, cut, device, sorting)
     steps.append(
         Launch(
             SOURCE,
-            kernel(destination.dtype, PAIRS if sorting else named),
+            kernel(destination.dtype, named),
             (cut.blocks, 1, 1),
             (cut.threads, 1, 1),
             (
@@ -142,14 +142,20 @@ def build(problem: Problem[Any], form: Form, cut: Cut, device: DeviceInfo) -> Pl
     )
 
 
+def _sort(form: Form, cut: Cut, device: DeviceInfo) -> sort.Sort | None:
+    """Return the sort of the list by segments, where there are several."""
+    if cut.segments == 1:
+        return None
+    return sort.by_segments(form.count, form.places, cut.segment // form.inner, device)
+
+
 def _listed(
-    problem: Problem[Any], form: Form, cut: Cut, device: DeviceInfo
-) -> tuple[list[Launch], Argument, int, str | sort.Sort]:
-    """Return what makes the list fit for many reads, where it then stands, bytes of workspace, and its dtype or sort."""
+    problem: Problem[Any], form: Form, cut: Cut, device: DeviceInfo, sorting: sort.Sort | None
+) -> tuple[list[Launch], Argument, int, str]:
+    """Return what makes the list fit for many reads, where it stands then, bytes of workspace, and its type."""
     index = problem.operand("index")
-    if cut.segments > 1:
-        sorting = sort.by_segments(form.count, form.places, cut.segment // form.inner, device)
-        return [sorting.launch(problem, Workspace(0), 0)], sorting.pairs, sorting.size, sorting
+    if sorting is not None:
+        return [sorting.launch(problem, Workspace(0), 0)], sorting.pairs, sorting.size, PAIRS
     if index.dtype == "int32" or form.outers * device.sm_count < NARROW_LEAST * cut.blocks:
         return [], Pointer("index"), 0, index.dtype
     arguments = (Pointer("index"), Workspace(0), int64(form.count), int64(form.places))

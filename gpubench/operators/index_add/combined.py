@@ -41,8 +41,8 @@ class Combined:
     name: str = "combined"
     summary: str = "equal indices of a warp added up in registers, then atomics of 16 bytes; one launch"
     origin: str = (
-        "vector reductions as Triton's and PyTorch's newest scatter-add; additions by atomics in the dtype, in any order; "
-        "one dim beside the rows and the indexed one"
+        "vector reductions as Triton's and PyTorch's newest scatter-add; additions by atomics in the dtype, in any "
+        "order; one dim beside the rows and the indexed one"
     )
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:

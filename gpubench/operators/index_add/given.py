@@ -1,7 +1,8 @@
 """Indices of the user's own: one-dimensional npy files beside the suite that names them, read with care.
 
-The suite's folder is told to the worker processes by an environment variable, so that a case, and its record, hold the file's
-name and hash and no path. A file is looked for in these folders, the last one told first, and must lie inside.
+The suite's folder is told to the worker processes by an environment variable, so that a case, and its record, hold
+the file's name and hash and no path. A file is looked for in these folders, the last one told first. Links that
+lead out of the folder are refused.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def _facts(path: Path, file: str, changed: int, size: int) -> Facts:
 
 
 def _read(path: Path, file: str) -> tuple[Array, str]:
-    """Return the indices as int64, and the hash of the file's bytes. ParameterError for anything but integers in a row."""
+    """Return the indices as int64, and the hash of the file's bytes. ParameterError for anything else than integers."""
     import numpy as np
 
     try:
@@ -105,13 +106,11 @@ def _read(path: Path, file: str) -> tuple[Array, str]:
     try:
         array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False, max_header_size=4096)
     except (ValueError, EOFError, OverflowError, MemoryError) as error:
-        raise ParameterError(
-            "indices.file", f"{file} is no npy file of numbers: {str(error).splitlines()[0]}"
-        ) from None
+        reason = str(error).splitlines()[0]
+        raise ParameterError("indices.file", f"{file} is no npy file of numbers: {reason}") from None
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.dtype.itemsize > 8:
-        raise ParameterError(
-            "indices.file", f"{file} must hold integers along one dim; found {array.dtype} {array.shape}"
-        )
+        found = f"{array.dtype} {array.shape}"
+        raise ParameterError("indices.file", f"{file} must hold integers along one dim; found {found}")
     if array.dtype.kind == "u" and array.size and int(array.max()) > 2**63 - 1:
         raise ParameterError("indices.file", f"{file} holds numbers beyond 2^63 - 1")
     return array.astype(np.int64), hashlib.sha256(data).hexdigest()

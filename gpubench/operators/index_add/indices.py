@@ -62,6 +62,11 @@ def distinct_places(pattern: Pattern, places: int, indices: int) -> int:
     return _expected(places, indices, 1.0)
 
 
+def is_exact(pattern: Pattern) -> bool:
+    """Say whether `distinct_places` counts, or expects."""
+    return pattern == "same" or isinstance(pattern, Duplicates | FromFile)
+
+
 def _chance(each: float, draws: int) -> float:
     """Return the chance that a place with chance `each` a draw is named at all."""
     return 1.0 if each >= 1 else -math.expm1(draws * math.log1p(-each))

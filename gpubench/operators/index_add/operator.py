@@ -15,7 +15,7 @@ from gpubench.operators.base import Operator, Reference, Variant
 from gpubench.operators.index_add import given
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.auto import choose
-from gpubench.operators.index_add.indices import distinct_places, draw
+from gpubench.operators.index_add.indices import distinct_places, draw, is_exact
 from gpubench.operators.index_add.params import Below, Duplicates, FromFile, IndexAddParams, IndexFile, OutOfRange
 from gpubench.operators.index_add.rows import row_bytes
 from gpubench.operators.index_add.sizes import SIZES
@@ -68,14 +68,14 @@ class IndexAddOperator(Operator[IndexAddParams]):
         layout = count_layout("layout", params.layout, shape)
         if any(size > 1 and stride == 0 for size, stride in _dims(view(shape, layout))):
             raise ParameterError("layout", "a destination cannot be broadcast: its elements would overlap")
-        source = count_layout("source_layout", params.source_layout, _source_shape(shape, dim, params.indices))
+        source = count_layout("source_layout", params.source_layout, _source_shape(shape, dim, params.count))
         return dataclasses.replace(
             params, shape=shape, dim=dim, alpha=float(params.alpha), layout=layout, source_layout=source
         )
 
     def label(self, params: IndexAddParams, dtype: str) -> str:
         """Return the case id of normalised params."""
-        parts = ["index_add", shape_label(params.shape), f"dim={params.dim}", f"n={params.indices}"]
+        parts = ["index_add", shape_label(params.shape), f"dim={params.dim}", f"n={params.count}"]
         parts.append(_pattern_label(params))
         if params.index_dtype != "int64":
             parts.append(f"index={params.index_dtype}")
@@ -95,8 +95,8 @@ class IndexAddOperator(Operator[IndexAddParams]):
         require_dtype(self.name, case.dtype, self.dtypes)
         params = self.normalise(self.parse(case.params), case.dtype)
         destination = Operand("destination", "inout", case.dtype, view(params.shape, params.layout))
-        index = Operand("index", "in", params.index_dtype, view((params.indices,)))
-        source_shape = _source_shape(params.shape, params.dim, params.indices)
+        index = Operand("index", "in", params.index_dtype, view((params.count,)))
+        source_shape = _source_shape(params.shape, params.dim, params.count)
         source = Operand("source", "in", case.dtype, view(source_shape, params.source_layout))
         operands = (destination, index, source)
         if source.view.size == 0:
@@ -104,15 +104,14 @@ class IndexAddOperator(Operator[IndexAddParams]):
         places = params.shape[params.dim] if params.shape else 1
         width = destination.view.size // places
         item = dtypes.dtype(case.dtype).itemsize
-        rows = distinct_places(params.pattern, places, params.indices)
+        rows = distinct_places(params.pattern, places, params.count)
         written = rows * width * item
         added = source.view.unique_elements * item
-        indices = params.indices * dtypes.dtype(params.index_dtype).itemsize
+        indices = params.count * dtypes.dtype(params.index_dtype).itemsize
         touched = row_bytes(params, destination, rows)
         read = operand_bytes(index) + operand_bytes(source) + touched
-        return Problem(
-            case, params, operands, indices + added + written, written, (read, touched), {"distinct_rows": rows}
-        )
+        assumed = {} if is_exact(params.pattern) else {"distinct_rows": rows}
+        return Problem(case, params, operands, indices + added + written, written, (read, touched), assumed)
 
     def inputs(self, problem: Problem[IndexAddParams]) -> dict[str, Array]:
         """Make the storage of destination, index and source."""
@@ -120,7 +119,7 @@ class IndexAddOperator(Operator[IndexAddParams]):
 
         params, case = problem.params, problem.case
         places = params.shape[params.dim] if params.shape else 1
-        indices = draw(params.pattern, places, params.indices, case.seed, 1)
+        indices = draw(params.pattern, places, params.count, case.seed, 1)
         return {
             "destination": operand_storage(problem.operand("destination"), case, 0),
             "index": indices.astype(dtypes.dtype(params.index_dtype).numpy, copy=False),
@@ -183,7 +182,7 @@ def _with_facts(params: IndexAddParams, file: str, places: int) -> IndexAddParam
 
 def _check_pattern(params: IndexAddParams, places: int) -> None:
     """Refuse patterns that name places which do not exist."""
-    pattern, indices = params.pattern, params.indices
+    pattern, indices = params.pattern, params.count
     if indices < 0:
         raise ParameterError("indices", f"must be at least 0, found {indices}")
     if indices > 0 and places == 0:

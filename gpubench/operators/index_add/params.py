@@ -38,7 +38,7 @@ class IndexFile:
 
 @dataclass(frozen=True, slots=True)
 class FromFile:
-    """What a case keeps of such a file: its name and hash, how many different places it names, the most often named one's count.
+    """What a case keeps of such a file: name, hash, how many different places it names, the count of the commonest.
 
     A suite writes `indices: {file: ...}`; this stands in its place in the case and in the record.
     """
@@ -57,8 +57,9 @@ class IndexAddParams:
     """destination[..., index[i], ...] += alpha * source[..., i, ...] for every i, in place; duplicates add up.
 
     shape: sizes of the destination. indices: number of indices, the size of the source's dim, or the file that holds
-    them (a normalised case has their number, and a pattern that says which file). pattern: how the indices are drawn; "zipf" gives rank r a chance of about 1 / r, "same" names one place only, "half_same" that place by half
-    of all draws, and any by the others. layout is the destination's.
+    them (a normalised case has their number, and a pattern that says which file). pattern: how the indices are drawn;
+    "zipf" gives rank r a chance of about 1 / r, "same" names one place only, "half_same" that place by half of all
+    draws, and any by the others. layout is the destination's.
     """
 
     shape: tuple[int, ...]
@@ -69,3 +70,9 @@ class IndexAddParams:
     alpha: float = 1.0
     layout: Layout = field(default_factory=Layout)
     source_layout: Layout = field(default_factory=Layout)
+
+    @property
+    def count(self) -> int:
+        """The number of indices of a normalised case."""
+        assert isinstance(self.indices, int)
+        return self.indices

@@ -1,4 +1,4 @@
-"""The host rule of index_add/partitioned.cu: elements brought into the order of the destination's parts, then atomics."""
+"""The host rule of index_add/partitioned.cu: elements in the order of the destination's parts, then atomics."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Partitioned:
     name: str = "partitioned"
     summary: str = "elements brought into 1024 parts of the destination, then atomics that stay in the L2 cache"
     origin: str = (
-        "radix partitioning as in database joins; single elements of up to 32 bits, destination without gaps; additions by "
-        "atomics in the dtype, in any order"
+        "radix partitioning as in database joins; single elements of up to 32 bits, destination without gaps; "
+        "additions by atomics in the dtype, in any order"
     )
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:

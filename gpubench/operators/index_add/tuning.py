@@ -11,7 +11,7 @@ SMALL = ("int8", "uint8", "int16")
 """Dtypes that atomics exchange word by word: 0.65 us an addition where they meet in one word."""
 
 COPIES_LEAST = 4096
-"""Indices from which `private_copies` is taken where the places fit: 31243 uint8 into 14 places 8 us (20 ms by atomics)."""
+"""Indices from which `private_copies` is taken where the places fit: 31243 uint8 into 14 8 us (20 ms by atomics)."""
 
 COPIES_PLACES = 2048
 COPIES_DENSE = 128
@@ -19,7 +19,8 @@ COPIES_DENSE = 128
 (52 by `cached`), 764 K into 7064 64 (15)."""
 
 LAST_DIM = 16384
-"""Indices of the last dim from which a block takes a repetition: 256 x 30000 88 us (115 by atomics), 256 x 4096 22 (18)."""
+"""Indices of the last dim from which a block takes a repetition: 256 x 30000 88 us (115 by atomics), 256 x 4096 22
+(18)."""
 
 CACHED_ROW = 64
 """Rows of fewer bytes are added element by element ..."""
@@ -37,8 +38,8 @@ GROUPED_LEAST_SMALL = 2048
 
 PARTITION_REACH = 192 * 2**20
 PARTITION_LEAST = 2**25
-"""`partitioned` from so many bytes of the destination and indices on: 2^26 into 2^26 3047 us (3690 by atomics), 2^23 into
-2^25 428 (406)."""
+"""`partitioned` from so many bytes of the destination and indices on: 2^26 into 2^26 3047 us (3690 by atomics), 2^23
+into 2^25 428 (406)."""
 
 WAVES = 6
 """Pieces of `grouped` for every five blocks an SM: 64 x 4096 x 128 took 93 us with 1.6."""

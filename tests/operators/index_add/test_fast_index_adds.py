@@ -1,0 +1,196 @@
+"""The fast index_adds where they could go wrong: runs over blocks, several passes, tables that overflow, words left behind."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpubench.devices.host import parse_schedule
+from gpubench.engine.buffers import Operands, Pristine
+from gpubench.measure.check import check
+from gpubench.model import DeviceInfo, Plan, Problem, Refused
+from gpubench.operators import OPERATORS
+from gpubench.operators.index_add import block_copies, cached, combined, grouped, partitioned, private_copies, sort
+from gpubench.operators.index_add.auto import choose, preferred
+from gpubench.operators.index_add.form import Form, form_of
+from tests.operators.cases import DEVICE, make_case
+from tests.operators.on_host import host
+
+INDEX_ADD = OPERATORS["index_add"]
+PATTERNS = ("uniform", "zipf", "sorted", "same", "half_same", {"duplicates": 40}, {"out_of_range": 30})
+
+
+def problem_of(shape: tuple[int, ...], indices: int, dtype: str = "float32", **params: Any) -> Problem[Any]:
+    """Return an index_add's problem."""
+    return INDEX_ADD.problem(make_case("index_add", dtype, shape=shape, indices=indices, **params))
+
+
+def answers(problem: Problem[Any], plan: Plan | Refused, schedule: str = "forward", stale: int = 0) -> list[bytes]:
+    """Run a plan twice on one workspace, full of `stale` bytes at first; check each answer where it is defined."""
+    assert isinstance(plan, Plan), plan
+    device = host()
+    device.options = type(device.options)(parse_schedule(schedule), "checked", 1)
+    inputs = INDEX_ADD.inputs(problem)
+    pristine = Pristine(device, problem, inputs, keep_inputs=True)
+    operands = Operands(device, problem, pristine, plan.workspace_bytes, True)
+    if stale:
+        device.fill(operands.workspace, stale)
+    run = device.bind(plan, operands.addresses, operands.workspace).run
+    found = []
+    for _ in range(2):
+        operands.restore()
+        run()
+        output = operands.output()
+        if "out_of_range" in problem.case.id:
+            np.testing.assert_allclose(output, without_wrong_ones(problem, inputs), rtol=1e-4, atol=1e-4)
+        else:
+            verdict = check(problem, INDEX_ADD.reference(problem, inputs), plan.accuracy, output)
+            assert verdict.ok, (problem.case.id, plan.variant, dict(plan.notes), verdict.first_mismatch)
+        found.append(np.ascontiguousarray(output).tobytes())
+    return found
+
+
+def without_wrong_ones(problem: Problem[Any], inputs: dict[str, Any]) -> Any:
+    """Return numpy's sums over the indices that are inside the dim."""
+    wanted = problem.operand("destination").view.of(inputs["destination"]).astype(np.float64)
+    source, index = problem.operand("source").view.of(inputs["source"]), inputs["index"]
+    inside = (index >= 0) & (index < wanted.shape[0])
+    np.add.at(wanted, index[inside], source[inside])
+    return wanted
+
+
+def form(problem: Problem[Any]) -> Form:
+    """Return the problem's form."""
+    found = form_of(problem)
+    assert isinstance(found, Form), found
+    return found
+
+
+def small_groups(problem: Problem[Any], device: DeviceInfo, pairs: int = 64) -> Plan | Refused:
+    """Return a grouped plan whose list is sorted by several blocks, in small pieces."""
+    return grouped.build(problem, form(problem), device, pairs, least_range=64)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=str)
+def test_grouped_gives_the_same_bits_under_every_schedule(pattern: Any) -> None:
+    """Runs inside a group, over groups, over blocks and over windows of blocks; indices outside are left out."""
+    problem = problem_of((90, 12), 3000, pattern=pattern)
+    found: set[bytes] = set()
+    for schedule in ("forward", "reverse", "random:3"):
+        found.update(answers(problem, small_groups(problem, host().info), schedule))
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "int8", "complex128", "int64"])
+@pytest.mark.parametrize("shape", [(40, 24), (3, 40, 7), (2, 500, 300)])
+def test_grouped_takes_rows_of_any_width_and_alpha(dtype: str, shape: tuple[int, ...]) -> None:
+    """Vectors and single elements, rows wider than a group of lanes, one list for several repetitions."""
+    problem = problem_of(shape, 200, dtype, dim=len(shape) - 2, alpha=-3.0, index_dtype="int32")
+    answers(problem, small_groups(problem, host().info), "random:1")
+
+
+@pytest.mark.parametrize(("places", "passes"), [(1, 1), (2, 1), (1024, 1), (1025, 2), (2**20, 2), (2**20 + 1, 3)])
+def test_passes_cover_every_index(places: int, passes: int) -> None:
+    """As many passes of up to 10 bits as the largest index has; ranges cover the list."""
+    found = sort.sort_of(300_000, places, DEVICE)
+    assert (found.passes, found.passes * found.bits >= (places - 1).bit_length()) == (passes, True)
+    assert found.blocks * found.range >= 300_000 > (found.blocks - 1) * found.range
+
+
+@pytest.mark.parametrize("count", [1, sort.ONE_BLOCK, sort.ONE_BLOCK + 1, 10**7])
+@pytest.mark.parametrize("shared_kb", [64, 99, 163, 227])
+def test_tables_of_the_sort_fit_every_architecture(count: int, shared_kb: int) -> None:
+    """Fewer warps where shared memory is small; a tile of one block holds what is sent to it."""
+    device = dataclasses.replace(DEVICE, max_shared_bytes=shared_kb << 10)
+    found = sort.sort_of(count, 5000, device)
+    assert sort.shared_bytes(found.warps) <= device.max_shared_bytes
+    assert found.blocks <= device.sm_count
+    assert found.rounds <= sort.LANE_PAIRS
+
+
+def test_a_range_of_several_tiles_and_three_passes() -> None:
+    """One block walks its range tile by tile; upper bits count."""
+    problem = problem_of((2**20 + 50, 4), 3000, "int32", pattern="zipf")
+    few_warps = dataclasses.replace(host().info, max_shared_bytes=64 << 10, sm_count=1)
+    answers(problem, grouped.build(problem, form(problem), few_warps, 64))
+
+
+BUILDS: dict[str, Callable[[Problem[Any], DeviceInfo], Plan | Refused]] = {
+    "flat": lambda problem, _: combined.build(problem, form(problem), 1),
+    "few": lambda problem, _: combined.build(problem, form(problem), 4),
+    "combined": lambda problem, _: combined.build(problem, form(problem), 32),
+    "cached": lambda problem, _: cached.build(problem, form(problem), 2),
+    "block_copies": lambda problem, device: block_copies.BlockCopies().plan(
+        problem, dataclasses.replace(device, max_shared_bytes=4096)
+    ),
+}
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("pattern", PATTERNS, ids=str)
+def test_atomics_are_right_whatever_the_indices(build: str, pattern: Any) -> None:
+    """Equal indices in a thread, a warp, a table that overflows; segments of places; indices outside are left out."""
+    problem = problem_of((450, 3), 4000, pattern=pattern)
+    answers(problem, BUILDS[build](problem, host().info), "random:2")
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "uint8", "int16", "complex64", "float64"])
+def test_atomics_of_vectors_are_right_for_every_dtype(build: str, dtype: str) -> None:
+    """16 bytes of 16-bit floats, of small integers by words, and of what has no vector form."""
+    problem = problem_of((2, 20, 16), 90, dtype, dim=1, alpha=2.0, index_dtype="int32")
+    plan = BUILDS[build](problem, host().info)
+    if not isinstance(plan, Refused):
+        answers(problem, plan, "random:2")
+
+
+@pytest.mark.parametrize("pattern", ["uniform", "sorted", "half_same"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8"])
+def test_partitions_are_right(pattern: str, dtype: str) -> None:
+    """A list that is moved, and one in order that stays."""
+    problem = problem_of((60_000,), 3000, dtype, pattern=pattern, alpha=2.0)
+    answers(problem, partitioned.build(problem, form(problem), host().info, 300), "random:2")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int16", "complex128"])
+def test_private_copies_give_the_same_bits(dtype: str) -> None:
+    """A copy a lane, joined in order by the block that arrives last, whichever that is."""
+    problem = problem_of((9,), 4000, dtype)
+    plan = private_copies.build(problem, form(problem), host().info)
+    assert len({bits for one in ("forward", "random:5") for bits in answers(problem, plan, one)}) == 1
+
+
+@pytest.mark.parametrize("build", [small_groups, lambda problem, device: partitioned.build(problem, form(problem), device, 300)])
+def test_what_a_launch_left_that_was_ended_early_is_no_matter(build: Any) -> None:
+    """Whatever an earlier launch left in the workspace, blocks wait for this launch's words."""
+    problem = problem_of((700,), 2000) if build is not small_groups else problem_of((70, 8), 2000, pattern="half_same")
+    answers(problem, build(problem, host().info), stale=0x41)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_rules_plan_whatever_comes(data: st.DataObject) -> None:
+    """Any shape, dim and layout has a plan whose grid, threads and shared memory a GPU takes."""
+    shape = tuple(data.draw(st.lists(st.integers(1, 3000), min_size=1, max_size=4)))
+    layout: dict[str, Any] = {"offset": data.draw(st.integers(0, 5)), "step": data.draw(st.integers(1, 2))}
+    if data.draw(st.booleans()):
+        layout["permute"] = tuple(data.draw(st.permutations(range(len(shape)))))
+    dtype = data.draw(st.sampled_from(INDEX_ADD.dtypes))
+    dim, indices = data.draw(st.integers(0, len(shape) - 1)), data.draw(st.integers(1, 2**23))
+    problem = problem_of(shape, indices, dtype, dim=dim, layout=layout)
+    for shared_kb in (64, 227):
+        device = dataclasses.replace(DEVICE, max_shared_bytes=shared_kb << 10)
+        plans = [variant.plan(problem, device) for variant in preferred(problem, device)]
+        assert isinstance(choose(problem, device), Plan)
+        for plan in plans:
+            for launch in plan.launches if isinstance(plan, Plan) else ():
+                assert 0 < launch.grid[0] < 2**31
+                assert launch.grid[1] < 65536
+                assert launch.block[0] <= 1024
+                assert launch.shared_bytes <= device.max_shared_bytes
