@@ -10,9 +10,9 @@ namespace gpubench::index_add {
 
 // The elements at, at + threads ... before `stop`, asked for at once.
 template <class T, class Index>
-GPUBENCH_DEVICE void load_items(Item<sum_t<T>> (&items)[items_at_once], const T* source, const Index* index, uint32 at, uint32 stop,
+GPUBENCH_DEVICE void load_items(Item<sum_t<T>> (&items)[items_at_once<T>], const T* source, const Index* index, uint32 at, uint32 stop,
                                 alpha_t<T> alpha, const CachedShape& shape) {
-    constexpr int N = items_at_once;
+    constexpr int N = items_at_once<T>;
     int64 rows[N];
     uint32 inside[N];
     T raw[N];
@@ -39,7 +39,7 @@ GPUBENCH_DEVICE void load_items(Item<sum_t<T>> (&items)[items_at_once], const T*
 template <class T, class Index>
 GPUBENCH_DEVICE void add_elements(const Table<T>& table, const T* source, const Index* index, const CachedShape& shape) {
     const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
-    add_through_table(table, shape.items, [&](Item<sum_t<T>> (&items)[items_at_once], uint32 at) {
+    add_through_table(table, shape.items, [&](Item<sum_t<T>> (&items)[items_at_once<T>], uint32 at) {
         load_items(items, source, index, at, shape.items, alpha, shape);
     });
 }

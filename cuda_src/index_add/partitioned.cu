@@ -78,10 +78,10 @@ GPUBENCH_DEVICE void add_pairs(const Table<T>& table, const T* source, const Ind
     const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
     const uint32 count = kept[0];
     const bool moved = kept[1] != 0;
-    add_through_table(table, count, [&](Item<sum_t<T>> (&items)[items_at_once], uint32 at) {
-        Pair mine[items_at_once];
+    add_through_table(table, count, [&](Item<sum_t<T>> (&items)[items_at_once<T>], uint32 at) {
+        Pair mine[items_at_once<T>];
         GPUBENCH_UNROLL
-        for (int k = 0; k < items_at_once; ++k) {
+        for (int k = 0; k < items_at_once<T>; ++k) {
             const uint32 i = at + k * cached_threads;
             mine[k] = no_pair;
             if (i >= count) continue;
@@ -94,7 +94,7 @@ GPUBENCH_DEVICE void add_pairs(const Table<T>& table, const T* source, const Ind
             }
         }
         GPUBENCH_UNROLL
-        for (int k = 0; k < items_at_once; ++k) {
+        for (int k = 0; k < items_at_once<T>; ++k) {
             items[k].key = row_of(mine[k]);
             const T value = bit_cast<T>(static_cast<Word<sizeof(T)>>(position_of(mine[k])));
             items[k].value = add_scaled<T>(sum_t<T>{}, convert<sum_t<T>>(value), alpha);

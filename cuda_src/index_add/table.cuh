@@ -1,8 +1,8 @@
 // Elements on their way to a destination by atomics, those that come again added up in shared memory before: what cached.cu and
 // partitioned.cu share.
 //
-// The first 32 elements of each warp show whether elements come again. If fewer than one in sixteen of the block does, all go straight
-// to the destination. Otherwise the block keeps sums in a table, one of two places a hash of the destination's element: one that
+// The first 32 elements of each warp show whether elements come again. If fewer than one in a hundred of the block does, all go
+// straight to the destination; so they do where they stand in order, but for warps that meet one place alone. Otherwise the block keeps sums in a table, one of two places a hash of the destination's element: one that
 // finds both taken by others goes to the destination. What one warp meets again and again (an index that half of
 // the list shares) a lane adds up in a register. At the end the table goes to the destination.
 #pragma once
@@ -16,7 +16,8 @@
 namespace gpubench::index_add {
 
 constexpr int cached_threads = 512;
-constexpr int items_at_once = 4;
+template <class T>
+constexpr int items_at_once = is_integer<T> && sizeof(T) <= 2 ? 1 : 4;  // small integers are exchanged by words: the sooner the better
 constexpr uint32 no_key = 0xffffffffu;
 
 struct CachedShape {
@@ -109,30 +110,54 @@ struct Hot {
     }
 };
 
+// What the first elements of a block's warps say: that few come again, that they stand in order, or that many come again.
+enum class Habit { apart, ordered, again };
+
+GPUBENCH_DEVICE Habit habit_of(uint32 key) {
+    const uint32 left = shuffle_up(full_mask, key, 1);
+    const int equal = population_count(match_any(full_mask, key));
+    const bool again = key != no_key && equal > 1;
+    const bool descends = lane_index() > 0 && key < left;
+    const int found = block_barrier_count(again) * 100;
+    if (found < cached_threads) return Habit::apart;
+    return block_barrier_or(descends) ? Habit::again : Habit::ordered;
+}
+
+// An element of a list in order: warps that meet one place alone add it up.
+template <class T>
+GPUBENCH_DEVICE void send_ordered(const Table<T>& table, const Item<sum_t<T>>& item) {
+    if (all(full_mask, item.key == shuffle(full_mask, item.key, 0))) {
+        const sum_t<T> total = combine_lanes(item.value, Add{});
+        if (lane_index() == 0 && item.key != no_key) table.send(item.key, total);
+    } else if (item.key != no_key) {
+        table.send(item.key, item.value);
+    }
+}
+
 // Add all elements below `stop`, tiles in turn over the blocks. `load(items, at)` brings those at, at + threads ...
 template <class T, class Load>
 GPUBENCH_DEVICE void add_through_table(const Table<T>& table, uint32 stop, const Load& load) {
     using A = sum_t<T>;
-    constexpr uint32 tile = cached_threads * items_at_once;
-    Item<A> items[items_at_once];
+    constexpr uint32 tile = cached_threads * items_at_once<T>;
+    Item<A> items[items_at_once<T>];
     Hot<A> hot{no_key, A{}, false};
     const uint32 start = static_cast<uint32>(block_index_x()) * tile, step = static_cast<uint32>(grid_size_x()) * tile;
-    bool keep = false;
+    Habit habit = Habit::apart;
     for (uint32 base = start; base < stop; base += step) {
         load(items, base + thread_index_x());
         if (base == start) {
-            const bool again = population_count(match_any(full_mask, items[0].key)) > 1 && items[0].key != no_key;
-            keep = block_barrier_count(again) * 16 >= cached_threads;
-            if (keep) table.clear();
+            habit = habit_of(items[0].key);
+            if (habit == Habit::again) table.clear();
         }
         GPUBENCH_UNROLL
-        for (int k = 0; k < items_at_once; ++k) {
-            if (keep) hot.take(table, items[k], static_cast<int>(base / tile) + k);
+        for (int k = 0; k < items_at_once<T>; ++k) {
+            if (habit == Habit::again) hot.take(table, items[k], static_cast<int>(base / tile) + k);
+            else if (habit == Habit::ordered) send_ordered(table, items[k]);
             else if (items[k].key != no_key) table.send(items[k].key, items[k].value);
         }
         if (stop - base <= step) break;
     }
-    if (!keep) return;
+    if (habit != Habit::again) return;
     if (hot.used) hot.send(table);
     table.flush();
 }

@@ -18,6 +18,7 @@ from tests.gpu.matrix import answer, compile_for
 from tests.operators.cases import auto
 from tests.operators.cumsum.edges import edges as of_cumsum
 from tests.operators.elementwise.edges import edges as of_elementwise
+from tests.operators.index_add.edges import edges as of_index_add
 from tests.operators.sum.edges import edges as of_sum
 
 pytestmark = pytest.mark.gpu
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.gpu
 EDGES: dict[str, Callable[[DeviceInfo], list[Case]]] = {
     "cumsum": of_cumsum,
     "elementwise": lambda device: [case for cases in of_elementwise(device).values() for case in cases],
+    "index_add": lambda _: [case for case, _ in of_index_add()],
     "sum": lambda device: [case for cases in of_sum(device).values() for case in cases],
 }
 

@@ -16,6 +16,8 @@ from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 SOURCE = "index_add/cached.cu"
 THREADS = 512
 TILE = 4 * THREADS
+"""Elements that a block takes at once; of integers of 8 and 16 bits a quarter."""
+
 MOST_OUTERS = 65535
 TABLE_BITS = {4: 12, 8: 12, 16: 11}
 """log2 of the table's places by the bytes of a sum: up to 48 KB a block."""
@@ -46,7 +48,7 @@ class Cached:
         form = form_of(problem)
         if isinstance(form, Refused):
             return form
-        return build(problem, form, tuning.cached_blocks(form, device))
+        return build(problem, form, tuning.cached_blocks(form, tile_of(problem.case.dtype), device))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One an index dtype."""
@@ -56,6 +58,12 @@ class Cached:
 def kernel(dtype: str, index: str) -> str:
     """Return the name expression."""
     return f"gpubench::index_add::add_cached<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}>"
+
+
+def tile_of(dtype: str) -> int:
+    """Return the elements that a block takes at once."""
+    row = dtypes.dtype(dtype)
+    return THREADS if row.kind == "integer" and row.itemsize <= 2 else TILE
 
 
 def build(problem: Problem[Any], form: Form, blocks: int) -> Plan | Refused:
@@ -71,7 +79,7 @@ def build(problem: Problem[Any], form: Form, blocks: int) -> Plan | Refused:
     launch = Launch(
         SOURCE,
         kernel(destination.dtype, index.dtype),
-        (min(blocks, ceil(items, TILE)), form.outers, 1),
+        (min(blocks, ceil(items, tile_of(destination.dtype))), form.outers, 1),
         (THREADS, 1, 1),
         (
             Pointer("destination"),

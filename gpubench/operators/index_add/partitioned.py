@@ -101,7 +101,7 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: in
     adding = Launch(
         SOURCE,
         second(destination.dtype, index.dtype),
-        (min(blocks, ceil(form.count, cached.TILE)), 1, 1),
+        (min(blocks, ceil(form.count, cached.tile_of(destination.dtype))), 1, 1),
         (cached.THREADS, 1, 1),
         (
             Pointer("destination"),

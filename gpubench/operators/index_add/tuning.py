@@ -27,14 +27,20 @@ CACHED_ROW = 64
 
 CACHED_LEAST = 2**17
 CACHED_LEAST_SMALL = 64
-"""... through a block's table from so many elements on, `SMALL` ones from fewer."""
+CACHED_LEAST_DENSE = 2**13
+DENSE = 8
+"""... through a block's table from so many elements on, `SMALL` ones from fewer, and others where each element of the
+destination takes `DENSE`: 13120 x 2 float64 into 44 13 us (19 by atomics)."""
 
-GROUPED_ROW = 64
+GROUPED_ROW = 128
 GROUPED_ROW_SMALL = 16
 """Rows of fewer bytes are not sorted for."""
 
 GROUPED_LEAST_SMALL = 2048
-"""Indices from which rows of `SMALL` are sorted whatever it costs."""
+"""Indices from which rows of `SMALL` are sorted whatever it costs: 404096 x 25 int8 145 us (0.2 s by atomics)."""
+
+BEYOND = 1.25
+"""Times the L2 cache that a destination must have for atomics to bring each row anew."""
 
 PARTITION_REACH = 192 * 2**20
 PARTITION_LEAST = 2**25
@@ -46,8 +52,8 @@ WAVES = 6
 
 
 def sorting_us(count: int) -> float:
-    """Return what the sort and its launch cost: 4096 indices 14, 65536 27, 2^20 51."""
-    return 12 + 1e-3 * count if count <= 6144 else 25 + 25e-6 * count
+    """Return what the sort and its launch cost: 4096 indices 24, 65536 27, 2^20 51."""
+    return 20 + 1e-3 * count if count <= 6144 else 25 + 25e-6 * count
 
 
 def is_for_grouped(form: Form, dtype: str, device: DeviceInfo) -> bool:
@@ -56,27 +62,30 @@ def is_for_grouped(form: Form, dtype: str, device: DeviceInfo) -> bool:
     Atomics take 2.1 TB/s of the source, and bring a row anew for each index where the destination is beyond the L2
     cache; words of small integers are exchanged whole, at a seventh of that. Microseconds.
     """
-    if dtype in SMALL and form.row_bytes >= GROUPED_ROW_SMALL and form.count >= GROUPED_LEAST_SMALL:
+    dense = form.count >= max(DENSE * form.places, CACHED_LEAST)
+    if dtype in SMALL and (dense or (form.row_bytes >= GROUPED_ROW_SMALL and form.count >= GROUPED_LEAST_SMALL)):
         return True
     if form.row_bytes < GROUPED_ROW:
         return False
     rate = 0.3e6 if dtype in SMALL else 2.1e6
     distinct = form.reached * -math.expm1(-form.count / form.places)
-    moved = form.added * (3 if form.reached > device.l2_bytes // 2 else 1)
-    by_atomics = max(form.added / rate, moved / 3.6e6, (form.added + 2 * distinct) / 4.2e6)
+    moved = form.added * (3 if form.reached > BEYOND * device.l2_bytes else 1)
+    by_atomics = max(form.added / rate, moved / 4.2e6, (form.added + 2 * distinct) / 4.2e6)
     return sorting_us(form.count) + (form.added + 2 * distinct) / 3.9e6 < by_atomics
 
 
 def is_for_cached(form: Form, dtype: str) -> bool:
     """Say whether elements go through a block's table."""
+    items = form.count * form.inner
     least = CACHED_LEAST_SMALL if dtype in SMALL else CACHED_LEAST
-    return form.row_bytes < CACHED_ROW and form.count * form.inner * form.outers >= least
+    dense = items >= DENSE * form.places * form.inner and items * form.outers >= CACHED_LEAST_DENSE
+    return form.row_bytes < CACHED_ROW and (dense or items * form.outers >= least)
 
 
 def is_for_block_copies(form: Form, device: DeviceInfo) -> bool:
     """Say whether a block's own sums of all places are best: few places, or many long rows along the indexed dim."""
     elements, items = form.places * form.inner, form.count * form.inner
-    if elements <= COPIES_PLACES and items >= COPIES_DENSE * elements and items * form.outers >= CACHED_LEAST:
+    if elements <= COPIES_PLACES and items >= COPIES_DENSE * elements and items * form.outers >= 2 * CACHED_LEAST:
         return True
     if form.inner > 1 or form.outers < device.sm_count or form.place_step != 1:
         return False
@@ -101,13 +110,16 @@ def warp_rows(form: Form, device: DeviceInfo) -> int:
     """Return the rows of a warp of `combined`; 4 are those of a group of lanes, 1 that of a thread."""
     vectors = form.inner // form.vector
     work = max(vectors // 32, 1) * form.outers
+    if form.inner == 1 and form.outers >= 32 and form.is_denser_across:
+        return 4
     if vectors >= 4:
         for rows in (32, 16, 8):
-            if form.count // rows * work >= 16 * device.sm_count:
+            if -(-form.count // rows) * work >= 16 * device.sm_count:
                 return rows
     return 4 if vectors >= 16 and form.count // 4 * work >= 16 * device.sm_count else 1
 
 
-def cached_blocks(form: Form, device: DeviceInfo) -> int:
-    """Return the most blocks of `cached` for each repetition: sixteen an SM together."""
-    return max(1, -(-16 * device.sm_count // form.outers))
+def cached_blocks(form: Form, tile: int, device: DeviceInfo) -> int:
+    """Return the most blocks of `cached` for each repetition: one a tile up to eight an SM together, else three an SM."""
+    tiles = -(-form.count * form.inner // tile)
+    return tiles if tiles * form.outers <= 8 * device.sm_count else max(1, -(-3 * device.sm_count // form.outers))

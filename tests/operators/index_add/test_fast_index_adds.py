@@ -166,7 +166,9 @@ def test_private_copies_give_the_same_bits(dtype: str) -> None:
     assert len({bits for one in ("forward", "random:5") for bits in answers(problem, plan, one)}) == 1
 
 
-@pytest.mark.parametrize("build", [small_groups, lambda problem, device: partitioned.build(problem, form(problem), device, 300)])
+@pytest.mark.parametrize(
+    "build", [small_groups, lambda problem, device: partitioned.build(problem, form(problem), device, 300)]
+)
 def test_what_a_launch_left_that_was_ended_early_is_no_matter(build: Any) -> None:
     """Whatever an earlier launch left in the workspace, blocks wait for this launch's words."""
     problem = problem_of((700,), 2000) if build is not small_groups else problem_of((70, 8), 2000, pattern="half_same")

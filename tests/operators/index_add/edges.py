@@ -1,0 +1,66 @@
+"""The edges of the rule behind `gpubench:auto` for index_add: cases below, at and above each threshold, and what they get."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpubench.model import Case
+from gpubench.operators.index_add import tuning
+from tests.operators.cases import make_case
+
+Edge = tuple[dict[str, Any], str, str]
+
+
+def edges() -> list[tuple[Case, str]]:
+    """Return the cases, and the variants that an H200 takes for them."""
+    return [(make_case("index_add", dtype, **params), variant) for params, dtype, variant in _edges()]
+
+
+def _edges() -> list[Edge]:
+    """Return (params, dtype, variant)."""
+    copies, last, row = tuning.COPIES_LEAST, tuning.LAST_DIM, tuning.CACHED_ROW // 4
+    return [
+        *(
+            ({"shape": (64,), "indices": copies + near}, "float32", name)
+            for near, name in _step("combined", "private_copies")
+        ),
+        ({"shape": (452,), "indices": copies}, "float32", "private_copies"),  # four warps' copies: the most that fit
+        ({"shape": (453,), "indices": copies}, "float32", "combined"),
+        *(
+            ({"shape": (2048,), "indices": 128 * 2048 + near}, "float32", name)
+            for near, name in _step("cached", "block_copies")
+        ),
+        ({"shape": (2049,), "indices": 128 * 2049}, "float32", "cached"),
+        *(
+            ({"shape": (132, 20_000), "dim": 1, "indices": last + near}, "float32", name)
+            for near, name in _step("cached", "block_copies")
+        ),
+        ({"shape": (131, 20_000), "dim": 1, "indices": last}, "float32", "cached"),
+        ({"shape": (132, 2 * last + 1), "dim": 1, "indices": last}, "float32", "cached"),
+        *(
+            ({"shape": (10**6,), "indices": tuning.CACHED_LEAST + near}, "float32", name)
+            for near, name in _step("combined", "cached")
+        ),
+        *(
+            ({"shape": (10**4,), "indices": tuning.CACHED_LEAST_SMALL + near}, "int8", name)
+            for near, name in _step("combined", "cached")
+        ),
+        *(
+            ({"shape": (10**5, row + near), "indices": 10**4 + 3}, "float32", name)
+            for near, name in ((-1, "cached"), (0, "combined"), (1, "combined"))
+        ),
+        *(
+            ({"shape": (10**4, 16), "indices": tuning.GROUPED_LEAST_SMALL + near}, "int8", name)
+            for near, name in _step("cached", "grouped")
+        ),
+        ({"shape": (10**4, 15), "indices": tuning.GROUPED_LEAST_SMALL}, "int8", "cached"),
+        ({"shape": (10**6, 128), "indices": 2**17}, "float32", "combined"),
+        ({"shape": (10**6, 128), "indices": 2**20}, "float32", "grouped"),
+        ({"shape": (64, 4096, 128), "dim": 1, "indices": 4096}, "float32", "combined"),
+        ({"shape": (600, 512), "indices": 900, "layout": {"permute": (1, 0)}}, "float32", "block_copies"),
+        ({"shape": (7, 5, 64), "dim": 1, "indices": 99, "layout": {"permute": (2, 1, 0)}}, "float32", "large_index"),
+    ]
+
+
+def _step(below: str, above: str) -> tuple[tuple[int, str], ...]:
+    return (-1, below), (0, above), (1, above)
