@@ -24,7 +24,7 @@ TABLE_BITS = {4: 12, 8: 12, 16: 11}
 
 SHAPE = Struct(
     "gpubench::index_add::CachedShape",
-    SOURCE,
+    "index_add/table.cuh",
     inner=INTEGER_DIVIDER,
     items="u4",
     hash_shift="i4",

@@ -88,7 +88,7 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
         tile = rows * (THREADS // lanes) if few else rows
         units = ceil(form.count, tile) * chunks * form.outers
         grid = (units if few else ceil(units, WARPS), 1, 1)
-    if not fits(units + THREADS, chunks, form.outers, form.count + 32 * THREADS, form.places):
+    if not fits(units + THREADS, vectors, form.outers, form.count + 32 * THREADS, form.places):
         return Refused(f"more than {LIMIT} indices, places or pieces of work")
     destination, index, _ = problem.operands
     launch = Launch(

@@ -20,7 +20,7 @@ WINDOW = 16
 
 SHAPE = Struct(
     "gpubench::index_add::GroupedShape",
-    SOURCE,
+    "index_add/pieces.cuh",
     chunks=INTEGER_DIVIDER,
     outers=INTEGER_DIVIDER,
     lanes="i4",
@@ -78,7 +78,7 @@ def build(
     pieces, chunks = ceil(form.count, size), ceil(vectors, lanes)
     units = pieces * chunks * form.outers
     slots = (pieces + pieces // WINDOW + 1) * chunks * form.outers
-    if not fits(units, chunks, form.outers, form.count, form.places, form.count + 1024, slots):
+    if not fits(units, vectors, form.outers, form.places, form.count + 1024, slots):
         return Refused(f"more than {LIMIT} indices, places or pieces of work")
     sorting = sort.sort_of(form.count, form.places, device, least_range)
     parts = slots * lanes * form.vector * sum_bytes(problem.case.dtype)
