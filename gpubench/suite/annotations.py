@@ -94,7 +94,11 @@ def is_required(each: dataclasses.Field[Any]) -> bool:
 
 
 def _union(annotations: tuple[Type_, ...]) -> Type_:
-    """Return the type of a union; an error of its words also names its other forms."""
+    """Return the type of a union; an error of its words also names its other forms.
+
+    A class whose `in_suites` is False stands in cases only, where an operator has put it.
+    """
+    annotations = tuple(annotation for annotation in annotations if getattr(annotation, "in_suites", True))
     forms = [_shape_of(annotation) for annotation in annotations]
     told = (_told(annotation, form) for annotation, form in zip(annotations, forms, strict=True) if form != "text")
     others = " or ".join(dict.fromkeys(told))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 from gpubench.layout import Layout
 
@@ -42,6 +42,8 @@ class FromFile:
 
     A suite writes `indices: {file: ...}`; this stands in its place in the case and in the record.
     """
+
+    in_suites: ClassVar[bool] = False
 
     file: str
     sha256: str

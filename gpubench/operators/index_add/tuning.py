@@ -120,6 +120,6 @@ def warp_rows(form: Form, device: DeviceInfo) -> int:
 
 
 def cached_blocks(form: Form, tile: int, device: DeviceInfo) -> int:
-    """Return the most blocks of `cached` for each repetition: one a tile up to eight an SM together, else three an SM."""
+    """Return the most blocks of `cached` for each repetition: one a tile up to eight an SM, else three."""
     tiles = -(-form.count * form.inner // tile)
     return tiles if tiles * form.outers <= 8 * device.sm_count else max(1, -(-3 * device.sm_count // form.outers))

@@ -1,4 +1,4 @@
-"""The edges of the rule behind `gpubench:auto` for index_add: cases below, at and above each threshold, and what they get."""
+"""The edges of the rule behind `gpubench:auto` for index_add: cases at each threshold, and the variants they get."""
 
 from __future__ import annotations
 

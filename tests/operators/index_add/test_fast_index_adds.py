@@ -1,4 +1,4 @@
-"""The fast index_adds where they could go wrong: runs over blocks, several passes, tables that overflow, words left behind."""
+"""The fast index_adds where they could go wrong: runs over blocks, several passes, full tables, words left behind."""
 
 from __future__ import annotations
 
