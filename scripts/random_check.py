@@ -3,12 +3,14 @@
 
     scripts/random_check.py --cases 10000 --processes 8 cuda:0
     scripts/random_check.py --operator sum --cases 200 --variants all host
+    scripts/random_check.py --operator index_add --cases 200 host
 
 Draws shapes (0 to 5 dims, sizes from 0 to some hundred thousand elements, round numbers, primes and neighbours of
 powers of two), a dim, a dtype, a layout (permuted, stepped, broadcast, misaligned) and a distribution (NaN and infinity
-among them), runs the variant that `auto` picks (or every variant that takes the case) twice on one workspace, and
-checks the second answer against the variant's own bound. Prints the counts by variant; exit code 4 when an answer was
-wrong. Needs gpubench to be installed, or PYTHONPATH to name the checkout.
+among them), for index_add also a pattern of indices and alpha; runs the variant that `auto` picks (or every variant
+that takes the case) twice on one workspace, and checks the second answer against the variant's own bound. Prints the
+counts by variant; exit code 4 when an answer was wrong. Needs gpubench to be installed, or PYTHONPATH to name the
+checkout.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ import random
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
+
+import random_index_add
 
 from gpubench.children import bind
 from gpubench.devices import open_device
@@ -99,6 +103,9 @@ def draw_case(operator: Operator[Any], seed: int, number: int, largest: int) -> 
     dtype = draw.choice(operator.dtypes)
     layout = draw_layout(draw, len(shape))
     params: Any = CumsumParams(shape, draw.randrange(len(shape)) if shape else 0, layout)
+    if operator.name == "index_add":
+        others = draw_layout(draw, len(shape))
+        params = random_index_add.draw_params(draw, shape, dtype, layout, others, largest)
     if operator.name == "sum":
         dims = tuple(draw.sample(range(len(shape)), draw.randint(min(len(shape), draw.random() < 0.98), len(shape))))
         params = SumParams(shape, dims, draw.random() < 0.2, layout)
@@ -124,6 +131,7 @@ def run_case(device: Any, case: Case, every: bool) -> list[tuple[str, str]]:
         run = device.bind(plan, operands.addresses, operands.workspace).run
         run()
         operands.poison()
+        operands.restore()
         run()
         verdict = check(problem, reference, plan.accuracy, operands.output())
         outcomes.append((plan.variant, "" if verdict.ok else f"{case.id} seed {case.seed}: {verdict.first_mismatch}"))
@@ -182,7 +190,7 @@ def main() -> int:
     """Parse the arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("device")
-    parser.add_argument("--operator", choices=("cumsum", "sum", "elementwise"), default="cumsum")
+    parser.add_argument("--operator", choices=("cumsum", "sum", "elementwise", "index_add"), default="cumsum")
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--largest", type=int, default=400_000, help="elements of a case at most")

@@ -39,9 +39,6 @@ GROUPED_ROW_SMALL = 16
 GROUPED_LEAST_SMALL = 2048
 """Indices from which rows of `SMALL` are sorted whatever it costs: 404096 x 25 int8 145 us (0.2 s by atomics)."""
 
-BEYOND = 1.25
-"""Times the L2 cache that a destination must have for atomics to bring each row anew."""
-
 PARTITION_REACH = 192 * 2**20
 PARTITION_LEAST = 2**25
 """`partitioned` from so many bytes of the destination and indices on: 2^26 into 2^26 3047 us (3690 by atomics), 2^23
@@ -59,8 +56,8 @@ def sorting_us(count: int) -> float:
 def is_for_grouped(form: Form, dtype: str, device: DeviceInfo) -> bool:
     """Say whether sorting costs less than atomics lose on indices spread evenly.
 
-    Atomics take 2.1 TB/s of the source, and bring a row anew for each index where the destination is beyond the L2
-    cache; words of small integers are exchanged whole, at a seventh of that. Microseconds.
+    Atomics take 2.1 TB/s of the source, and bring a row anew for each index where one repetition's destination is beyond
+    the L2 cache; words of small integers are exchanged whole, at a seventh of that. Microseconds.
     """
     dense = form.count >= max(DENSE * form.places, CACHED_LEAST)
     if dtype in SMALL and (dense or (form.row_bytes >= GROUPED_ROW_SMALL and form.count >= GROUPED_LEAST_SMALL)):
@@ -69,8 +66,8 @@ def is_for_grouped(form: Form, dtype: str, device: DeviceInfo) -> bool:
         return False
     rate = 0.3e6 if dtype in SMALL else 2.1e6
     distinct = form.reached * -math.expm1(-form.count / form.places)
-    moved = form.added * (3 if form.reached > BEYOND * device.l2_bytes else 1)
-    by_atomics = max(form.added / rate, moved / 4.2e6, (form.added + 2 * distinct) / 4.2e6)
+    moved = form.added * (3 if form.reached > form.outers * device.l2_bytes else 1)
+    by_atomics = max(form.added / rate, moved / 3.6e6, (form.added + 2 * distinct) / 4.2e6)
     return sorting_us(form.count) + (form.added + 2 * distinct) / 3.9e6 < by_atomics
 
 
