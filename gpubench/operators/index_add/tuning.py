@@ -56,8 +56,8 @@ def sorting_us(count: int) -> float:
 def is_for_grouped(form: Form, dtype: str, device: DeviceInfo) -> bool:
     """Say whether sorting costs less than atomics lose on indices spread evenly.
 
-    Atomics take 2.1 TB/s of the source, and bring a row anew for each index where one repetition's destination is beyond
-    the L2 cache; words of small integers are exchanged whole, at a seventh of that. Microseconds.
+    Atomics take 2.1 TB/s of the source, and bring a row anew for each index where one repetition's destination is
+    beyond the L2 cache; words of small integers are exchanged whole, at a seventh of that. Microseconds.
     """
     dense = form.count >= max(DENSE * form.places, CACHED_LEAST)
     if dtype in SMALL and (dense or (form.row_bytes >= GROUPED_ROW_SMALL and form.count >= GROUPED_LEAST_SMALL)):
