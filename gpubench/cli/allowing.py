@@ -86,7 +86,7 @@ def _staged(
                 f"`gpubench trust {path}` again."
             )
         allow = "code"
-    return Staged(str(stack.enter_context(files.staged())), origin.brought, allow)
+    return Staged(str(stack.enter_context(files.staged())), origin.brought, allow, hashes=files.hashes)
 
 
 def files_of(origin: BroughtBy) -> Files:

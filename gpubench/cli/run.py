@@ -86,6 +86,11 @@ Exit codes (the first that applies):
     help="events: CUDA events (most suites). cupti: the kernels' own times. both: events, and CUPTI for some samples.",
 )
 @click.option(
+    "--isolate",
+    is_flag=True,
+    help="Every contender of every case in a worker of its own; they do not take turns then.",
+)
+@click.option(
     "--integrity",
     type=click.Choice(("plain", "strict")),
     help="strict: for kernels that may not be honest. Inputs change before each sample; what a run does is watched.",
@@ -183,11 +188,15 @@ def command(
         source=origin.source(suites),
     )
     with brought_by(loaded, request.cases, device, allow) as staged:
+        if staged:
+            brings = {name: digest for one in staged for name, digest in one.hashes.items()}
+            request = replace(request, suite={**request.suite, "brings": brings})
         options = RunOptions(
             WorkerOptions(device, memory_limit=given["memory_limit"], soak_s=given["soak"], staged=staged),
             given["seed"] or 0,
             given["retries"],
             given["stop_after"],
+            given["isolate"],
         )
         if given["devices"] is not None:
             profile = None if given["fleet_profile"] is None else read_profile(given["fleet_profile"])

@@ -24,20 +24,21 @@ def command(suites: tuple[str, ...], remove: bool) -> None:
     from gpubench.own import trust
     from gpubench.suite.expand import load_suite
     from gpubench.suite.locate import locate
+    from gpubench.views.text import printable
 
     for name in suites:
         path = Path(locate(name))
         if remove:
             trust.trust(path, None)
-            output.write(f"{path} is not trusted any more.")
+            output.write(f"{printable(str(path))} is not trusted any more.")
             continue
         suite = load_suite(name)
         if not suite.brings:
-            output.write(f"{path} brings nothing of its own; it needs no trust.")
+            output.write(f"{printable(str(path))} brings nothing of its own; it needs no trust.")
             continue
         files = files_of(suite.brings[0])
         trust.trust(path, trust.fingerprint(suite.sha256, files))
-        output.write(f"{path} is trusted with:")
+        output.write(f"{printable(str(path))} is trusted with:")
         for what, file, needs in needs_of(suite.brings[0].brought):
             output.write(f"  {what}  {file}  ({'device code' if needs == 'kernels' else 'runs with your rights'})")
         for file, digest in files.hashes.items():

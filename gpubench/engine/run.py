@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -76,7 +78,7 @@ def execute(
     NoDeviceError without a device. ResultFileError when files cannot be written or a resumed run does not match.
     """
     identity: dict[str, Json] = {
-        "suite_sha256": str(request.suite.get("sha256")),
+        "suite_sha256": _suite_sha256(request.suite),
         "kernels_sha256": kernels_sha256(),
         "plan_sha256": plan_sha256(request.cases, request.seed, request.plan),
     }
@@ -112,6 +114,14 @@ def execute(
                 on_event(Note(f"{journal_file}: the last line was cut short ({loaded.torn} bytes) and is dropped"))
         stack.enter_context(journal)
         return _run(request, supervisor, on_event, journal, path, created, environment, ceiling, loaded, room, work)
+
+
+def _suite_sha256(suite: Mapping[str, Json]) -> str:
+    """Return the hash of a suite, and of the files that it brings."""
+    brings = suite.get("brings")
+    if not brings:
+        return str(suite.get("sha256"))
+    return hashlib.sha256(json.dumps([suite.get("sha256"), brings], sort_keys=True).encode()).hexdigest()
 
 
 def _run(

@@ -33,13 +33,14 @@ class RunOptions:
     """How a run goes about its work.
 
     retries: how often a contender that killed its worker is tried again. stop_after: how many cases in a row may cost
-    a worker before the run stops (0: never stops).
+    a worker before the run stops (0: never stops). isolate: each contender of each case in a worker of its own.
     """
 
     worker: WorkerOptions = field(default_factory=WorkerOptions)
     seed: int = 0
     retries: int = 0
     stop_after: int = 5
+    isolate: bool = False
 
 
 @dataclass(slots=True)
@@ -212,8 +213,13 @@ class Supervisor:
 
     def _next(self, state: _State) -> list[str]:
         """Return whom a worker is asked for next: all, or, with strict integrity, first those whose code is known, then
-        each of the user's own in a worker of its own, which nobody had before and nobody has after.
+        each of the user's own in a worker of its own, which nobody had before and nobody has after. `isolate` asks for
+        that for each of them.
         """
+        if self._options.isolate:
+            if self._used:
+                self._workers.stop()
+            return state.remaining[:1]
         if state.case.timing.integrity != "strict":
             return list(state.remaining)
         known = [name for name in state.remaining if not is_own(name)]

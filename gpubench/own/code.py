@@ -52,7 +52,7 @@ def _module(folder: Path, file: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # decorators such as Triton's look their module up
     if str(path.parent) not in sys.path:
-        sys.path.insert(0, str(path.parent))
+        sys.path.append(str(path.parent))  # behind all others: a file called numpy.py must not stand in for numpy
     try:
         spec.loader.exec_module(module)
     except BaseException as error:  # whatever a user's file raises while it is imported, SystemExit too

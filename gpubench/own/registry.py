@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gpubench.errors import UsageError
@@ -17,12 +17,15 @@ from gpubench.own.trust import FLAGS, Permission, at_least, needed_for
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """What one suite brings, and the folder with its files. `second`: its kernels are those of `NAME@b`."""
+    """What one suite brings, and the folder with its files. `second`: its kernels are those of `NAME@b`. `hashes`: the
+    SHA-256 of each file.
+    """
 
     folder: str
     brought: Brought
     permission: Permission
     second: bool = False
+    hashes: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Json]:
         """Return it as plain JSON."""
@@ -31,12 +34,15 @@ class Staged:
             "brought": self.brought.to_json(),
             "permission": self.permission,
             "second": self.second,
+            "hashes": dict(self.hashes),
         }
 
 
 def staged_from_json(data: Mapping[str, Any]) -> Staged:
     """Return what `Staged.to_json` wrote."""
-    return Staged(data["folder"], brought_from_json(data["brought"]), data["permission"], data["second"])
+    return Staged(
+        data["folder"], brought_from_json(data["brought"]), data["permission"], data["second"], data["hashes"]
+    )
 
 
 _STAGED: list[Staged] = []
