@@ -125,7 +125,7 @@ struct TileLoads<G, I, Number, true> {
     using Turned = TurnedTile<T, G::length, G::rows, tile_threads>;
     static constexpr int V = G::V, shared_bytes = Turned::bytes;
     static constexpr bool off = I::lie == turned_off_grid, singly = I::lie == turned_singly;
-    using Line = conditional_t<off, ComingTogether<T, Turned::V, Turned::lanes>, Packed<T, Turned::V>>;
+    using Line = conditional_t<off, Coming<T, Turned::V>, Packed<T, Turned::V>>;
     conditional_t<singly, T[Turned::singles], Line[Turned::held][Turned::pack]> lines;
 
     GPUBENCH_DEVICE void load(const T* data, const G& tile, const Share (&)[G::passes]) {
@@ -144,8 +144,7 @@ struct TileLoads<G, I, Number, true> {
                 for (int p = 0; p < Turned::pack; ++p) {
                     lines[n][p] = {};
                     const int64 line = tile.first_line() + Turned::column(n) * Turned::pack + p;
-                    const int reach = tile.own_rows + (off ? Turned::V - 1 : 0);  // of the word that holds the last rows
-                    if (!Turned::exists(n) || Turned::row(n) >= reach || !tile.has_line(line)) continue;
+                    if (!Turned::exists(n) || Turned::row(n) >= tile.own_rows || !tile.has_line(line)) continue;
                     load_vector_of(lines[n][p], line_of(data, tile, line), data, tile, Turned::row(n));
                 }
             }
@@ -172,13 +171,14 @@ struct TileLoads<G, I, Number, true> {
         } else {
             GPUBENCH_UNROLL
             for (int n = 0; n < Turned::held; ++n) {
+                if (!Turned::exists(n)) continue;
                 Packed<T, Turned::V> found[Turned::pack];
                 GPUBENCH_UNROLL
                 for (int p = 0; p < Turned::pack; ++p) {
                     if constexpr (off) found[p] = lines[n][p].get();
                     else found[p] = lines[n][p];
                 }
-                if (Turned::exists(n)) Turned::fill(stage, n, found);
+                Turned::fill(stage, n, found);
             }
         }
     }

@@ -37,8 +37,9 @@ class Flat:
         if isinstance(shape, Refused):
             return shape
         plain = not any(lie_of(shape, one).endswith("off_grid") for one in shape.inputs)
-        costly = FUNCTIONS[problem.params.function].rough > 0
-        return build(problem, shape, tuning.flat_cut(shape, device, plain, costly))
+        function = problem.params.function
+        costly = FUNCTIONS[function].rough > 0
+        return build(problem, shape, tuning.flat_cut(shape, device, function, plain, costly))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the probes on operands that lie as y does, and `add` of others."""

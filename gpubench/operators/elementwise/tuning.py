@@ -19,10 +19,12 @@ TURNED_PASSES = 4
 """... and where something is: 8192 x 8192 bfloat16 with 2 111 us, with 4 102."""
 
 SINGLES = 4
-"""Elements of 16 bytes up to which turned operands off the grid come element by element, a warp side by side."""
+"""Elements of 16 bytes up to which turned operands off the grid come element by element, a warp side by side: 8191 x
+8193 float32 293 us, by words of 16 bytes 395."""
 
 SKEWED_PASSES = {16: 4, 8: 4, 4: 2, 2: 2, 1: 4}
-"""... and rows are off the grid, by the elements of a vector."""
+"""... and rows are off the grid, by the elements of a vector. 8191 x 8193 with 1, 2, 4: float32 294, 293, 323 us;
+int8 207, 139, 103."""
 
 TURNED_BLOCKS = 2
 """... as long as an SM has so many blocks."""
@@ -36,8 +38,15 @@ FLAT_THREADS = 128
 TWO_VECTORS = 2**25
 """Bytes of y up to which a thread takes two vectors: 2^22 float32 18.9 us (19.1 with one), 2^27 copied 263 (253)."""
 
-RESIDENT = 1024
-"""Threads of an SM that a small y is spread over."""
+SPREAD = 128
+"""Threads of an SM that a small y is spread over, before vectors are full."""
+
+SPREAD_WIDE, HEAVY = 1024, ("pow",)
+"""... where operands are off the grid, or for heavy functions. 597168 float16 at offset 5, vectors of 1, 2, 4, 8: 8.3,
+7.3, 6.8, 7.6 us; the power of 64208 bfloat16: 5.9, 6.3, 6.5, 6.7."""
+
+LEAST_ITEMS = 4
+"""... and of a vector, but for heavy functions. 177087 int8, one element a thread: 4.3 us, Inductor 3.9 with eight."""
 
 ROW_VECTORS = 32
 """Rows of fewer vectors are walked from end to end of y."""
@@ -65,14 +74,17 @@ class FlatCut(NamedTuple):
         return self.threads * self.items * self.vectors
 
 
-def flat_cut(shape: Merged, device: DeviceInfo, plain: bool, costly: bool) -> FlatCut:
-    """Return how y is cut. Small ones: as many threads as the device holds, before vectors are full.
+def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool, costly: bool) -> FlatCut:
+    """Return how y is cut. Small ones: more threads, before vectors are full.
 
     plain: nothing is off the grid. costly: the function takes many instructions. Two vectors a thread where y has fewer
     bytes than what a vector is counted by, is most of all, or is small: 2^28 float32 to float16 379.6 us with one and
-    373.7 with two, 2^26 float16 to float32 100.1 and 101.3; power of 2^24 float32 70.9 and 67.3.
+    373.7 with two, 2^26 float16 to float32 100.1 and 101.3; power of 2^24 float32 66.2 and 62.1.
     """
-    items = min(shape.vector, max(1, power_of_two(shape.elements // (RESIDENT * device.sm_count) + 1) // 2))
+    heavy = function in HEAVY
+    spread = SPREAD if plain and not heavy else SPREAD_WIDE
+    filled = power_of_two(shape.elements // (spread * device.sm_count) + 1) // 2
+    items = min(shape.vector, max(1 if heavy else LEAST_ITEMS, filled))
     blocks = shape.elements / (2 * FLAT_THREADS * shape.vector)
     narrow = shape.vector * shape.output_itemsize < 16
     two = narrow or costly or shape.output_bytes > 0.8 * shape.bytes or shape.output_bytes <= TWO_VECTORS

@@ -82,35 +82,4 @@ struct Coming {
     }
 };
 
-// The same for `Lanes` neighbouring lanes, a power of two, that hold neighbouring vectors of one line: each word is asked for once,
-// and comes by a shuffle to the lane before. Lines that lie a power of two apart share sets of the L1 cache: asked for
-// twice, 8191 x 8193 float32 transposed took 504 us.
-template <class T, int V, int Lanes>
-struct ComingTogether {
-    Packed<T, V> word, behind;  // of the last lane
-    int distance;
-
-    // An aligned word, of which what lies outside is zero.
-    GPUBENCH_DEVICE static Packed<T, V> load_inside(const T* low, const T* begin, const T* end) {
-        if (low >= begin && low + V <= end) return load_on_grid<V>(low);
-        const int64 before = begin - low, left = end - low;
-        return load_one_by_one<V>(low, 1, before > 0 ? static_cast<int>(before < V ? before : V) : 0,
-                                  left < V ? left > 0 ? static_cast<int>(left) : 0 : V);
-    }
-    GPUBENCH_DEVICE void ask(const T* address, const T* begin, const T* end) {
-        distance = behind_grid<V>(address);
-        word = load_inside(address - distance, begin, end);
-        if (distance > 0 && lane_index() % Lanes == Lanes - 1) behind = load_inside(address - distance + V, begin, end);
-    }
-    // All lanes of the warp call.
-    GPUBENCH_DEVICE Packed<T, V> get() const {
-        if constexpr (V == 1) {
-            return word;
-        } else {
-            const Packed<T, V> next = shuffle_down(full_mask, word, 1, Lanes);
-            return joined(word, lane_index() % Lanes == Lanes - 1 ? behind : next, distance);
-        }
-    }
-};
-
 }  // namespace gpubench
