@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,12 +58,13 @@ class ResultPlace(click.ParamType):  # type: ignore[type-arg] # generic since cl
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Return the path, or fail with what is wrong with it."""
-        several = ctx is not None and isinstance(ctx.params.get("devices"), str)  # else unset, or None
+        given = ctx.params if ctx is not None else {}
+        several = any(isinstance(given.get(name), str) for name in ("devices", "cluster"))  # else unset, or None
         return (OutputFolder() if several else OutputFile()).convert(value, param, ctx)
 
 
 def fleet_options(function: F) -> F:
-    """Add `--devices`, `--parallel` and `--soak`; the command gets them among its keyword arguments."""
+    """Add the options of a run over many GPUs; the command gets them among its keyword arguments."""
     for decorate in reversed(
         (
             click.option(
@@ -71,6 +72,12 @@ def fleet_options(function: F) -> F:
                 is_eager=True,
                 metavar="LIST",
                 help="Measure several GPUs, a result file each: all, or numbers and ranges such as 0,2,5-7.",
+            ),
+            click.option(
+                "--cluster",
+                is_eager=True,
+                metavar="ADDRESS",
+                help="Measure the GPUs of a dask cluster, a worker each: tcp://scheduler:8786 (tls:// too).",
             ),
             click.option(
                 "--parallel",
@@ -97,11 +104,24 @@ def fleet_options(function: F) -> F:
     return function
 
 
+def require_one_way(given: Mapping[str, Any], with_one_device: bool) -> None:
+    """UsageError for options of a fleet that do not go together, or without one."""
+    if given["devices"] is not None and given["cluster"] is not None:
+        raise UsageError("--devices is for this machine, --cluster for many: give one of the two.")
+    if with_one_device:
+        raise UsageError("--devices and --cluster make a folder of result files: leave out --device and --json.")
+    alone = given["devices"] is None and given["cluster"] is None
+    for name, option in (("parallel", "--parallel"), ("fleet_profile", "--profile")):
+        if alone and given[name]:
+            raise UsageError(f"{option} is for several GPUs: give --devices all, or a list such as --devices 0,2.")
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What the command line asks of a fleet."""
 
-    devices: str
+    devices: str | None
+    cluster: str | None
     at_once: bool
     quiet: bool
     profile: Profile | None = None
@@ -109,14 +129,24 @@ class Asked:
 
 def measure(asked: Asked, request: Request, options: RunOptions) -> ExitCode:
     """Measure the fleet, or what is left of it, and tell how it went. UsageError, NoDeviceError, ResultFileError."""
+    if asked.cluster is not None:
+        from gpubench.cli.cluster_run import measure_cluster
+
+        return measure_cluster(asked, request, options)
+    fleet, folder = _fleet(asked, request, options.worker.soak_s)
+    if fleet.cluster is not None:
+        raise UsageError(f"{folder}: was measured by a cluster: go on with --cluster, not with --devices.")
+    return carry_out(asked, request, fleet, folder, local_supervisors(options))
+
+
+def carry_out(asked: Asked, request: Request, fleet: Fleet, folder: Path, supervise: Supervise) -> ExitCode:
+    """Measure the members, then again what seems slow, and tell how it went."""
     from gpubench.engine.fleet.book import Book
     from gpubench.engine.fleet.run import FleetRun
 
-    soak_s = options.worker.soak_s
-    fleet, folder = _fleet(asked, request, soak_s)
     book = Book(fleet, folder)
     view = _View(asked.quiet, len(fleet.members) * _records(request))
-    run = FleetRun(request, book, local_supervisors(options), view.handle)
+    run = FleetRun(request, book, supervise, view.handle)
     with stopping(run), view:
         code = run.members()
         if not run.interrupted:
@@ -170,7 +200,8 @@ def local_supervisors(options: RunOptions) -> Supervise:
     """Return what gives a supervisor for a member on this machine."""
     from gpubench.engine.supervisor import Supervisor
 
-    def supervise(member: Member, on_event: Callable[[Event], None]) -> Supervisor:
+    def supervise(member: Member, result: str, on_event: Callable[[Event], None]) -> Supervisor:
+        del result
         worker = replace(options.worker, device=member.device, digests=True)
         return Supervisor(replace(options, worker=worker), on_event)
 
@@ -184,21 +215,35 @@ def _records(request: Request) -> int:
 def _fleet(asked: Asked, request: Request, soak_s: float) -> tuple[Fleet, Path]:
     """Return the manifest to begin with and its folder: a new one, or that of the run to be resumed."""
     from gpubench.engine.fleet.members import devices, local_members
-    from gpubench.engine.fleet.run import default_folder
-    from gpubench.fleet import Fleet
-    from gpubench.results.fleets import manifest_path, read_fleet
 
     if request.resume is not None:
-        fleet = read_fleet(request.resume)
-        _require_same(fleet, asked, request, soak_s)
-        return fleet, manifest_path(request.resume).parent
+        return resumed(asked, request, soak_s)
+    return begun(asked, request, soak_s, local_members(devices(asked.devices or "all")))
+
+
+def begun(
+    asked: Asked, request: Request, soak_s: float, members: tuple[Member, ...], run: str = ""
+) -> tuple[Fleet, Path]:
+    """Return a new manifest and its folder. UsageError where there is one already."""
+    from gpubench.engine.fleet.run import default_folder
+    from gpubench.fleet import Fleet
+
     created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    members = local_members(devices(asked.devices))
     folder = request.output or default_folder(str(request.suite.get("name")), created, request.root)
     if (folder / "fleet.json").exists():
         raise UsageError(f"{folder}: holds a fleet already. Name another folder, or go on with --resume {folder}.")
-    about = (os.urandom(8).hex(), __version__, created, request.command, request.suite, request.seed)
-    return Fleet(*about, asked.at_once, soak_s, members), folder
+    about = (run or os.urandom(8).hex(), __version__, created, request.command, request.suite, request.seed)
+    return Fleet(*about, asked.at_once, soak_s, members, cluster=asked.cluster), folder
+
+
+def resumed(asked: Asked, request: Request, soak_s: float) -> tuple[Fleet, Path]:
+    """Return the manifest of the run to go on with, and its folder. ResultFileError; UsageError for another run."""
+    from gpubench.results.fleets import manifest_path, read_fleet
+
+    assert request.resume is not None
+    fleet = read_fleet(request.resume)
+    _require_same(fleet, asked, request, soak_s)
+    return fleet, manifest_path(request.resume).parent
 
 
 def _require_same(fleet: Fleet, asked: Asked, request: Request, soak_s: float) -> None:

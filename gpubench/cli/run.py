@@ -158,7 +158,7 @@ def command(
     result as they come, so that nothing measured is lost, whatever happens. Ctrl-C ends the run and keeps what is
     there; a second one ends it at once.
     """
-    from gpubench.cli.fleet_run import Asked, measure
+    from gpubench.cli.fleet_run import Asked, measure, require_one_way
     from gpubench.cli.watching import View, stopping
     from gpubench.engine.run import Request, execute, exit_code
     from gpubench.engine.supervisor import RunOptions, Supervisor
@@ -167,10 +167,8 @@ def command(
     from gpubench.results.profiles import read_profile
     from gpubench.suite.expand import load_suites
 
-    if given["parallel"] and given["devices"] is None:
-        raise UsageError("--parallel is for several GPUs: give --devices all, or a list such as --devices 0,2.")
-    if given["devices"] is not None and (device != "auto" or json_file is not None):
-        raise UsageError("--devices makes a folder of result files: leave out --device and --json.")
+    several = given["devices"] is not None or given["cluster"] is not None
+    require_one_way(given, several and (device != "auto" or json_file is not None))
     if given["result_file"] == STREAM:
         if json_file is not None:
             raise UsageError("-o - prints the result, as --json - does: give one of the two.")
@@ -198,9 +196,10 @@ def command(
             given["stop_after"],
             given["isolate"],
         )
-        if given["devices"] is not None:
+        if several:
             profile = None if given["fleet_profile"] is None else read_profile(given["fleet_profile"])
-            return measure(Asked(given["devices"], given["parallel"], quiet, profile), request, options)
+            asked = Asked(given["devices"], given["cluster"], given["parallel"], quiet, profile)
+            return measure(asked, request, options)
         view = View(quiet, device)
         with Supervisor(options, view.handle) as supervisor, stopping(supervisor), view:
             finished = execute(request, supervisor, view.handle)

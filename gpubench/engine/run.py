@@ -77,11 +77,7 @@ def execute(
 
     NoDeviceError without a device. ResultFileError when files cannot be written or a resumed run does not match.
     """
-    identity: dict[str, Json] = {
-        "suite_sha256": _suite_sha256(request.suite),
-        "kernels_sha256": kernels_sha256(),
-        "plan_sha256": plan_sha256(request.cases, request.seed, request.plan),
-    }
+    identity: dict[str, Json] = {**identity_of(request)}
     _require_places(request)
     loaded = _load(request, identity)
     room = Room(request.cases, () if loaded is None else loaded.records)
@@ -122,6 +118,15 @@ def _suite_sha256(suite: Mapping[str, Json]) -> str:
     if not brings:
         return str(suite.get("sha256"))
     return hashlib.sha256(json.dumps([suite.get("sha256"), brings], sort_keys=True).encode()).hexdigest()
+
+
+def identity_of(request: Request) -> dict[str, str]:
+    """Return what must be equal, beside the device, for a run to be continued (`journal.SAME`)."""
+    return {
+        "suite_sha256": _suite_sha256(request.suite),
+        "kernels_sha256": kernels_sha256(),
+        "plan_sha256": plan_sha256(request.cases, request.seed, request.plan),
+    }
 
 
 def _run(

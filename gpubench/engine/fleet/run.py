@@ -30,8 +30,10 @@ OnEvent = Callable[[str, Event], None]
 class Supervise(Protocol):
     """Gives what measures a member; leaving the context ends its worker."""
 
-    def __call__(self, member: Member, on_event: Callable[[Event], None]) -> AbstractContextManager[Measurer]:
-        """Return it; nothing has been started yet."""
+    def __call__(
+        self, member: Member, result: str, on_event: Callable[[Event], None]
+    ) -> AbstractContextManager[Measurer]:
+        """Return it; nothing has been started yet. `result`: the file that the measurement is for."""
         ...
 
 
@@ -180,7 +182,7 @@ class FleetRun:
             with self._lock:
                 self._on_event(task.member.key, event)
 
-        with self._supervise(task.member, handle) as supervisor:
+        with self._supervise(task.member, task.result, handle) as supervisor:
             self._active.add(supervisor)
             try:
                 if self.interrupted:

@@ -155,7 +155,7 @@ def test_a_fleet_goes_on_only_as_it_began() -> None:
     from gpubench.engine.run import Request
 
     fleet = new_fleet(["host"])
-    asked = Asked("host", False, True)
+    asked = Asked("host", None, False, True)
     _require_same(fleet, asked, Request([], fleet.suite, ()), 0.0)
     for changed, request in (
         (replace(asked, at_once=True), Request([], fleet.suite, ())),

@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+"""Kill the processes of a cluster on this machine at random moments, and say what was left, as docs/fleet.md does.
+
+.venv/bin/python scripts/fleet_kills.py --kills 200
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from studies.fleet.kills import kill_at_random, lines
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--kills", type=int, default=200)
+parser.add_argument("--workers", type=int, default=3)
+parser.add_argument("--seed", type=int, default=1)
+parser.add_argument("--folder", type=Path, help="keep everything here")
+given = parser.parse_args()
+with tempfile.TemporaryDirectory(prefix="gpubench-kills-") as temporary:
+    folder = given.folder or Path(temporary)
+    folder.mkdir(parents=True, exist_ok=True)
+    account = kill_at_random(folder.resolve(), given.kills, given.seed, given.workers)
+    sys.stdout.write("\n".join([account.table(), *lines(account)]) + "\n")
+    sys.exit(bool(account.lost or account.repeated or account.invented))
