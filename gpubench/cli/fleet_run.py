@@ -129,10 +129,6 @@ class Asked:
 
 def measure(asked: Asked, request: Request, options: RunOptions) -> ExitCode:
     """Measure the fleet, or what is left of it, and tell how it went. UsageError, NoDeviceError, ResultFileError."""
-    if asked.cluster is not None:
-        from gpubench.cli.cluster_run import measure_cluster
-
-        return measure_cluster(asked, request, options)
     fleet, folder = _fleet(asked, request, options.worker.soak_s)
     if fleet.cluster is not None:
         raise UsageError(f"{folder}: was measured by a cluster: go on with --cluster, not with --devices.")

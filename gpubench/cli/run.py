@@ -158,6 +158,7 @@ def command(
     result as they come, so that nothing measured is lost, whatever happens. Ctrl-C ends the run and keeps what is
     there; a second one ends it at once.
     """
+    from gpubench.cli.cluster_run import measure_cluster
     from gpubench.cli.fleet_run import Asked, measure, require_one_way
     from gpubench.cli.watching import View, stopping
     from gpubench.engine.run import Request, execute, exit_code
@@ -199,7 +200,7 @@ def command(
         if several:
             profile = None if given["fleet_profile"] is None else read_profile(given["fleet_profile"])
             asked = Asked(given["devices"], given["cluster"], given["parallel"], quiet, profile)
-            return measure(asked, request, options)
+            return (measure if asked.cluster is None else measure_cluster)(asked, request, options)
         view = View(quiet, device)
         with Supervisor(options, view.handle) as supervisor, stopping(supervisor), view:
             finished = execute(request, supervisor, view.handle)
