@@ -44,6 +44,11 @@ def is_own(contender: str) -> bool:
     return contender.startswith(OWN)
 
 
+def own(name: str) -> str:
+    """Return the contender that is a kernel of the user's own: `own:scan` of `scan`."""
+    return OWN + name
+
+
 def is_kernel(contender: str) -> bool:
     """Tell whether a contender is a kernel whose code is known, ours or the user's: a wrong answer is its fault."""
     return is_ours(contender) or is_own(contender)

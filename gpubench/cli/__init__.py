@@ -56,6 +56,7 @@ class Entry(NamedTuple):
 
 COMMANDS: dict[str, Entry] = {
     "run": Entry("gpubench.cli.run:command", "Run suites on a device, check the answers and record every sample."),
+    "profile": Entry("gpubench.cli.profile:command", "Run one case once under ncu, nsys or another tool."),
     "list": Entry("gpubench.cli.list_:command", "Show the cases of suites with the bytes and memory they need."),
     "compile": Entry(
         "gpubench.cli.compile:command",

@@ -152,9 +152,9 @@ def command(
 
 def _preparation(suite: Suite, given: dict[str, Any]) -> Callable[[Case], Case]:
     """Return what gives a drawn case its contenders and its timing. UsageError where there would be nothing to do."""
-    from gpubench.cli.run import _require_peers
+    from gpubench.api.cases import require_known
 
-    _require_peers(given["peers"])
+    require_known(given["peers"])
     if not suite.entries:
         raise UsageError(
             f"{suite.name} has no random entry to draw cases from: add one (random: {{cases: 1}}), or take the "

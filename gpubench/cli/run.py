@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,7 @@ from gpubench.cli.options import (
 from gpubench.cli.origin import Origin, origin_options
 from gpubench.cli.planned import planned_rounds, with_planned
 from gpubench.cli.quantities import share, size
-from gpubench.errors import ExitCode, MissingExtraError, UsageError
+from gpubench.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from gpubench.engine.run import Finished
@@ -158,11 +157,12 @@ def command(
     result as they come, so that nothing measured is lost, whatever happens. Ctrl-C ends the run and keeps what is
     there; a second one ends it at once.
     """
+    from gpubench.api.run import measurer_of
     from gpubench.cli.cluster_run import measure_cluster
     from gpubench.cli.fleet_run import Asked, measure, require_one_way
     from gpubench.cli.watching import View, stopping
     from gpubench.engine.run import Request, execute, exit_code
-    from gpubench.engine.supervisor import RunOptions, Supervisor
+    from gpubench.engine.supervisor import RunOptions
     from gpubench.engine.workers import WorkerOptions
     from gpubench.results.paths import STREAM
     from gpubench.results.profiles import read_profile
@@ -202,8 +202,8 @@ def command(
             asked = Asked(given["devices"], given["cluster"], given["parallel"], quiet, profile)
             return (measure if asked.cluster is None else measure_cluster)(asked, request, options)
         view = View(quiet, device)
-        with Supervisor(options, view.handle) as supervisor, stopping(supervisor), view:
-            finished = execute(request, supervisor, view.handle)
+        with measurer_of(request.cases, options, view.handle) as measurer, stopping(measurer), view:
+            finished = execute(request, measurer, view.handle)
     _show(finished, quiet, json_file)
     if finished.error is not None:
         raise finished.error
@@ -221,56 +221,22 @@ def _nothing_measured(finished: Finished) -> str:
     return f"Nothing was measured. Of {len(finished.result.records)} records {count} say: {reason}{more}"
 
 
+_TIMING = {"time_limit": "time_limit_s", "timeout": "timeout_s"}
+"""The timing options that the command line calls otherwise."""
+
+
 def _cases(suite: Suite, filters: Filters, given: dict[str, Any]) -> tuple[Case, ...]:
     """Return the cases with what the command line adds and overrides, filtered."""
-    from gpubench.suite.filters import select
+    from gpubench.api.cases import chosen, overridden
 
-    _require_peers(given["peers"])
-    _require_cupti(given["clock"])
-    changes = {
-        "rounds": given["rounds"],
-        "min_samples": given["min_samples"],
-        "max_noise": given["max_noise"],
-        "time_limit_s": given["time_limit"],
-        "timeout_s": given["timeout"],
-        "method": given["method"],
-        "clock": given["clock"],
-        "integrity": given["integrity"],
-    }
-    wanted = {name: value for name, value in changes.items() if value is not None}
-    cases = []
+    names = ("rounds", "min_samples", "max_noise", "time_limit", "timeout", "method", "clock", "integrity")
+    timing = {_TIMING.get(name, name): given[name] for name in names}
     planned = planned_rounds(given["rounds_from"], given["rounds"])
-    for case in suite.cases:
-        timing = with_planned(replace(case.timing, **wanted), planned.get(case.id))
-        timing = replace(timing, max_samples=max(timing.max_samples, timing.min_samples))
-        contenders = tuple(dict.fromkeys((*case.contenders, *given["peers"])))
-        cases.append(replace(case, timing=timing, contenders=contenders))
-    return select(
-        cases,
-        expression=filters.expression,
-        operators=filters.operators,
-        dtypes=filters.dtypes,
-        contenders=filters.contenders,
-    )
-
-
-def _require_peers(names: Sequence[str]) -> None:
-    from gpubench.names import NUMPY
-    from gpubench.peers import PEERS
-
-    known_names = (NUMPY, *PEERS)
-    for name in names:
-        if name not in known_names:
-            known = ", ".join(known_names)
-            raise UsageError(f"--peer: there is no peer {name!r}; there are: {known}.")
-
-
-def _require_cupti(clock: str | None) -> None:
-    """Say before anything is measured that CUPTI is missing. MissingExtraError."""
-    from importlib.util import find_spec
-
-    if clock in ("cupti", "both") and find_spec("cupti") is None:
-        raise MissingExtraError("cupti-python", "cupti")
+    cases = [
+        replace(case, timing=with_planned(case.timing, planned.get(case.id)))
+        for case in overridden(suite.cases, timing, given["peers"])
+    ]
+    return chosen(cases, filters.expression, filters.operators, filters.dtypes, filters.contenders)
 
 
 def _show(finished: Finished, quiet: bool, json_file: Path | None) -> None:

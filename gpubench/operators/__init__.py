@@ -6,9 +6,10 @@ Importing this package loads neither numpy nor any GPU library; the methods that
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from gpubench import plugins
 from gpubench.errors import UsageError
 from gpubench.operators.base import Operator
 from gpubench.operators.cumsum.operator import CumsumOperator
@@ -36,11 +37,20 @@ def bring(operators: Mapping[str, Operator[Any]]) -> None:
     _BROUGHT.update(operators)
 
 
+def known(names: Iterable[object] = ()) -> dict[str, Operator[Any]]:
+    """Return ours, those brought to this process, and of those that installed packages have the ones of these names."""
+    for name in names:
+        if isinstance(name, str) and name not in {**_BROUGHT, **OPERATORS} and name in plugins.named(plugins.OPERATORS):
+            found = plugins.load(plugins.OPERATORS, name)
+            bring({name: found() if isinstance(found, type) else found})
+    return {**_BROUGHT, **OPERATORS}
+
+
 def operator(name: str) -> Operator[Any]:
     """Return the operator called `name`; UsageError, with the nearest name, when there is none."""
-    known = {**_BROUGHT, **OPERATORS}
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
+    there = known((name,))
+    if name not in there:
+        near = difflib.get_close_matches(name, there, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
-        raise UsageError(f"There is no operator {name!r}; there are {', '.join(known)}.{hint}")
-    return known[name]
+        raise UsageError(f"There is no operator {name!r}; there are {', '.join(there)}.{hint}")
+    return there[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any, cast
 
+from gpubench import plugins
 from gpubench.errors import UsageError
 from gpubench.libraries import PEERS
 from gpubench.model import Problem
@@ -16,6 +17,8 @@ __all__ = ["PEERS", "load", "refusal"]
 
 def load(name: str) -> Peer:
     """Return the peer called `name`, without its library. UsageError, with the names that exist, when there is none."""
+    if name not in PEERS and name in plugins.named(plugins.PEERS):
+        return cast("Peer", plugins.load(plugins.PEERS, name)())
     target = PEERS.get(name)
     if target is None:
         known = ", ".join((NUMPY, AUTO, contender_of("<variant>"), *PEERS))

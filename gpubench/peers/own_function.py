@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from gpubench import plugins
 from gpubench.dtypes import dtype
 from gpubench.errors import CompileError, GpubenchError, UnsupportedError
 from gpubench.model import Problem
@@ -221,6 +222,14 @@ def register(function: OwnFunction) -> None:
     _REGISTERED[function.name] = function
 
 
+def is_local(contender: str) -> bool:
+    """Tell whether a contender is a function that code of this process made known."""
+    return contender in _REGISTERED
+
+
 def registered(contender: str) -> OwnFunction | None:
-    """Return the function of a contender, None when there is none."""
+    """Return the function of a contender, an installed package's too; None when there is none."""
+    name = contender.removeprefix(OWN)
+    if contender not in _REGISTERED and contender.startswith(OWN) and name in plugins.named(plugins.KERNELS):
+        plugins.load(plugins.KERNELS, name)  # its decorator makes it known
     return _REGISTERED.get(contender)

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpubench.errors import Mistake, ParameterError, SuiteError
 from gpubench.model import Case, Json
-from gpubench.operators import OPERATORS, bring
+from gpubench.operators import bring, known
 from gpubench.operators.drawing.numbers import GENERATOR
 from gpubench.operators.drawing.wishes import Wishes
 from gpubench.operators.index_add import given
@@ -140,7 +140,7 @@ def expand(data: bytes, file: str, seed: int | None = None) -> Suite:
     brought = read_brought(document)
     own = declared(brought.operators)
     bring(own)
-    expansion = _Expansion(document, Known({**OPERATORS, **own}, brought.kernels), seed)
+    expansion = _Expansion(document, Known({**known(_operators(document.data)), **own}, brought.kernels), seed)
     cases = expansion.cases() if isinstance(document.data, dict) else ()
     document.check()
     top = document.data
@@ -155,6 +155,12 @@ def expand(data: bytes, file: str, seed: int | None = None) -> Suite:
         entries=tuple(expansion.entries),
         brings=(BroughtBy(file, digest, brought),) if brought != Brought() else (),
     )
+
+
+def _operators(data: Any) -> list[object]:
+    """Return what the cases of a document name as their operators, whatever it is."""
+    cases = data.get("cases") if isinstance(data, dict) else None
+    return [case.get("operator") for case in cases if isinstance(case, dict)] if isinstance(cases, list) else []
 
 
 class _Expansion:

@@ -8,7 +8,7 @@ import typing
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from gpubench import dtypes
+from gpubench import dtypes, plugins
 from gpubench.libraries import PEERS
 from gpubench.limits import FORM, METRICS, WHO, parse
 from gpubench.model import Distribution, Method
@@ -36,11 +36,11 @@ from gpubench.suite.validate import Checker
 MAX_ENTRIES = 10_000
 
 CONTENDER = one_of_names(
-    lambda: (NUMPY, *PEERS),
+    lambda: (NUMPY, *PEERS, *plugins.named(plugins.PEERS)),
     rf"(?:{OURS}|{OWN})[A-Za-z0-9_.*?-]+",
     (AUTO, contender_of("VARIANT"), contender_of("*"), OWN + "KERNEL"),
 )
-PEER = one_of_names(lambda: (NUMPY, *PEERS))
+PEER = one_of_names(lambda: (NUMPY, *PEERS, *plugins.named(plugins.PEERS)))
 CONTENDERS = list_of(CONTENDER, at_least=1, at_most=100)
 PEER_LIST = list_of(PEER, at_most=100)
 LIMIT = text_that(lambda value: parse(value) is not None, f"a limit such as {FORM}")
