@@ -84,7 +84,7 @@ def add_operator(checkout: Checkout) -> None:
     checkout.place("operator/reverse.yaml", "suites/reverse.yaml")
     registry = "gpubench/operators/__init__.py"
     checkout.insert(registry, "\nOPERATORS: ", "from gpubench.operators.reverse.operator import ReverseOperator\n")
-    checkout.insert(registry, "}\n", '    "reverse": ReverseOperator(),\n')
+    checkout.insert(registry, "}\n\n\n_BROUGHT", '    "reverse": ReverseOperator(),\n')
 
 
 def add_peer(checkout: Checkout) -> None:
