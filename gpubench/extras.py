@@ -27,8 +27,18 @@ def packages(extra: str) -> tuple[str, ...]:
         wanted = metadata.requires("gpubench") or []
     except metadata.PackageNotFoundError:
         return ()
-    parts = (line.replace('"', "'").partition("; extra == ") for line in wanted)
-    return tuple(requirement for requirement, _, name in parts if name == f"'{extra}'")
+    found = (_of_extra(line.replace('"', "'"), extra) for line in wanted)
+    return tuple(requirement for requirement in found if requirement is not None)
+
+
+def _of_extra(line: str, extra: str) -> str | None:
+    """Return a line of the metadata as pyproject.toml has it, without its extra; None where it is of another one."""
+    requirement, _, marker = line.partition(";")
+    rest, named, _ = marker.partition(f"extra == '{extra}'")
+    if not named:
+        return None
+    rest = rest.strip().removesuffix("and").strip()
+    return f"{requirement.strip()}; {rest}" if rest else requirement.strip()
 
 
 def install_command(extra: str) -> str:
