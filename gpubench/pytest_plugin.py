@@ -39,7 +39,7 @@ def gpu_benchmark(request: pytest.FixtureRequest) -> GpuBenchmark:
     a failure, or a limit that is missed.
     """
     from gpubench.api.contenders import name_of
-    from gpubench.api.run import case
+    from gpubench.api.runs import case
     from gpubench.api.session import Session
     from gpubench.errors import NoDeviceError
     from gpubench.model import TimingOptions

@@ -8,11 +8,28 @@
     result = gb.run(gb.suite("peers"), contenders=[mine, "gpubench:auto", "torch"], keep="cumsum and float32")
     result.table()
 
-docs/python.md has every function with examples.
+docs/python.md has every function with examples. A name's module is imported when it is first used, so that a command
+may use one module of this package without the others.
 """
 
-from gpubench.api.contenders import Operator, contender, operator
-from gpubench.api.result import Compared, Result, read
-from gpubench.api.run import case, run, suite
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpubench.api.contenders import Operator, contender, operator
+    from gpubench.api.result import Compared, Result, read
+    from gpubench.api.runs import case, run, suite
 
 __all__ = ["Compared", "Operator", "Result", "case", "contender", "operator", "read", "run", "suite"]
+
+_MODULES = {
+    **dict.fromkeys(("Operator", "contender", "operator"), "contenders"),
+    **dict.fromkeys(("Compared", "Result", "read"), "result"),
+    **dict.fromkeys(("case", "run", "suite"), "runs"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'gpubench.api' has no attribute {name!r}")
+    return getattr(import_module(f"gpubench.api.{_MODULES[name]}"), name)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import gpubench
 from gpubench.api.result import Result
-from gpubench.api.run import SAID
+from gpubench.api.runs import SAID
 from gpubench.engine.identity import measuring_sha256
 from gpubench.engine.inside import InProcess
 from gpubench.engine.noise import with_intervals

@@ -157,7 +157,7 @@ def command(
     result as they come, so that nothing measured is lost, whatever happens. Ctrl-C ends the run and keeps what is
     there; a second one ends it at once.
     """
-    from gpubench.api.run import measurer_of
+    from gpubench.api.runs import measurer_of
     from gpubench.cli.cluster_run import measure_cluster
     from gpubench.cli.fleet_run import Asked, measure, require_one_way
     from gpubench.cli.watching import View, stopping

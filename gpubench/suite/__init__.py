@@ -10,7 +10,7 @@ class _Package(types.ModuleType):
     """The package as a function, too: `gpubench.suite("smoke")` is that of the Python API (`gpubench.api`)."""
 
     def __call__(self, given: Any) -> Any:
-        """Return the suite; see `gpubench.api.run.suite`."""
+        """Return the suite; see `gpubench.api.runs.suite`."""
         return import_module("gpubench.api").suite(given)
 
 

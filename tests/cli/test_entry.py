@@ -313,5 +313,5 @@ def test_help_tells_the_codes_of_the_command(name: str, capsys: pytest.CaptureFi
     codes = {int(code) for code in re.findall(r"^  +(\d+) +\S", told.partition("Exit codes")[2], re.MULTILINE)}
     assert {0, 2} <= codes
     assert (1 in codes) == (name in ("compare", "ab", "run"))
-    assert (4 in codes) == (name in ("run", "check", "calibrate", "compare", "ab", "explore"))
+    assert (4 in codes) == (name in ("run", "check", "calibrate", "compare", "ab", "explore", "profile"))
     assert "Exit codes (each command's help has its own)" not in told
