@@ -85,7 +85,7 @@ def test_the_judgement_does_not_depend_on_speed_or_order(count: int, speed: floa
     effects = chance.normal(0, 0.003, count)
     effects[: count // 6] += 0.04
     found, order = beyond(effects, Rule()), chance.permutation(count)
-    assert set(found.slow) == set(range(count // 6))
+    assert set(range(count // 6)) <= set(found.slow)
     assert beyond(effects + speed, Rule()).slow == found.slow
     assert {int(order[place]) for place in beyond(effects[order], Rule()).slow} == set(found.slow)
 
