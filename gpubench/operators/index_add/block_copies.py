@@ -13,6 +13,7 @@ from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.form import LIMIT, Form, ceil, fits, form_of
 from gpubench.operators.index_add.grouped import sum_bytes
 from gpubench.operators.launch import grid_stride
+from gpubench.operators.precision import is_exact
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, int64
 
 SOURCE = "index_add/block_copies.cu"
@@ -138,7 +139,13 @@ def build(problem: Problem[Any], form: Form, cut: Cut, device: DeviceInfo) -> Pl
     )
     notes = {"segments": cut.segments, "parts": cut.parts, "threads": cut.threads, "blocks": cut.blocks}
     return Plan(
-        "block_copies", tuple(steps), atomic_accuracy(problem), size, workspace_zeroed=bool(sorting), notes=notes
+        "block_copies",
+        tuple(steps),
+        atomic_accuracy(problem),
+        size,
+        workspace_zeroed=bool(sorting),
+        notes=notes,
+        repeatable=is_exact(problem.case.dtype),
     )
 
 

@@ -11,6 +11,7 @@ from gpubench.operators.index_add import tuning
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.form import LIMIT, Form, ceil, fits, form_of
 from gpubench.operators.index_add.grouped import sum_bytes
+from gpubench.operators.precision import is_exact
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 
 SOURCE = "index_add/cached.cu"
@@ -95,4 +96,5 @@ def build(problem: Problem[Any], form: Form, blocks: int) -> Plan | Refused:
         ),
         shared_bytes=(sums + 4) << bits,
     )
-    return Plan("cached", (launch,), atomic_accuracy(problem), notes={"blocks": blocks, "table": 1 << bits})
+    notes = {"blocks": blocks, "table": 1 << bits}
+    return Plan("cached", (launch,), atomic_accuracy(problem), notes=notes, repeatable=is_exact(problem.case.dtype))

@@ -10,6 +10,7 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.index_add import tuning
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.form import LIMIT, Form, ceil, fits, form_of, power_of_two
+from gpubench.operators.precision import is_exact
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 
 SOURCE = "index_add/combined.cu"
@@ -112,4 +113,4 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
         ),
     )
     notes = {"rows": rows, "lanes": lanes, "vector": form.vector}
-    return Plan("combined", (launch,), atomic_accuracy(problem), notes=notes)
+    return Plan("combined", (launch,), atomic_accuracy(problem), notes=notes, repeatable=is_exact(problem.case.dtype))

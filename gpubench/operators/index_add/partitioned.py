@@ -11,6 +11,7 @@ from gpubench.operators.index_add import cached, sort
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.form import LIMIT, Form, ceil, fits, form_of
 from gpubench.operators.index_add.grouped import sum_bytes
+from gpubench.operators.precision import is_exact
 from gpubench.operators.structs import Struct, divider, unsigned
 
 SOURCE = "index_add/partitioned.cu"
@@ -125,4 +126,5 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: in
         sorting.size,
         workspace_zeroed=True,
         notes=notes,
+        repeatable=is_exact(problem.case.dtype),
     )
