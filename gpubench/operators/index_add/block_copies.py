@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
+from gpubench.dtypes import is_exact
 from gpubench.model import Argument, DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.index_add import sort
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.form import LIMIT, Form, ceil, fits, form_of
 from gpubench.operators.index_add.grouped import sum_bytes
 from gpubench.operators.launch import grid_stride
-from gpubench.operators.precision import is_exact
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, int64
 
 SOURCE = "index_add/block_copies.cu"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
+from gpubench.dtypes import is_exact
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.index_add import tuning
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.form import LIMIT, Form, ceil, fits, form_of, power_of_two
-from gpubench.operators.precision import is_exact
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 
 SOURCE = "index_add/combined.cu"

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
+from gpubench.dtypes import is_exact
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.index_add import cached, sort
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.form import LIMIT, Form, ceil, fits, form_of
 from gpubench.operators.index_add.grouped import sum_bytes
-from gpubench.operators.precision import is_exact
 from gpubench.operators.structs import Struct, divider, unsigned
 
 SOURCE = "index_add/partitioned.cu"
