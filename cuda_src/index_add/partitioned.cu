@@ -22,40 +22,25 @@ struct PartitionShape {
 };
 GPUBENCH_LAYOUT(PartitionShape, 40, unused, 36);
 
-// False where the list descends, or an index is outside the dim.
-template <int Warps, class T, class Index>
-GPUBENCH_DEVICE bool load_values(SortTile& tile, const T* source, const Index* index, uint32 start, uint32 stop,
-                                 const PartitionShape& shape) {
-    bool ordered = true;
-    GPUBENCH_UNROLL
-    for (int i = 0; i < lane_pairs; ++i) {
-        tile.pairs[i] = no_pair;
-        const uint32 at = start + place_in_tile<Warps>(i, shape.rounds);
-        if (i >= shape.rounds || at >= stop) continue;
-        const int64 row = static_cast<int64>(index[at]);
-        const int64 left = at > 0 ? static_cast<int64>(index[at - 1]) : 0;
-        const T value = load<Cache::read_only>(source + at * shape.index_step);
-        const bool inside = row >= 0 && row < shape.places;
-        if (inside) tile.pairs[i] = make_pair(static_cast<uint32>(row), bit_cast<Word<sizeof(T)>>(value));
-        ordered = ordered && inside && row >= left;
-    }
-    return ordered;
-}
-
 // kept: the number of pairs, and whether there are any.
 template <int Warps, class T, class Index>
 GPUBENCH_DEVICE void partition(const T* source, const Index* index, uint64* meetings, const SortTables<Warps>& tables,
                                const SortWorkspace& work, Pair* pairs, uint32* kept, const PartitionShape& shape) {
     const uint32 launch = grid_number();
     SortTile tile;
-    const auto load = [&](uint32 at, uint32 stop) { return load_values<Warps>(tile, source, index, at, stop, shape); };
+    const auto value = [&](uint32 at) -> uint32 {
+        return bit_cast<Word<sizeof(T)>>(load<Cache::read_only>(source + at * shape.index_step));
+    };
+    const auto load_tile = [&](uint32 at, uint32 stop) {
+        return load_list<Warps>(tile, index, at, stop, shape.places, shape.rounds, value);
+    };
     const uint32 start = block_index_x() * shape.range;
     const uint32 stop = start >= shape.count ? start : shape.count - start < shape.range ? shape.count : start + shape.range;
-    const bool ordered = block_barrier_and(load(start, stop));
+    const bool ordered = block_barrier_and(load_tile(start, stop));
     const bool stays = meet(meetings + 2 * grid_size_x(), launch, ordered);
     uint32 count = shape.count;
     if (!stays) {
-        sort_pass(tile, tables, work, meetings, launch, shape.range, count, pairs, Digit{shape.shift, shape.bits}, shape.rounds, false, load);
+        sort_pass(tile, tables, work, meetings, launch, shape.range, count, pairs, Digit{shape.shift, shape.bits}, shape.rounds, false, load_tile);
     }
     if (grid_thread() == 0) {
         kept[0] = count;

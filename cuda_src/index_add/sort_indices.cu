@@ -22,24 +22,6 @@ struct SortShape {
 };
 GPUBENCH_LAYOUT(SortShape, 40, flags, 36);
 
-// The pairs of the list from `start` on; false where they descend, or one is outside the dim.
-template <int Warps, class Index>
-GPUBENCH_DEVICE bool load_indices(SortTile& tile, const Index* index, uint32 start, uint32 stop, const SortShape& shape) {
-    bool ordered = true;
-    GPUBENCH_UNROLL
-    for (int i = 0; i < lane_pairs; ++i) {
-        tile.pairs[i] = no_pair;
-        const uint32 at = start + place_in_tile<Warps>(i, shape.rounds);
-        if (i >= shape.rounds || at >= stop) continue;
-        const int64 row = static_cast<int64>(index[at]);
-        const int64 left = at > 0 ? static_cast<int64>(index[at - 1]) : 0;
-        const bool inside = row >= 0 && row < shape.places;
-        if (inside) tile.pairs[i] = make_pair(static_cast<uint32>(row), at);
-        ordered = ordered && inside && row >= left;
-    }
-    return ordered;
-}
-
 template <int Warps>
 GPUBENCH_DEVICE void load_pairs(SortTile& tile, const Pair* pairs, uint32 start, uint32 stop, int rounds) {
     GPUBENCH_UNROLL
@@ -63,7 +45,9 @@ GPUBENCH_DEVICE bool sort_all(const Index* index, uint64* meetings, const SortTa
         Pair* const target = to_first ? first : second;
         const Pair* const pairs = to_first ? second : first;
         const auto load = [&](uint32 at, uint32 stop) {
-            if (pass == 0) return load_indices<Warps>(tile, index, at, stop, shape);
+            if (pass == 0) {
+                return load_list<Warps>(tile, index, at, stop, shape.places, shape.rounds, [](uint32 place) { return place; });
+            }
             load_pairs<Warps>(tile, pairs, at, stop, shape.rounds);
             return true;
         };

@@ -37,7 +37,9 @@ def named(function: Any, offered: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
         return dict(offered)
-    return {one.name: offered[one.name] for one in parameters if one.name in offered}
+    return {
+        one.name: offered[one.name] for one in parameters if one.name in offered and one.kind != one.POSITIONAL_ONLY
+    }
 
 
 def _module(folder: Path, file: str) -> ModuleType:

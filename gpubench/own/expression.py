@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench.dtypes import NAMES
+from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 
 Value = int | float | str
 """A number, a truth (1 or 0), or a word such as `float32`."""
@@ -30,22 +31,14 @@ class ExpressionError(ValueError):
     """An expression that is not one, or that has no value here. The message is one line."""
 
 
-def _ceil_div(a: int, b: int) -> int:
-    return -(-a // b)
-
-
 def _round_up(a: int, b: int) -> int:
-    return _ceil_div(a, b) * b
-
-
-def _pow2_at_least(a: int) -> int:
-    return 1 << max(a - 1, 0).bit_length()
+    return ceil_div(a, b) * b
 
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int, str]] = {
-    "ceil_div": (_ceil_div, 2, "ceil_div(a, b): a / b, rounded up"),
+    "ceil_div": (ceil_div, 2, "ceil_div(a, b): a / b, rounded up"),
     "round_up": (_round_up, 2, "round_up(a, b): the next multiple of b that is at least a"),
-    "pow2_at_least": (_pow2_at_least, 1, "pow2_at_least(a): the next power of two that is at least a"),
+    "pow2_at_least": (power_of_two, 1, "pow2_at_least(a): the next power of two that is at least a"),
     "min": (min, 0, "min(a, b, ...)"),
     "max": (max, 0, "max(a, b, ...)"),
 }

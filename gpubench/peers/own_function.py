@@ -21,6 +21,7 @@ from gpubench.dtypes import dtype
 from gpubench.errors import CompileError, GpubenchError, UnsupportedError
 from gpubench.model import Problem
 from gpubench.names import OWN
+from gpubench.own.code import named
 from gpubench.peers.base import DeviceOperand, Prepared, first_line, library
 from gpubench.peers.tensors import tensors
 from gpubench.peers.torch import torch_stream
@@ -62,7 +63,7 @@ class OwnFunction:
     def prepare(self, problem: Problem[Any], operands: Mapping[str, DeviceOperand], stream: int | None) -> Prepared:
         """Call it once. CompileError, in one line, when it fails; UnsupportedError where it raises that itself."""
         arrays, on_stream = _GIVEN[self.arrays](operands, stream)
-        keywords = _keywords(self.call, {**dataclasses.asdict(problem.params), "stream": stream})
+        keywords = named(self.call, {**dataclasses.asdict(problem.params), "stream": stream})
         last: list[Any] = []
 
         def direct() -> None:
@@ -110,19 +111,6 @@ def _place(error: BaseException, call: Callable[..., Any]) -> str:
             line = trace.tb_lineno
         trace = trace.tb_next
     return f" (line {line} of its file)" if line else ""
-
-
-def _keywords(call: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the offered keywords that a function names; all where it takes any."""
-    try:
-        parameters = inspect.signature(call).parameters.values()
-    except (TypeError, ValueError):
-        return {}
-    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
-        return dict(offered)
-    return {
-        one.name: offered[one.name] for one in parameters if one.name in offered and one.kind != one.POSITIONAL_ONLY
-    }
 
 
 def _is_array(value: Any) -> bool:

@@ -6,7 +6,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,25 +17,11 @@ from gpubench.devices.ceiling_ways import SOURCE, expression
 from gpubench.devices.cuda import CudaDevice
 from gpubench.devices.cuda_launch import PreparedLaunch
 from gpubench.devices.harness import NAMESPACE
-from gpubench.errors import DeviceError, NoDeviceError, OutOfMemoryError
+from gpubench.errors import DeviceError, OutOfMemoryError
 from gpubench.model import Accuracy, Launch, Plan, Pointer, Sample, Value
 
 pytestmark = pytest.mark.gpu
 MIB = 2**20
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[CudaDevice]:
-    """Open the first GPU."""
-    from gpubench.devices import open_device
-
-    try:
-        opened = open_device("cuda:0")
-    except NoDeviceError as error:
-        pytest.skip(str(error))
-    assert isinstance(opened, CudaDevice)
-    yield opened
-    opened.close()
 
 
 class Copy:

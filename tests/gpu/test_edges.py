@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gpubench.devices import open_device
-from gpubench.errors import NoDeviceError
+from gpubench.devices.cuda import CudaDevice
 from gpubench.model import Case, Check, DeviceInfo
 from gpubench.operators import OPERATORS
 from tests.gpu.matrix import answer, compile_for
@@ -32,12 +31,8 @@ EDGES: dict[str, Callable[[DeviceInfo], list[Case]]] = {
 
 
 @pytest.mark.parametrize("name", EDGES)
-def test_both_sides_of_every_edge_are_right(name: str) -> None:
+def test_both_sides_of_every_edge_are_right(device: CudaDevice, name: str) -> None:
     """One below, at and one above each threshold, on the number of SMs that this GPU has."""
-    try:
-        device = open_device("cuda:0")
-    except NoDeviceError as error:
-        pytest.skip(str(error))
     operator = OPERATORS[name]
     picked: Counter[str] = Counter()
     works = [(case, auto(operator.problem(case), device.info)) for case in EDGES[name](device.info)]
@@ -47,5 +42,4 @@ def test_both_sides_of_every_edge_are_right(name: str) -> None:
         assert isinstance(got, Check), (case.id, got)
         assert got.ok, (case.id, variant.name, got)
         picked[variant.name] += 1
-    device.close()
     print(dict(picked))

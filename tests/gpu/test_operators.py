@@ -6,13 +6,11 @@ Run with: pytest tests/gpu/test_operators.py -p no:cacheprovider
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import pytest
 
 from gpubench import dtypes
 from gpubench.devices.base import Device
-from gpubench.errors import NoDeviceError
 from gpubench.model import Case, Check
 from gpubench.operators import OPERATORS
 from gpubench.operators.hard import hard_cases
@@ -20,19 +18,6 @@ from tests.gpu.matrix import answer, compile_for
 from tests.operators.cases import auto, make_case
 
 pytestmark = pytest.mark.gpu
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[Device]:
-    """Open the first GPU."""
-    from gpubench.devices import open_device
-
-    try:
-        opened = open_device("cuda:0")
-    except NoDeviceError as error:
-        pytest.skip(str(error))
-    yield opened
-    opened.close()
 
 
 DTYPES = tuple(os.environ.get("GPUBENCH_TEST_DTYPES", ",".join(dtypes.NAMES)).split(","))

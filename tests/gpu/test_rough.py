@@ -5,27 +5,12 @@ Run with: pytest tests/gpu/test_rough.py -p no:cacheprovider
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from gpubench.devices import open_device
 from gpubench.devices.base import Device
-from gpubench.errors import NoDeviceError
 from tests.operators.elementwise.patterns import ROUGH, answer
 
 pytestmark = pytest.mark.gpu
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[Device]:
-    """Open the first GPU."""
-    try:
-        opened = open_device("cuda:0")
-    except NoDeviceError as error:
-        pytest.skip(str(error))
-    yield opened
-    opened.close()
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

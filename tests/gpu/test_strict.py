@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 from gpubench.devices.cuda import CudaDevice
 from gpubench.engine.pipeline import Pipeline
-from gpubench.errors import NoDeviceError
 from gpubench.model import Ceiling, Record
 from gpubench.names import AUTO
 from gpubench.peers.own_function import OwnFunction, register
@@ -20,20 +18,6 @@ from tests.engine.cheats import CASE, CHEATS, TOLD, Cheat, TimerPatched
 
 pytestmark = pytest.mark.gpu
 STRICT = replace(QUICK, integrity="strict")
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[CudaDevice]:
-    """Open the first GPU."""
-    from gpubench.devices import open_device
-
-    try:
-        opened = open_device("cuda:0")
-    except NoDeviceError as error:
-        pytest.skip(str(error))
-    assert isinstance(opened, CudaDevice)
-    yield opened
-    opened.close()
 
 
 def judged(device: CudaDevice, name: str, timing: Any = STRICT, operator: str = "cumsum", params: Any = CASE) -> Record:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.dtypes import is_exact
 from gpubench.model import Argument, DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.index_add import sort
-from gpubench.operators.index_add.accuracy import atomic_accuracy
-from gpubench.operators.index_add.form import LIMIT, Form, ceil, fits, form_of
+from gpubench.operators.index_add.accuracy import atomic_plan
+from gpubench.operators.index_add.form import LIMIT, Form, fits, form_of
 from gpubench.operators.index_add.grouped import sum_bytes
 from gpubench.operators.launch import grid_stride
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, int64
@@ -90,7 +90,7 @@ def cut_of(form: Form, sums: int, device: DeviceInfo) -> Cut | Refused:
     rows = form.places
     if elements * sums > shared:
         rows = 1 << max(shared // (form.inner * sums), 1).bit_length() - 1
-    segments = ceil(form.places, rows)
+    segments = ceil_div(form.places, rows)
     if segments > MOST_SEGMENTS or rows * form.inner * sums > shared:
         return Refused(f"more than {MOST_SEGMENTS} segments of places that fit shared memory")
     segment = rows * form.inner
@@ -127,7 +127,7 @@ def build(problem: Problem[Any], form: Form, cut: Cut, device: DeviceInfo) -> Pl
                     cut,
                     inner=divider(form.inner),
                     items=items,
-                    range=ceil(items, cut.parts),
+                    range=ceil_div(items, cut.parts),
                     elements=elements,
                     words=sorting.meeting_words if sorting else 0,
                     units=form.outers * cut.parts,
@@ -138,15 +138,7 @@ def build(problem: Problem[Any], form: Form, cut: Cut, device: DeviceInfo) -> Pl
         )
     )
     notes = {"segments": cut.segments, "parts": cut.parts, "threads": cut.threads, "blocks": cut.blocks}
-    return Plan(
-        "block_copies",
-        tuple(steps),
-        atomic_accuracy(problem),
-        size,
-        workspace_zeroed=bool(sorting),
-        notes=notes,
-        repeatable=is_exact(problem.case.dtype),
-    )
+    return atomic_plan("block_copies", tuple(steps), problem, size, workspace_zeroed=bool(sorting), notes=notes)
 
 
 def _sort(form: Form, cut: Cut, device: DeviceInfo) -> sort.Sort | None:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.dtypes import is_exact
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.index_add import tuning
-from gpubench.operators.index_add.accuracy import atomic_accuracy
-from gpubench.operators.index_add.form import LIMIT, Form, ceil, fits, form_of
+from gpubench.operators.index_add.accuracy import atomic_plan
+from gpubench.operators.index_add.form import LIMIT, Form, fits, form_of
 from gpubench.operators.index_add.grouped import sum_bytes
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 
@@ -80,7 +80,7 @@ def build(problem: Problem[Any], form: Form, blocks: int) -> Plan | Refused:
     launch = Launch(
         SOURCE,
         kernel(destination.dtype, index.dtype),
-        (min(blocks, ceil(items, tile_of(destination.dtype))), form.outers, 1),
+        (min(blocks, ceil_div(items, tile_of(destination.dtype))), form.outers, 1),
         (THREADS, 1, 1),
         (
             Pointer("destination"),
@@ -97,4 +97,4 @@ def build(problem: Problem[Any], form: Form, blocks: int) -> Plan | Refused:
         shared_bytes=(sums + 4) << bits,
     )
     notes = {"blocks": blocks, "table": 1 << bits}
-    return Plan("cached", (launch,), atomic_accuracy(problem), notes=notes, repeatable=is_exact(problem.case.dtype))
+    return atomic_plan("cached", (launch,), problem, notes=notes)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.dtypes import is_exact
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add import tuning
-from gpubench.operators.index_add.accuracy import atomic_accuracy
-from gpubench.operators.index_add.form import LIMIT, Form, ceil, fits, form_of, power_of_two
+from gpubench.operators.index_add.accuracy import atomic_plan
+from gpubench.operators.index_add.form import LIMIT, Form, fits, form_of
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 
 SOURCE = "index_add/combined.cu"
@@ -78,17 +78,17 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
     if rows == 1 and form.outers > MOST_OUTERS:
         rows = 4
     lanes = min(32, power_of_two(vectors))
-    chunks = ceil(vectors, lanes)
+    chunks = ceil_div(vectors, lanes)
     if rows == 1:
-        threads = min(THREADS, max(32, power_of_two(ceil(form.count * vectors, 32))))
+        threads = min(THREADS, max(32, power_of_two(ceil_div(form.count * vectors, 32))))
         units = form.count * vectors
-        grid = (ceil(units, threads), form.outers, 1)
+        grid = (ceil_div(units, threads), form.outers, 1)
         chunks = vectors
     else:
         threads, few = THREADS, rows == 4
         tile = rows * (THREADS // lanes) if few else rows
-        units = ceil(form.count, tile) * chunks * form.outers
-        grid = (units if few else ceil(units, WARPS), 1, 1)
+        units = ceil_div(form.count, tile) * chunks * form.outers
+        grid = (units if few else ceil_div(units, WARPS), 1, 1)
     if not fits(units + THREADS, vectors, form.outers, form.count + 32 * THREADS, form.places):
         return Refused(f"more than {LIMIT} indices, places or pieces of work")
     destination, index, _ = problem.operands
@@ -113,4 +113,4 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
         ),
     )
     notes = {"rows": rows, "lanes": lanes, "vector": form.vector}
-    return Plan("combined", (launch,), atomic_accuracy(problem), notes=notes, repeatable=is_exact(problem.case.dtype))
+    return atomic_plan("combined", (launch,), problem, notes=notes)

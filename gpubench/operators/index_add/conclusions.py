@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpubench.model import DeviceInfo
 from gpubench.operators.base import Variant
+from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add.pytorch import LIMITS, LargeIndex, SmallIndex
 from gpubench.operators.index_add.slices import BLOCKS_PER_SM, MAX_TENSOR_DIMS, SMALL_INDICES, THREADS, Blocks, Slices
 
@@ -16,11 +17,11 @@ def spread(seen: Slices, device: DeviceInfo) -> tuple[Blocks, Blocks]:
 
     The limit is the original's: 8 blocks of 128 threads an SM, divided by the rows of blocks that the indices need.
     """
-    across = min(THREADS, 1 << (seen.slice - 1).bit_length())
+    across = min(THREADS, power_of_two(seen.slice))
     down = min(THREADS // across, seen.indices)
-    rows = -(-seen.indices // down)
+    rows = ceil_div(seen.indices, down)
     most = max(1, BLOCKS_PER_SM * device.sm_count // rows)
-    return (min(-(-seen.slice // across), most), rows, 1), (across, down, 1)
+    return (min(ceil_div(seen.slice, across), most), rows, 1), (across, down, 1)
 
 
 CONCLUSIONS: tuple[Variant, ...] = (

@@ -106,16 +106,6 @@ def grouped_accuracy(problem: Problem[Any], more: int) -> Accuracy:
     return Accuracy(duplicates + more + 2, dtypes.dtype(problem.case.dtype).accumulator)
 
 
-def ceil(a: int, b: int) -> int:
-    """Return a / b, rounded up."""
-    return -(-a // b)
-
-
-def power_of_two(least: int) -> int:
-    """Return the smallest power of two from `least` on."""
-    return 1 << max(least - 1, 0).bit_length()
-
-
 def fits(*numbers: int) -> bool:
     """Say whether the numbers may be divided by multiplication, or divide so."""
     return all(1 <= number <= LIMIT for number in numbers)

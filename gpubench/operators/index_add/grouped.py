@@ -7,8 +7,9 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add import sort, tuning
-from gpubench.operators.index_add.form import LIMIT, Form, ceil, fits, form_of, grouped_accuracy, power_of_two
+from gpubench.operators.index_add.form import LIMIT, Form, fits, form_of, grouped_accuracy
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 
 SOURCE = "index_add/grouped.cu"
@@ -75,14 +76,14 @@ def build(
     groups = THREADS // lanes
     share = max(1, most_pairs // groups)
     size = share * groups
-    pieces, chunks = ceil(form.count, size), ceil(vectors, lanes)
+    pieces, chunks = ceil_div(form.count, size), ceil_div(vectors, lanes)
     units = pieces * chunks * form.outers
     slots = (pieces + pieces // WINDOW + 1) * chunks * form.outers
     if not fits(units, vectors, form.outers, form.places, form.count + 1024, slots):
         return Refused(f"more than {LIMIT} indices, places or pieces of work")
     sorting = sort.sort_of(form.count, form.places, device, least_range)
     parts = slots * lanes * form.vector * sum_bytes(problem.case.dtype)
-    flags = Workspace(sorting.size + ceil(parts, 256) * 256)
+    flags = Workspace(sorting.size + ceil_div(parts, 256) * 256)
     adding = Launch(
         SOURCE,
         kernel(problem.case.dtype, form.vector),

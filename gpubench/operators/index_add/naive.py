@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.dtypes import is_exact
 from gpubench.layout import View
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.geometry.dims import without
-from gpubench.operators.index_add.accuracy import atomic_accuracy
+from gpubench.operators.index_add.accuracy import atomic_accuracy, atomic_plan
 from gpubench.operators.launch import BLOCK_THREADS, grid_stride, too_many_dims, walk
 from gpubench.operators.structs import float64, int64
 
@@ -29,14 +28,13 @@ class Naive:
         """One launch; none when there is nothing to add. Refuses more dims than the kernel's strided walk holds."""
         destination, index, source = problem.operands
         dim = problem.params.dim
-        bound = atomic_accuracy(problem)
         count = index.view.size
         place, from_place = without(destination.view, dim), without(source.view, dim)
         if refused := too_many_dims(place, from_place):
             return refused
         width = math.prod(place[0])
         if count * width == 0:
-            return Plan(self.name, (), bound)
+            return Plan(self.name, (), atomic_accuracy(problem))
         launch = Launch(
             SOURCE,
             kernel(destination.dtype, index.dtype),
@@ -57,7 +55,7 @@ class Naive:
                 float64(problem.params.alpha),
             ),
         )
-        return Plan(self.name, (launch,), bound, repeatable=is_exact(problem.case.dtype))
+        return atomic_plan(self.name, (launch,), problem)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance an index dtype."""

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.dtypes import is_exact
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
-from gpubench.operators.index_add.accuracy import atomic_accuracy
+from gpubench.operators.index_add.accuracy import atomic_accuracy, atomic_plan
 from gpubench.operators.structs import float64, int64
 
 SOURCE = "index_add/seeds/oneflow.cu"
@@ -33,10 +32,9 @@ class OneFlow:
             if not operand.view.is_contiguous:
                 return Refused(f"the {operand.name} is not contiguous; this design walks flat arrays")
         shape, dim = destination.view.shape or (1,), problem.params.dim
-        accuracy = atomic_accuracy(problem)
         total = source.view.size
         if total == 0:
-            return Plan(self.name, (), accuracy)
+            return Plan(self.name, (), atomic_accuracy(problem))
         blocks = min(-(-total // THREADS), device.sm_count * (device.max_threads_per_sm // THREADS))
         launch = Launch(
             SOURCE,
@@ -54,13 +52,7 @@ class OneFlow:
                 float64(problem.params.alpha),
             ),
         )
-        return Plan(
-            self.name,
-            (launch,),
-            accuracy,
-            notes={"grid": blocks, "block": THREADS},
-            repeatable=is_exact(problem.case.dtype),
-        )
+        return atomic_plan(self.name, (launch,), problem, notes={"grid": blocks, "block": THREADS})
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance an index dtype."""

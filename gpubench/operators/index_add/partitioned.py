@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.dtypes import is_exact
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.index_add import cached, sort
-from gpubench.operators.index_add.accuracy import atomic_accuracy
-from gpubench.operators.index_add.form import LIMIT, Form, ceil, fits, form_of
+from gpubench.operators.index_add.accuracy import atomic_plan
+from gpubench.operators.index_add.form import LIMIT, Form, fits, form_of
 from gpubench.operators.index_add.grouped import sum_bytes
 from gpubench.operators.structs import Struct, divider, unsigned
 
@@ -102,7 +102,7 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: in
     adding = Launch(
         SOURCE,
         second(destination.dtype, index.dtype),
-        (min(blocks, ceil(form.count, cached.tile_of(destination.dtype))), 1, 1),
+        (min(blocks, ceil_div(form.count, cached.tile_of(destination.dtype))), 1, 1),
         (cached.THREADS, 1, 1),
         (
             Pointer("destination"),
@@ -119,12 +119,4 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: in
         shared_bytes=(sums + 4) << table,
     )
     notes = {"sort_blocks": sorting.blocks, "parts": 1 << bits, "table": 1 << table}
-    return Plan(
-        "partitioned",
-        (partition, adding),
-        atomic_accuracy(problem),
-        sorting.size,
-        workspace_zeroed=True,
-        notes=notes,
-        repeatable=is_exact(problem.case.dtype),
-    )
+    return atomic_plan("partitioned", (partition, adding), problem, sorting.size, workspace_zeroed=True, notes=notes)

@@ -7,7 +7,8 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
-from gpubench.operators.index_add.form import Form, ceil, form_of, grouped_accuracy
+from gpubench.operators.geometry.rounding import ceil_div
+from gpubench.operators.index_add.form import Form, form_of, grouped_accuracy
 from gpubench.operators.index_add.grouped import sum_bytes
 from gpubench.operators.structs import Struct
 
@@ -63,9 +64,9 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refus
     warps = warps_of(form, destination.dtype, device)
     if warps < LEAST_WARPS:
         return Refused(f"copies of {form.places} places for {32 * LEAST_WARPS} lanes do not fit shared memory")
-    blocks = min(device.sm_count, ceil(form.count, 32 * warps * AT_ONCE))
+    blocks = min(device.sm_count, ceil_div(form.count, 32 * warps * AT_ONCE))
     sums = sum_bytes(destination.dtype)
-    parts = ceil(blocks * form.places * sums, 256) * 256
+    parts = ceil_div(blocks * form.places * sums, 256) * 256
     launch = Launch(
         SOURCE,
         kernel(destination.dtype, index.dtype),

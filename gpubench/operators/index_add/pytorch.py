@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.dtypes import is_exact
 from gpubench.model import DeviceInfo, Json, Launch, Plan, Pointer, Problem, Refused, Value
 from gpubench.operators.choosing import Dispatch
-from gpubench.operators.index_add.accuracy import atomic_accuracy
+from gpubench.operators.index_add.accuracy import atomic_accuracy, atomic_plan
 from gpubench.operators.index_add.slices import (
     MAX_TENSOR_DIMS,
     SMALL_INDICES,
@@ -112,9 +111,8 @@ def _plan(
     if refused := too_many_dims(problem, merge):
         return refused
     seen = slices(problem, merge)
-    accuracy = atomic_accuracy(problem)
     if seen.work == 0:
-        return Plan(variant, (), accuracy)
+        return Plan(variant, (), atomic_accuracy(problem))
     grid, block = shape(seen, device)
     destination, index, _ = problem.operands
     source, name = kernel
@@ -143,8 +141,7 @@ def _plan(
             float64(problem.params.alpha),
         ),
     )
-    notes = _notes(seen, name, launch)
-    return Plan(variant, (launch,), accuracy, notes=notes, repeatable=is_exact(problem.case.dtype))
+    return atomic_plan(variant, (launch,), problem, notes=_notes(seen, name, launch))
 
 
 def _notes(seen: Slices, kernel: str, launch: Launch) -> dict[str, Json]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Pointer, Problem, Workspace
-from gpubench.operators.index_add.form import ceil
+from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.structs import Struct
 
 SOURCE = "index_add/sort_indices.cu"
@@ -85,7 +85,7 @@ class Sort:
         sizes = (8 * self.meeting_words, 256, rows, rows, 4 * DIGITS, 8 * self.count, 8 * self.count)
         starts = [0]
         for size in sizes:
-            starts.append(starts[-1] + ceil(size, 256) * 256)
+            starts.append(starts[-1] + ceil_div(size, 256) * 256)
         return tuple(starts)
 
     @property
@@ -137,16 +137,18 @@ class Sort:
 def by_segments(count: int, places: int, segment: int, device: DeviceInfo) -> Sort:
     """Cut the list for one pass by the number of a segment of `segment` places, a power of two."""
     shift = (segment - 1).bit_length()
-    bits = max(1, (ceil(places, segment) - 1).bit_length())
+    bits = max(1, (ceil_div(places, segment) - 1).bit_length())
     return replace(sort_of(count, places, device), passes=1, bits=bits, shift=shift, skip=0)
 
 
 def sort_of(count: int, places: int, device: DeviceInfo, least: int = LEAST_RANGE) -> Sort:
     """Cut the list: at most one block an SM, all resident; as few passes as the bits of a row's number take."""
     bits = max(1, (places - 1).bit_length())
-    passes = ceil(bits, DIGIT_BITS)
+    passes = ceil_div(bits, DIGIT_BITS)
     warps = warps_on(device)
-    blocks = 1 if count <= min(ONE_BLOCK, 32 * LANE_PAIRS * warps) else max(1, min(ceil(count, least), device.sm_count))
-    each = ceil(count, blocks)
-    rounds = min(LANE_PAIRS, ceil(each, 32 * warps))
-    return Sort(count, places, ceil(count, each), each, rounds, passes, ceil(bits, passes), warps)
+    blocks = (
+        1 if count <= min(ONE_BLOCK, 32 * LANE_PAIRS * warps) else max(1, min(ceil_div(count, least), device.sm_count))
+    )
+    each = ceil_div(count, blocks)
+    rounds = min(LANE_PAIRS, ceil_div(each, 32 * warps))
+    return Sort(count, places, ceil_div(count, each), each, rounds, passes, ceil_div(bits, passes), warps)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gpubench.model import DeviceInfo, Json, Value
+from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.structs import Struct
 from gpubench.operators.sum.iterator import ReduceIterator
 
@@ -63,12 +64,12 @@ class ReduceConfig:
     @property
     def grid(self) -> tuple[int, int, int]:
         """Blocks: over the outputs along x, over the terms of an output along y."""
-        return (_ceil(self.outputs // self.output_vector, self.step_output), self.blocks_per_output, 1)
+        return (ceil_div(self.outputs // self.output_vector, self.step_output), self.blocks_per_output, 1)
 
     @property
     def values_per_thread(self) -> int:
         """Terms that a thread adds up."""
-        return _ceil(self.inputs, self.step_input)
+        return ceil_div(self.inputs, self.step_input)
 
     @property
     def shared_bytes(self) -> int:
@@ -216,15 +217,11 @@ def _split_over_blocks(config: ReduceConfig, device: DeviceInfo) -> None:
     blocks, values = config.grid[0], config.values_per_thread
     if config.input_mult[1] == 0 or values < MAX_VALUES or blocks > target:
         return
-    enough = min(_ceil(target, blocks), _ceil(values, MIN_VALUES))
-    config.blocks_per_output = max(enough, _ceil(values, MAX_VALUES))
+    enough = min(ceil_div(target, blocks), ceil_div(values, MIN_VALUES))
+    config.blocks_per_output = max(enough, ceil_div(values, MAX_VALUES))
     if config.blocks_per_output > 1:
         config.input_mult[2] = config.split_input(config.blocks_per_output)
 
 
 def _last_power_of_two(number: int) -> int:
     return 1 << (max(number, 1).bit_length() - 1)
-
-
-def _ceil(a: int, b: int) -> int:
-    return -(-a // b)
