@@ -98,7 +98,9 @@ def jobs(root: Path, found: Iterable[Instance], arch: str) -> list[Job]:
 
 def hashes_of(job: Job) -> dict[Instance, str]:
     """Compile a job, or take its hashes from the cache."""
-    entry = cache.key(job.program, job.kernels, f"nameless hashes {job.arch}", nvrtc.options(job.program), nvrtc.identity())
+    entry = cache.key(
+        job.program, job.kernels, f"nameless hashes {job.arch}", nvrtc.options(job.program), nvrtc.identity()
+    )
     found = cache.load(entry)
     if found is None:
         output = nvrtc.compile_program(job.program, job.kernels, job.arch)

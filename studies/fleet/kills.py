@@ -61,10 +61,11 @@ class Account:
 
 
 class Bench:
-    """A scheduler and some workers with scripted devices. Use as a context manager."""
+    """A scheduler and some workers, with scripted devices or a GPU each. Use as a context manager."""
 
-    def __init__(self, folder: Path, workers: int = 3, seconds_per_sample: float = 0.01) -> None:
+    def __init__(self, folder: Path, workers: int = 3, seconds_per_sample: float = 0.01, on_gpus: bool = False) -> None:
         self.folder = folder
+        self._on_gpus = on_gpus
         self._port = _free_port()
         self._count = workers
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -96,17 +97,11 @@ class Bench:
             time.sleep(1.0)
         for number in range(self._count):
             if not self._is_alive(f"nanny{number}"):
-                own = {DEVICE: f"fake:{self.folder}/gpu{number}.json", "CUDA_VISIBLE_DEVICES": str(number)}
-                words: tuple[str, ...] = (
-                    self.address,
-                    "--nthreads",
-                    "1",
-                    "--name",
-                    f"gpu{number}",
-                    "--death-timeout",
-                    "20",
-                )
-                words = (*words, "--local-directory", str(self.folder / f"scratch{number}"))
+                own = {"CUDA_VISIBLE_DEVICES": str(number)}
+                if not self._on_gpus:
+                    own[DEVICE] = f"fake:{self.folder}/gpu{number}.json"
+                words = [self.address, "--nthreads", "1", "--name", f"gpu{number}", "--death-timeout", "20"]
+                words += ["--local-directory", str(self.folder / f"scratch{number}")]
                 self._spawn(f"nanny{number}", "dask_worker", *words, **own)
 
     def run(self, name: str, resume: bool) -> subprocess.Popen[bytes]:
@@ -176,10 +171,12 @@ def _line(pid: int) -> str:
         return ""
 
 
-def kill_at_random(folder: Path, kills: int, seed: int, workers: int = 3, give_up_s: float = 3600.0) -> Account:
-    """Kill until `kills` were dealt, finish every run, and return the account."""
+def kill_at_random(
+    folder: Path, kills: int, seed: int, workers: int = 3, give_up_s: float = 3600.0, *, on_gpus: bool = False
+) -> Account:
+    """Kill until `kills` were dealt or `give_up_s` seconds are over, finish every run, and return the account."""
     chance, account, until = random.Random(seed), Account(), time.monotonic() + give_up_s
-    with Bench(folder, workers) as bench:
+    with Bench(folder, workers, on_gpus=on_gpus) as bench:
         while account.kills.total() < kills and time.monotonic() < until:
             account.runs += 1
             name = f"out{account.runs}"

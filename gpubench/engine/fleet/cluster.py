@@ -35,6 +35,12 @@ class Cluster:
         except ImportError as error:
             raise MissingExtraError("distributed", "cluster") from error
         connect: Any = distributed.Client
+        security: Any = distributed.Security
+        if address.startswith("tls://") and security().get_connection_args("client").get("ssl_context") is None:
+            raise UsageError(
+                f"--cluster: dask has no certificates for {address}. Set DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
+                "..._TLS__CLIENT__CERT and ..._TLS__CLIENT__KEY, as docs/fleet.md has them."
+            )
         self._topic = f"gpubench-{run}"
         self._boxes: dict[str, queue.SimpleQueue[Report]] = {}
         self._lock = threading.Lock()

@@ -91,6 +91,14 @@ def test_what_cannot_be_a_cluster_is_told() -> None:
         cluster.CONNECT_S = before
 
 
+def test_tls_without_certificates_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An encrypted address for which dask has no certificates is one sentence that names where they are set."""
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("distributed.Client", lambda *_, **__: pytest.fail("a client without certificates hangs"))
+    with pytest.raises(UsageError, match="CA_FILE"):
+        Cluster("tls://127.0.0.1:9", "x")
+
+
 # --- One attempt, without dask ---------------------------------------------------------------------------------------
 
 
