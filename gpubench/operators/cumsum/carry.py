@@ -7,6 +7,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value, Workspace
+from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import gives_up_x, rows_of
@@ -139,7 +140,9 @@ def ring_bytes(shape: tuning.RingShape, x: str, y: str) -> int:
 
 def ring_shape(x: str, y: str, device: DeviceInfo) -> tuning.RingShape | None:
     """Return the first shape of the dtype whose ring fits; the small one elsewhere; None where that does not fit."""
-    for shape in (*tuning.RINGS[x], tuning.SMALL_RING):
+    wanted = tuned("RING", None)
+    first = () if wanted is None else (tuning.RingShape(*wanted),)
+    for shape in (*first, *tuning.RINGS[x], tuning.SMALL_RING):
         if ring_bytes(shape, x, y) + 4096 <= device.max_shared_bytes:
             return shape
     return None

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpubench.dtypes import dtype as row_of
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value, Workspace
+from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.columns import NOT_COLUMNS
@@ -102,7 +103,8 @@ def ring_of(
     """
     slack = 32 if contiguous else 0  # a copy keeps the address modulo 16 and is a multiple of 16
     reserved = 2048  # what the system takes of a block's shared memory; barriers and rounding
-    for size, stages in tuning.FORWARD_STAGES:
+    wanted = tuned("FORWARD_STAGE", None)
+    for size, stages in (*(() if wanted is None else (wanted,)), *tuning.FORWARD_STAGES):
         rows = (size - slack) // row_bytes
         if rows > 0 and stages * (size + sums) + exchange + reserved <= device.max_shared_bytes:
             return size, stages, rows

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import aligned_items, columns_of
@@ -101,10 +102,13 @@ def strip_cut(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tu
     short = short_shape(columns, items)
     if short is not None:
         return short, cut(columns, short, items)
+    wanted = tuned("STRIP", None)
+    if wanted is not None and strip_columns(StripShape(*wanted), items) < 2 * columns.inner:
+        return StripShape(*wanted), cut(columns, StripShape(*wanted), items)
     *wide, narrowest = shapes_of(problem.operand("y").dtype, items, False)
     for shape in wide:
         one = cut(columns, shape, items)
-        enough = tuning.FULL_SHARE * device.sm_count * shape.blocks
+        enough = tuned("FULL_SHARE", tuning.FULL_SHARE) * device.sm_count * shape.blocks
         if strip_columns(shape, items) < 2 * columns.inner and one.strips * columns.outer >= enough:
             return shape, one
     return narrowest, cut(columns, narrowest, items)

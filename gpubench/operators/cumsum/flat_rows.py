@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import rows_of
@@ -36,7 +37,7 @@ class FlatRows:
         if rows.length > longest(items):
             return Refused(f"reads the part of a row before each tile again: rows of up to {longest(items)} elements")
         elements = rows.rows * rows.length
-        tile = 32 * items * tuning.FLAT_VECTORS
+        tile = 32 * items * flat_vectors()
         x, y = problem.operand("x"), problem.operand("y")
         length = INTEGER_DIVIDER.value(**dict(zip(("divisor", "magic", "shift"), divider(rows.length), strict=True)))
         launch = Launch(
@@ -46,19 +47,24 @@ class FlatRows:
             (THREADS, 1, 1),
             (Pointer("x"), Pointer("y"), int64(elements), length),
         )
-        additions = items + 6 + tuning.FLAT_VECTORS + -(-rows.length // 32) + 5
-        return Plan(self.name, (launch,), bound(problem, additions), notes={"vectors": tuning.FLAT_VECTORS})
+        additions = items + 6 + flat_vectors() + -(-rows.length // 32) + 5
+        return Plan(self.name, (launch,), bound(problem, additions), notes={"vectors": flat_vectors()})
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a dtype."""
         return [(self.source, kernel(dtype, sum_dtype(dtype)))]
 
 
+def flat_vectors() -> int:
+    """Return the vectors of a lane."""
+    return tuned("FLAT_VECTORS", tuning.FLAT_VECTORS)
+
+
 def longest(items: int) -> int:
     """Return the longest rows: half a tile, so that a tile reads at most half of itself again."""
-    return 32 * items * tuning.FLAT_VECTORS // 2
+    return 32 * items * flat_vectors() // 2
 
 
 def kernel(x: str, y: str) -> str:
     """Return the name expression."""
-    return "gpubench::cumsum::flat_rows" + template(x, y, tuning.FLAT_VECTORS)
+    return "gpubench::cumsum::flat_rows" + template(x, y, flat_vectors())

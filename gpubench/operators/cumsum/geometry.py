@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from gpubench.model import DeviceInfo, Problem
+from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.geometry.columns import Columns, columns_along
 from gpubench.operators.geometry.rows import Rows, rows_along
@@ -50,4 +51,4 @@ def transposed_of(problem: Problem[Any]) -> Transposed | None:
 
 def gives_up_x(problem: Problem[Any], device: DeviceInfo) -> bool:
     """Tell whether the L2 cache had better give up x first, so that it keeps y and pushes out less of what it held."""
-    return problem.bytes <= tuning.STREAMING_L2 * device.l2_bytes
+    return problem.bytes <= tuned("STREAMING_L2", tuning.STREAMING_L2) * device.l2_bytes

@@ -13,7 +13,14 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, 
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import is_aligned, rows_of
-from gpubench.operators.cumsum.rows import NOT_ROWS, BlockRows, block_kernel, block_launch, words_per_vector
+from gpubench.operators.cumsum.rows import (
+    NOT_ROWS,
+    BlockRows,
+    block_kernel,
+    block_launch,
+    shape_in_force,
+    words_per_vector,
+)
 from gpubench.operators.geometry.rows import Rows
 from gpubench.operators.geometry.vectors import items_of, published_bytes, vector_items
 from gpubench.operators.launch import template
@@ -80,7 +87,7 @@ def linked_shape(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tunin
     """Return the smallest shape with at most a tile an SM, else the largest if its tiles are resident, else None."""
     vectors = rows.vectors(vector_items(problem))
     words = words_per_vector(problem.operand("x").dtype, problem.operand("y").dtype)
-    shapes = tuning.LINKED_SHAPES[words]
+    shapes = (*shape_in_force("LINKED_SHAPE", 0), *tuning.LINKED_SHAPES[words])
     for shape in shapes:
         if rows.rows * -(-vectors // shape.capacity) <= device.sm_count:
             return shape

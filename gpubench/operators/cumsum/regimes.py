@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpubench import dtypes
+from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning
 from gpubench.operators.cumsum.columns import strip_cut
 from gpubench.operators.cumsum.geometry import columns_of, rows_of, transposed_of
@@ -47,10 +48,11 @@ def _for_transposed(transposed: Transposed, dtype: str, device: DeviceInfo) -> t
     along = transposed.x_along_lines
     ring = device.compute_capability >= (8, 0)
     if transposed.across < transposed_tuning.ACROSS:
-        turned = along and transposed.length >= transposed_tuning.LENGTH
+        turned = along and transposed.length >= tuned("TURNED_LENGTH", transposed_tuning.LENGTH)
         return (("transposed_ring",) if ring else ()) + ("transposed_tiles",) if turned else ()
-    most = transposed_tuning.HALF_LENGTH[along] if is_half(dtype) else transposed_tuning.LENGTH
-    many = transposed.strips(transposed_tuning.SHAPES[0].lines) >= transposed_tuning.LINE_STRIPS * device.sm_count
+    most = tuned("TURNED_LENGTH", transposed_tuning.HALF_LENGTH[along] if is_half(dtype) else transposed_tuning.LENGTH)
+    enough = tuned("LINE_STRIPS", transposed_tuning.LINE_STRIPS) * device.sm_count
+    many = transposed.strips(transposed_tuning.SHAPES[0].lines) >= enough
     # Of narrow integers few bytes are under way at any time by copies in the background.
     tiles = ("transposed_ring", "transposed_tiles") if ring and not is_narrow(dtype) else ("transposed_tiles",)
     if transposed.length >= most:
@@ -71,12 +73,13 @@ def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:
     if rows.length == 1:
         return ("single_elements", "lanes_rows")
     vectors = rows.vectors(items)
-    if vectors <= tuning.LANES_VECTORS:
+    if vectors <= tuned("LANES_LONGEST", tuning.LANES_VECTORS):
         idle = rows.length % items != 0 or vectors & (vectors - 1) != 0  # lanes, or parts of vectors
-        worth = rows.rows * rows.length >= tuning.FLAT_LEAST
+        worth = rows.rows * rows.length >= tuned("FLAT_LEAST", tuning.FLAT_LEAST)
         return ("flat_rows", "lanes_rows") if idle and worth else ("lanes_rows",)
-    if rows.rows >= tuning.BLOCK_ROWS_PER_SM * device.sm_count or vectors <= tuning.LINKED_VECTORS:
-        repeated = ("repeated_rows",) if vectors > tuning.REPEATED_VECTORS else ()
+    linked = tuned("LINKED_VECTORS", tuning.LINKED_VECTORS)
+    if rows.rows >= tuning.BLOCK_ROWS_PER_SM * device.sm_count or vectors <= linked:
+        repeated = ("repeated_rows",) if vectors > tuned("REPEATED_VECTORS", tuning.REPEATED_VECTORS) else ()
         return (*repeated, "block_rows", "carry_forward")
     return ("linked_blocks", "carry_forward", "block_rows")
 
@@ -89,17 +92,21 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
 
 def _for_wider_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[str, ...]:
     walk = walk_of(problem)
-    if walk is not None and columns.length <= tuning.WALKED_COLUMN and walk.vectors >= _least_walks(columns):
+    if (
+        walk is not None
+        and columns.length <= tuned("WALKED_COLUMN", tuning.WALKED_COLUMN)
+        and walk.vectors >= _least_walks(columns)
+    ):
         return ("walked_lines",)
-    if columns.length <= tuning.SHORT_COLUMN:
+    if columns.length <= tuned("SHORT_COLUMN", tuning.SHORT_COLUMN):
         return ("columns",)
     strips = strip_cut(problem, columns, device)[1].strips * columns.outer
-    if strips >= tuning.FULL_SHARE * device.sm_count:
+    if strips >= tuned("FULL_SHARE", tuning.FULL_SHARE) * device.sm_count:
         return ("columns",)
     resident = ("resident_columns",) if _is_worth_residence(problem, columns, device) else ()
     x = problem.operand("x")
     small = x.view.size * dtypes.dtype(x.dtype).itemsize <= tuning.LINKED_BYTES
-    if small and columns.length <= tuning.LINKED_COLUMN:
+    if small and columns.length <= tuned("LINKED_COLUMN", tuning.LINKED_COLUMN):
         return (*resident, "linked_columns", "column_forward", "columns")
     return (*resident, "column_forward", "linked_columns", "columns")
 
@@ -112,5 +119,5 @@ def _least_walks(columns: Columns) -> int:
 def _is_worth_residence(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> bool:
     """Tell whether there is enough of x, and enough SMs for each block of columns."""
     x = problem.operand("x")
-    enough = x.view.size * dtypes.dtype(x.dtype).itemsize >= resident_tuning.LEAST_BYTES
+    enough = x.view.size * dtypes.dtype(x.dtype).itemsize >= tuned("RESIDENT_LEAST", resident_tuning.LEAST_BYTES)
     return enough and columns.outer * resident_tuning.LEAST_SHARE <= device.sm_count

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import rows_of
@@ -34,7 +35,11 @@ class RepeatedRows:
         shape = fitting_shape(block_shapes(problem), rows.vectors(items))
         if isinstance(shape, Refused):
             return shape
-        blocks = grid_of(rows, items, max(tuning.REPEATED_THREADS // (32 * shape.warps), 1) * device.sm_count)
+        blocks = grid_of(
+            rows,
+            items,
+            max(tuned("REPEATED_THREADS", tuning.REPEATED_THREADS) // (32 * shape.warps), 1) * device.sm_count,
+        )
         x, y = problem.operand("x").dtype, problem.operand("y").dtype
         launch = Launch(
             self.source,

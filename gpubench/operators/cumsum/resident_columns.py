@@ -8,6 +8,7 @@ from typing import Any
 
 from gpubench.dtypes import dtype as row_of
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value, Workspace
+from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import resident_tuning as tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.columns import NOT_COLUMNS
@@ -100,7 +101,7 @@ def cut_by(
     pieces = -(-warp_rows // most_rows)
     held = min(max(pieces - shape.slots, 0), shape.held)
     spilled = max(pieces - shape.slots - held, 0)
-    if spilled > tuning.SPILLED * (pieces - spilled):
+    if spilled > tuned("SPILLED", tuning.SPILLED) * (pieces - spilled):
         return None
     piece_rows = -(-warp_rows // pieces)
     items = aligned_items(problem, columns)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import is_aligned, rows_of
@@ -85,7 +86,8 @@ class BlockRows:
         if rows.rows >= 2**31:
             return Refused("takes at most 2^31 - 1 rows")
         shapes = (*(tuning.LONE_SHAPES if rows.rows < device.sm_count else ()), *block_shapes(problem))
-        shape = fitting_shape(shapes, rows.vectors(vector_items(problem)))
+        vectors = rows.vectors(vector_items(problem))
+        shape = fitting_shape((*shape_in_force("BLOCK_SHAPE", vectors), *shapes), vectors)
         if isinstance(shape, Refused):
             return shape
         launch = block_launch(problem, rows, shape, tiles=1, linked=False)
@@ -107,6 +109,13 @@ def words_per_vector(x: str, y: str) -> int:
 def block_shapes(problem: Problem[Any]) -> tuple[tuning.BlockShape, ...]:
     """Return the shapes for the problem's dtypes, smallest first."""
     return tuning.BLOCK_SHAPES[words_per_vector(problem.operand("x").dtype, problem.operand("y").dtype)]
+
+
+def shape_in_force(name: str, vectors: int) -> tuple[tuning.BlockShape, ...]:
+    """Return the shape that is in force for blocks, where there is one that holds a row of so many vectors."""
+    warps_and_vectors: tuple[int, int] | None = tuned(name, None)
+    shapes = () if warps_and_vectors is None else (tuning.BlockShape(*warps_and_vectors),)
+    return tuple(shape for shape in shapes if shape.capacity >= vectors)
 
 
 def fitting_shape(shapes: Sequence[tuning.BlockShape], vectors: int) -> tuning.BlockShape | Refused:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import rows_of
@@ -31,7 +32,7 @@ class SingleElements:
         if rows is None or rows.length != 1 or not rows.contiguous:
             return Refused("takes only lines of one element, side by side")
         x, y = problem.operand("x").dtype, problem.operand("y").dtype
-        items = vector_items(problem) if rows.rows >= tuning.FLAT_LEAST else 1
+        items = vector_items(problem) if rows.rows >= tuned("FLAT_LEAST", tuning.FLAT_LEAST) else 1
         threads = -(-rows.rows // items)
         block = min(THREADS, 32 * -(-threads // 32))
         launch = Launch(

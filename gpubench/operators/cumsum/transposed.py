@@ -7,6 +7,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import transposed_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import transposed_of
@@ -152,6 +153,9 @@ def transposed_shape(problem: Problem[Any], transposed: Transposed, device: Devi
     fitting = fitting_shapes(x, y, transposed.x_along_lines, device)
     if not fitting:
         return None
+    wanted = tuned("TURNED_SHAPE", None)
+    if wanted is not None and TransposedShape(*wanted) in fitting:
+        return TransposedShape(*wanted)
     many = transposed.strips(fitting[0].lines) >= transposed_tuning.STRIPS * device.sm_count
     return fitting[-1] if many else fitting[0]
 

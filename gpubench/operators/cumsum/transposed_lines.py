@@ -9,6 +9,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.coalesce import coalesce
+from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import transposed_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import transposed_of
@@ -72,7 +73,7 @@ class TransposedLines:
             return Refused(NOT_TRANSPOSED)
         if refused := _too_large(problem, lines):
             return refused
-        transposed, warps = lines.transposed, transposed_tuning.LINE_WARPS
+        transposed, warps = lines.transposed, tuned("LINE_WARPS", transposed_tuning.LINE_WARPS)
         units, room = units_of_turn(problem, lines), warp_units(problem, lines)
         if warps * room * 16 > device.max_shared_bytes:
             return needs_more_shared(device)

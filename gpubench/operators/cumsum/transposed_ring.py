@@ -8,6 +8,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
+from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import transposed_tuning, tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import transposed_of
@@ -116,7 +117,11 @@ def has_whole_units(problem: Problem[Any], transposed: Transposed) -> bool:
 def widths(x: str, y: str, x_along_lines: bool) -> list[int]:
     """Return the lines of a strip to choose from, most first."""
     itemsize = dtypes.dtype(y if x_along_lines else x).itemsize
-    return [lines for lines in transposed_tuning.RING_LINES if lines == 32 or lines * itemsize >= LEAST_BYTES]
+    return [
+        lines
+        for lines in tuned("RING_LINES", transposed_tuning.RING_LINES)
+        if lines == 32 or lines * itemsize >= LEAST_BYTES
+    ]
 
 
 def ring_shape(x: str, y: str, x_along_lines: bool, lines: int, ring_bytes: int) -> Ring:
@@ -125,7 +130,7 @@ def ring_shape(x: str, y: str, x_along_lines: bool, lines: int, ring_bytes: int)
     beside = min(16 // (other if x_along_lines else one), 4)
     items = items_of(x, y) if not x_along_lines else 4 if is_narrow(x) else 16 // one
     step_bytes = lines * 32 * items * (max(one, other) if x_along_lines else one)
-    steps = min(max(transposed_tuning.RING_SLOT // step_bytes, 1), MOST_STEPS)
+    steps = min(max(tuned("RING_SLOT", transposed_tuning.RING_SLOT) // step_bytes, 1), MOST_STEPS)
     slot = steps * step_bytes
     return Ring(x_along_lines, lines, beside, items, steps, max(ring_bytes // slot, 2), slot)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.coalesce import coalesce
+from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.geometry.vectors import items_of, vector_items
@@ -73,7 +74,11 @@ class WalkedLines:
             return Refused("takes only a contiguous y with elements")
         if walk.vectors >= 2**31 or len(walk.sizes) > MAX_DIMS:
             return Refused(f"takes fewer than 2^31 vectors of lines, of at most {MAX_DIMS} dims")
-        few = (size for size in tuning.WALK_THREADS if walk.vectors >= tuning.WALK_BLOCKS * size * device.sm_count)
+        few = (
+            size
+            for size in tuning.WALK_THREADS
+            if walk.vectors >= tuned("WALK_BLOCKS", tuning.WALK_BLOCKS) * size * device.sm_count
+        )
         threads = next(few, tuning.WALK_THREADS[-1])
         x, y = problem.operand("x").dtype, problem.operand("y").dtype
         launch = Launch(

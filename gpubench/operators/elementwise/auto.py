@@ -9,6 +9,7 @@ from typing import Any
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
+from gpubench.operators.constants import tuned
 from gpubench.operators.elementwise import tuning
 from gpubench.operators.elementwise.flat import Flat, lie_of
 from gpubench.operators.elementwise.merged import Input, Merged, merged
@@ -41,7 +42,7 @@ def _is_for_tiles(shape: Merged) -> bool:
     if wishes:
         return not any(_is_gathered(shape, one, dim) for one, dim in wishes)
     row = shape.dims[0].size
-    if row % shape.vector or row < tuning.ROW_VECTORS * shape.vector:
+    if row % shape.vector or row < tuned("ROW_VECTORS", tuning.ROW_VECTORS) * shape.vector:
         return False
     lies = [lie_of(shape, one) for one in shape.inputs]
     return any(lie in ("row", "still") for lie in lies) and not any(lie.endswith("off_grid") for lie in lies)
@@ -53,7 +54,7 @@ def _is_gathered(shape: Merged, one: Input, across: int) -> bool:
     group = run * shape.dims[across].size
     together = all(one.step(dim) < group for dim in shape.dims[: across + 1])
     return (
-        run <= tuning.GATHER_RUN
-        or shape.elements <= tuning.GATHER_ELEMENTS
+        run <= tuned("GATHER_RUN", tuning.GATHER_RUN)
+        or shape.elements <= tuned("GATHER_ELEMENTS", tuning.GATHER_ELEMENTS)
         or (together and group <= tuning.THREADS * shape.vector)
     )

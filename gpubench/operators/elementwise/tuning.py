@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo
+from gpubench.operators.constants import tuned
 from gpubench.operators.elementwise.merged import Input, Merged
 from gpubench.operators.geometry.rounding import power_of_two
 
@@ -82,18 +83,24 @@ def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool, cost
     373.7 with two, 2^26 float16 to float32 100.1 and 101.3; power of 2^24 float32 66.2 and 62.1.
     """
     heavy = function in HEAVY
-    spread = SPREAD if plain and not heavy else SPREAD_WIDE
+    spread = tuned("SPREAD", SPREAD) if plain and not heavy else SPREAD_WIDE
     filled = power_of_two(shape.elements // (spread * device.sm_count) + 1) // 2
     items = min(shape.vector, max(1 if heavy else LEAST_ITEMS, filled))
-    blocks = shape.elements / (2 * FLAT_THREADS * shape.vector)
+    threads = tuned("FLAT_THREADS", FLAT_THREADS)
+    blocks = shape.elements / (2 * threads * shape.vector)
     narrow = shape.vector * shape.output_itemsize < 16
-    two = narrow or costly or shape.output_bytes > 0.8 * shape.bytes or shape.output_bytes <= TWO_VECTORS
-    return FlatCut(FLAT_THREADS, items, 2 if two and plain and blocks >= 2 * device.sm_count else 1)
+    two = (
+        narrow
+        or costly
+        or shape.output_bytes > 0.8 * shape.bytes
+        or shape.output_bytes <= tuned("TWO_VECTORS", TWO_VECTORS)
+    )
+    return FlatCut(threads, items, 2 if two and plain and blocks >= 2 * device.sm_count else 1)
 
 
 def passes(rows: int, lanes: int, blocks: int, device: DeviceInfo) -> int:
     """Return the rows of a thread: fewer where there are few, or few blocks. blocks: of one such row a thread."""
-    wanted = min(PASSES, power_of_two(-(-rows // (THREADS // lanes))))
+    wanted = min(tuned("PASSES", PASSES), power_of_two(-(-rows // (THREADS // lanes))))
     while wanted > 1 and blocks / wanted < 2 * device.sm_count:
         wanted //= 2
     return wanted

@@ -8,6 +8,7 @@ from typing import Any
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
+from gpubench.operators.constants import tuned
 from gpubench.operators.index_add import tuning
 from gpubench.operators.index_add.block_copies import BlockCopies
 from gpubench.operators.index_add.cached import Cached
@@ -35,7 +36,7 @@ def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
 
 def _of_form(form: Form, dtype: str, device: DeviceInfo) -> Iterator[Variant]:
     """Yield the fast kernels. What costs least on even indices, unless repeated ones could cost it more than 1.5 x."""
-    if form.count >= tuning.COPIES_LEAST and form.inner * form.outers == 1:
+    if form.count >= tuned("COPIES_LEAST", tuning.COPIES_LEAST) and form.inner * form.outers == 1:
         yield PrivateCopies()
     if tuning.is_for_block_copies(form, device):
         yield BlockCopies()

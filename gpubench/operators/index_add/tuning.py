@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from gpubench.model import DeviceInfo
+from gpubench.operators.constants import tuned
 from gpubench.operators.index_add.form import Form
 
 SMALL = ("int8", "uint8", "int16")
@@ -62,43 +63,47 @@ def is_for_grouped(form: Form, dtype: str, device: DeviceInfo) -> bool:
     dense = form.count >= max(DENSE * form.places, CACHED_LEAST)
     if dtype in SMALL and (dense or (form.row_bytes >= GROUPED_ROW_SMALL and form.count >= GROUPED_LEAST_SMALL)):
         return True
-    if form.row_bytes < GROUPED_ROW:
+    if form.row_bytes < tuned("GROUPED_ROW", GROUPED_ROW):
         return False
     rate = 0.3e6 if dtype in SMALL else 2.1e6
     distinct = form.reached * -math.expm1(-form.count / form.places)
     moved = form.added * (3 if form.reached > form.outers * device.l2_bytes else 1)
     by_atomics = max(form.added / rate, moved / 3.6e6, (form.added + 2 * distinct) / 4.2e6)
-    return sorting_us(form.count) + (form.added + 2 * distinct) / 3.9e6 < by_atomics
+    by_groups = sorting_us(form.count) + (form.added + 2 * distinct) / 3.9e6
+    return by_groups * tuned("GROUPED_COST", 1.0) < by_atomics
 
 
 def is_for_cached(form: Form, dtype: str) -> bool:
     """Say whether elements go through a block's table."""
     items = form.count * form.inner
-    least = CACHED_LEAST_SMALL if dtype in SMALL else CACHED_LEAST
+    least = CACHED_LEAST_SMALL if dtype in SMALL else tuned("CACHED_LEAST", CACHED_LEAST)
     dense = items >= DENSE * form.places * form.inner and items * form.outers >= CACHED_LEAST_DENSE
-    return form.row_bytes < CACHED_ROW and (dense or items * form.outers >= least)
+    return form.row_bytes < tuned("CACHED_ROW", CACHED_ROW) and (dense or items * form.outers >= least)
 
 
 def is_for_block_copies(form: Form, device: DeviceInfo) -> bool:
     """Say whether a block's own sums of all places are best: few places, or many long rows along the indexed dim."""
     elements, items = form.places * form.inner, form.count * form.inner
-    if elements <= COPIES_PLACES and items >= COPIES_DENSE * elements and items * form.outers >= 2 * CACHED_LEAST:
+    dense = items >= tuned("COPIES_DENSE", COPIES_DENSE) * elements
+    if elements <= tuned("COPIES_PLACES", COPIES_PLACES) and dense and items * form.outers >= 2 * CACHED_LEAST:
         return True
     if form.inner > 1 or form.outers < device.sm_count or form.place_step != 1:
         return False
-    return form.is_mixed or (form.count >= LAST_DIM and 2 * form.count >= form.places)
+    return form.is_mixed or (form.count >= tuned("LAST_DIM", LAST_DIM) and 2 * form.count >= form.places)
 
 
 def is_for_partitioned(form: Form) -> bool:
     """Say whether the destination is so far beyond the L2 cache, and the list so long, that it pays to move both."""
-    return form.inner * form.outers == 1 and form.reached >= PARTITION_REACH and form.count >= PARTITION_LEAST
+    if form.inner * form.outers != 1 or form.count < tuned("PARTITION_LEAST", PARTITION_LEAST):
+        return False
+    return form.reached >= tuned("PARTITION_REACH", PARTITION_REACH)
 
 
 def piece_pairs(form: Form, device: DeviceInfo) -> int:
     """Return the pairs of a block of `grouped`: fewer where there would be too few blocks."""
     vectors = form.inner // form.vector
     for pairs in (256, 128):
-        if form.count // pairs * max(vectors // 32, 1) * form.outers >= 5 * WAVES * device.sm_count:
+        if form.count // pairs * max(vectors // 32, 1) * form.outers >= 5 * tuned("WAVES", WAVES) * device.sm_count:
             return pairs
     return 64
 
@@ -111,7 +116,7 @@ def warp_rows(form: Form, device: DeviceInfo) -> int:
         return 4
     if vectors >= 4:
         for rows in (32, 16, 8):
-            if -(-form.count // rows) * work >= 16 * device.sm_count:
+            if -(-form.count // rows) * work >= tuned("WARPS", 16) * device.sm_count:
                 return rows
     return 4 if vectors >= 16 and form.count // 4 * work >= 16 * device.sm_count else 1
 
@@ -119,4 +124,8 @@ def warp_rows(form: Form, device: DeviceInfo) -> int:
 def cached_blocks(form: Form, tile: int, device: DeviceInfo) -> int:
     """Return the most blocks of `cached` for each repetition: one a tile up to eight an SM, else three."""
     tiles = -(-form.count * form.inner // tile)
-    return tiles if tiles * form.outers <= 8 * device.sm_count else max(1, -(-3 * device.sm_count // form.outers))
+    return (
+        tiles
+        if tiles * form.outers <= 8 * device.sm_count
+        else max(1, -(-tuned("CACHED_BLOCKS", 3) * device.sm_count // form.outers))
+    )

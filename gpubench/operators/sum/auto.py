@@ -8,6 +8,7 @@ from typing import Any
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
+from gpubench.operators.constants import tuned
 from gpubench.operators.sum import exchange, tuning
 from gpubench.operators.sum.few import Few, form_of
 from gpubench.operators.sum.lanes import Lanes
@@ -45,16 +46,22 @@ def _is_for_few(shape: Merged, dtype: str, device: DeviceInfo) -> bool:
         return True
     first, form = shape.dims[0], form_of(shape, dtype)
     many = shape.outputs >= 64 * device.sm_count
-    little = shape.bytes < tuning.SMALL and shape.terms <= tuning.FEW_OF_LITTLE // (1 if many else 2)
+    little = shape.bytes < tuning.SMALL and shape.terms <= tuned("FEW_OF_LITTLE", tuning.FEW_OF_LITTLE) // (
+        1 if many else 2
+    )
     if not first.kept:
         short = first.size < shape.vector or (shape.terms <= tuning.FEW_TERMS and is_ragged(shape))
-        few = shape.terms <= tuning.FEW_TERMS * form.run and (form.run > 1 or not is_flat(shape))
+        few = shape.terms <= tuned("FEW_TERMS", tuning.FEW_TERMS) * form.run and (form.run > 1 or not is_flat(shape))
         return few or (little and short)
     if little:
         return True
     if not tuning.fill_threads(shape.outputs // form.width, device):
         return shape.terms <= tuning.FEW_TERMS and not _is_narrow(shape)
-    most = tuning.FEW_ALIGNED if form.width > 1 and not form.across else tuning.few_ragged(lines_of(shape))
+    most = (
+        tuned("FEW_ALIGNED", tuning.FEW_ALIGNED)
+        if form.width > 1 and not form.across
+        else tuning.few_ragged(lines_of(shape))
+    )
     return shape.terms <= most and not _is_narrow(shape)
 
 
@@ -67,7 +74,7 @@ def _along(shape: Merged, device: DeviceInfo) -> Iterator[Variant]:
     """Yield what reads runs of terms."""
     run = run_dims(shape)[0].size * shape.itemsize
     if runs_of(shape) > 1:
-        if run < tuning.SHORT_RUN:
+        if run < tuned("SHORT_RUN", tuning.SHORT_RUN):
             yield Places()
         yield Rows()
         return
@@ -75,24 +82,23 @@ def _along(shape: Merged, device: DeviceInfo) -> Iterator[Variant]:
     some = shape.outputs >= tuning.LANES_ROWS
     if many and is_ragged(shape) and is_flat(shape) and _is_for_staged(shape, run):
         yield Staged()
-    if some and vectors_of(shape) <= tuning.LANES_ROW:
+    if some and vectors_of(shape) <= tuned("LANES_ROW", tuning.LANES_ROW):
         yield Lanes()
     yield Rows()
 
 
 def _is_for_staged(shape: Merged, run: int) -> bool:
     """Say whether rows of so many bytes are short, and many."""
-    longest = tuning.STAGED_ROW.get(shape.itemsize, tuning.STAGED_ROWS)
-    return shape.bytes >= tuning.STAGED_LEAST and run <= longest
+    longest = tuned("STAGED_ROWS", tuning.STAGED_ROW.get(shape.itemsize, tuning.STAGED_ROWS))
+    return shape.bytes >= tuned("STAGED_LEAST", tuning.STAGED_LEAST) and run <= longest
 
 
 def _across(shape: Merged) -> Iterator[Variant]:
     """Yield what reads across the terms."""
     if is_flat(shape) and len(shape.reduced) == 1:
         neighbours, terms = group_of(shape)
-        if (
-            neighbours * shape.itemsize < tuning.WIDE_LINE
-            and neighbours * terms * shape.itemsize <= tuning.STAGED_GROUP
+        if neighbours * shape.itemsize < tuning.WIDE_LINE and neighbours * terms * shape.itemsize <= tuned(
+            "STAGED_GROUP", tuning.STAGED_GROUP
         ):
             yield Staged()
     yield Places()

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
+from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import Struct
@@ -176,7 +177,7 @@ def build(problem: Problem[Any], shape: Merged, form: Form, device: DeviceInfo) 
     wanted = power_of_two(inner.size * outer.size)
     little = tuning.is_little(shape) and (wanted == 1 if form.run > 1 else form.width == 1)
     terms = next((terms for terms in at_once(form, little) if terms >= wanted), at_once(form, little)[-1])
-    threads = tuning.threads_of_little(groups, device) if little else tuning.FEW_THREADS
+    threads = tuning.threads_of_little(groups, device) if little else tuned("FEW_THREADS", tuning.FEW_THREADS)
     block = threads * (1 if little else groups_of(dtype, form, terms))
     if not structs.fits(groups + block, *(dim.size for dim in kept)):
         return Refused("more outputs than the kernel counts")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
+from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 from gpubench.operators.sum import exchange, structs, tuning
@@ -39,7 +40,7 @@ class Rows:
         if isinstance(shape, Refused):
             return shape
         threads, parts = tuning.rows(vectors_of(shape) * runs_of(shape), shape.outputs, device)
-        return build(problem, shape, threads, parts)
+        return build(problem, shape, tuned("ROWS_THREADS", threads), parts)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance for each way that runs lie."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpubench.model import DeviceInfo
+from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.sum.exchange import LOADS
 from gpubench.operators.sum.lines import MOST_PLACES, Cut, Line, least_places
@@ -125,7 +126,7 @@ def lanes(vectors: int, shape: Merged, device: DeviceInfo) -> tuple[int, int, in
         return width, of_lane, 0, threads_of_little(threads, device)
     most = 1 if of_lane == 4 else LOADS // of_lane
     slots = max(1, min(most, threads // (device.sm_count * 1024)))
-    return width, of_lane, slots, 256
+    return width, of_lane, slots, tuned("LANES_THREADS", 256)
 
 
 def staged(terms: int, neighbours: int, shape: Merged) -> tuple[int, int, int]:
@@ -138,7 +139,7 @@ def staged(terms: int, neighbours: int, shape: Merged) -> tuple[int, int, int]:
     width = 1
     while width < 32 and width * 2 * tile * neighbours <= threads and width * 4 < terms:
         width *= 2
-    return tile, width, threads
+    return tile, width, tuned("STAGED_THREADS", threads)
 
 
 def best_line(lines: list[Line], shape: Merged) -> Line:
@@ -150,7 +151,7 @@ def best_line(lines: list[Line], shape: Merged) -> Line:
         good = vectors and (not line.ragged or run >= RAGGED_LINE)
         if shape.bytes < SMALL_COLUMNS:
             good = line.form == "whole"
-        return good, good and vectors, not line.ragged, min(run, LONG_LINE), -line.together
+        return good, good and vectors, not line.ragged, min(run, tuned("LONG_LINE", LONG_LINE)), -line.together
 
     return max(lines, key=merit)
 
@@ -161,7 +162,7 @@ def cut(line: Line, shape: Merged, device: DeviceInfo) -> Cut:
         return _ragged_cut(line, device)
     vectors = line.items // line.vector
     least = vectors if line.flat else least_places(line, line.vector)
-    narrow = (vectors <= NARROW_LINE and shape.bytes < MANY_BYTES) or shape.bytes < SMALL_COLUMNS
+    narrow = (vectors <= tuned("NARROW_LINE", NARROW_LINE) and shape.bytes < MANY_BYTES) or shape.bytes < SMALL_COLUMNS
     target = (256 if narrow and not line.flat else 512) * device.sm_count  # threads
     wide = 64 if 4 * ceil_div(vectors, 64) * 64 * line.lines >= 4 * target else 16
     wanted = wide if line.vector > 1 else 64
@@ -181,7 +182,7 @@ def cut(line: Line, shape: Merged, device: DeviceInfo) -> Cut:
         lanes //= 2
     loads = LOADS // 2 if narrow else LOADS
     parts = max(1, min(target // (slices * lanes * places), ceil_div(line.rows, lanes * loads)))
-    parts = min(parts, max(8, WORDS // (line.neighbours.size if line.flat else places * line.vector)))
+    parts = min(parts, max(8, tuned("WORDS", WORDS) // (line.neighbours.size if line.flat else places * line.vector)))
     return Cut(places, lanes, parts, ceil_div(lanes * places, 32) * 32)
 
 
