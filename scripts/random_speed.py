@@ -7,8 +7,9 @@ Draws 2^14 to 2^27 elements (--least, --most), log-uniform, 1 to 4 dims of any s
 transposed, permuted or misaligned layouts. Sums: any set of dims to reduce. Other operators (--operator) are drawn as
 random entries of suites are (docs/suites.md). All contenders of a case read the same memory and
 are timed cold, by turns, as `gpubench run` does. Prints a line a case and, at the end, the geometric mean of (best
-library / ours), the share of the cases no slower than 0.95 of it, and the worst. --out writes one JSON line a case.
-Draw seeds that no kernel was tuned with.
+library / ours), the share of the cases no slower than 0.95 of it, the worst, and the share of the ceiling. --others
+times the other variants, too, on the cases that `auto` loses, or does at under 0.80 of the ceiling. --out writes one
+JSON line a case. Draw seeds that no kernel was tuned with.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import os
 import random
 import statistics
 import sys
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import IO, Any
@@ -34,13 +36,17 @@ sys.path.insert(0, str(ROOT))
 from gpubench import peers  # noqa: E402
 from gpubench.children import bind  # noqa: E402
 from gpubench.devices import open_device  # noqa: E402
+from gpubench.devices.ceiling import SIZES, measure_ceiling  # noqa: E402
 from gpubench.dtypes import dtype  # noqa: E402
 from gpubench.engine.memory import storage_bytes  # noqa: E402
 from gpubench.errors import GpubenchError  # noqa: E402
 from gpubench.layout import Layout  # noqa: E402
-from gpubench.model import Case, Plan, Problem  # noqa: E402
+from gpubench.measure.ceiling import ceiling_us  # noqa: E402
+from gpubench.model import Case, Ceiling, Plan, Problem  # noqa: E402
 from gpubench.operators import OPERATORS  # noqa: E402
+from gpubench.operators.base import Operator  # noqa: E402
 from gpubench.operators.parameters import to_json  # noqa: E402
+from gpubench.operators.sectors import touched_bytes  # noqa: E402
 from gpubench.operators.sum.params import SumParams  # noqa: E402
 from gpubench.peers.base import DeviceOperand  # noqa: E402
 from gpubench.suite.expand import expand  # noqa: E402
@@ -48,6 +54,21 @@ from gpubench.suite.expand import expand  # noqa: E402
 TURNS = 3
 SAMPLES = 8
 """Samples of a contender in each turn; its time is the median of all."""
+
+LONG_US, LONG_SAMPLES = 5000, 2
+"""Work of so many microseconds and more is sampled less often."""
+
+MOST_ELEMENTS = 4096
+"""Elements of a thread, at most, of another variant that is tried."""
+
+LAUNCH_BOUND = 2.0
+"""Cases whose ceiling is under so many times that of a launch say nothing of a share of the ceiling."""
+
+LAYOUTS = {
+    "many": {"contiguous": 0.5, "transposed": 0.15, "permuted": 0.15, "misaligned": 0.2},
+    "suite": None,
+}
+"""The shares of the layouts: half of the cases not contiguous, or what a random entry of a suite has."""
 
 
 def draw_shape(draw: random.Random, least: float, most: float) -> tuple[int, ...]:
@@ -92,19 +113,13 @@ def repeat(address: int, have: int, want: int) -> None:
         have += more
 
 
-def draw_cases(operator: str, seed: int, count: int, least: float, most: float) -> list[Case]:
+def draw_cases(operator: str, seed: int, count: int, least: float, most: float, layouts: str) -> list[Case]:
     """Draw the cases of a seed: sums here, those of the other operators as a random entry of a suite does."""
     if operator == "sum":
         return [draw_case(seed, number, least, most) for number in range(count)]
-    wishes = {
-        "cases": count,
-        "seed": seed,
-        "elements": [round(2**least), round(2**most)],
-        "layouts": {"contiguous": 0.5, "transposed": 0.15, "permuted": 0.15, "misaligned": 0.2},
-        "broadcasts": 0.3,
-        "casts": 0.3,
-        "friendly": 0.5,
-    }
+    wishes: dict[str, Any] = {"cases": count, "seed": seed, "elements": [round(2**least), round(2**most)]}
+    if LAYOUTS[layouts] is not None:
+        wishes |= {"layouts": LAYOUTS[layouts], "broadcasts": 0.3, "casts": 0.3, "friendly": 0.5}
     entry = {
         "operator": operator,
         "random": wishes,
@@ -122,6 +137,7 @@ class Bench:
     def __init__(self, spec: str, names: list[str]) -> None:
         """Open the device and load the libraries."""
         self.device: Any = open_device(spec)
+        self.ceiling: Ceiling | None = None
         self.peers = {name: peers.load(name) for name in names}
         for peer in self.peers.values():
             peer.load()
@@ -143,40 +159,75 @@ class Bench:
             )
         return made, buffers
 
-    def time(self, case: Case) -> dict[str, Any]:
-        """Return the medians of all contenders, microseconds, and what `auto` chose."""
+    def time(self, case: Case, others: bool = False) -> dict[str, Any]:
+        """Return the medians of all contenders, microseconds, and what `auto` chose; others: of all our variants."""
         problem = OPERATORS[case.operator].problem(case)
-        plan = OPERATORS[case.operator].choose(problem, self.device.info)
-        assert isinstance(plan, Plan), plan
+        plans = plans_of(OPERATORS[case.operator], problem, self.device.info, others)
         operands, kept = self.operands(problem)
-        workspace = self.device.allocate(plan.workspace_bytes)
-        self.device.fill(workspace, 0)
         addresses = {name: operand.address for name, operand in operands.items()}
-        runs = {"gpubench": self.device.bind(plan, addresses, workspace).run}
-        for name, peer in self.peers.items():
+        runs = {}
+        for name, plan in plans.items():
+            workspace = self.device.allocate(plan.workspace_bytes)
+            self.device.fill(workspace, 0)
+            kept.append(workspace)
+            runs[name] = self.device.bind(plan, addresses, workspace).run
+        for name, peer in self.peers.items() if not others else ():
             if peers.refusal(peer, problem) is None:
                 try:
                     runs[name] = peer.prepare(problem, operands, self.device.stream).run
                 except GpubenchError:
                     continue
+        times = self.medians(runs)
+        del kept
+        auto = plans["gpubench"]
+        found = {"id": case.id, "bytes": problem.bytes, "variant": auto.variant, "notes": dict(auto.notes), "us": times}
+        return found | self.share(problem, times["gpubench"])
+
+    def medians(self, runs: Mapping[str, Callable[[], None]]) -> dict[str, float]:
+        """Time by turns."""
         samples: dict[str, list[float]] = collections.defaultdict(list)
         for run in runs.values():
             run()
         for _ in range(TURNS):
             for name, run in runs.items():
-                samples[name] += [one.us for one in self.device.sample("cold", lambda: None, run, SAMPLES)]
-        del kept
-        times = {name: round(statistics.median(one), 3) for name, one in samples.items()}
-        return {"id": case.id, "bytes": problem.bytes, "variant": plan.variant, "notes": dict(plan.notes), "us": times}
+                count = LONG_SAMPLES if samples[name] and samples[name][0] >= LONG_US else SAMPLES
+                samples[name] += [one.us for one in self.device.sample("cold", lambda: None, run, count)]
+        return {name: round(statistics.median(one), 3) for name, one in samples.items()}
+
+    def share(self, problem: Problem[Any], us: float) -> dict[str, Any]:
+        """Return the share of the ceiling; nothing where a launch would dominate the case."""
+        least = ceiling_us(self.ceiling, *touched_bytes(problem)) if self.ceiling is not None else None
+        if least is None or self.ceiling is None or least < LAUNCH_BOUND * (self.ceiling.launch_us or 0.0):
+            return {}
+        return {"share": round(least / us, 3)}
 
 
-def prepare(spec: str, names: list[str], cases: list[Case]) -> None:
+def plans_of(operator: Operator[Any], problem: Problem[Any], device: Any, others: bool) -> dict[str, Plan]:
+    """Return the plan of `auto`, as "gpubench", and those of the other variants that take the problem."""
+    auto = operator.choose(problem, device)
+    assert isinstance(auto, Plan), auto
+    plans = {"gpubench": auto}
+    for variant in operator.variants if others else ():
+        plan = variant.plan(problem, device)
+        if isinstance(plan, Plan) and variant.name not in ("naive", auto.variant) and is_worth_a_try(plan, problem):
+            plans[variant.name] = plan
+    return plans
+
+
+def is_worth_a_try(plan: Plan, problem: Problem[Any]) -> bool:
+    """Tell whether a plan is none of the seeds', and has threads enough to end soon."""
+    threads = max(math.prod(launch.grid) * math.prod(launch.block) for launch in plan.launches)
+    elements = max(one.view.size for one in problem.operands)
+    seed = any("/seeds/" in launch.source for launch in plan.launches)
+    return not seed and elements <= MOST_ELEMENTS * threads
+
+
+def prepare(spec: str, names: list[str], cases: list[Case], others: bool) -> None:
     """Compile what the cases need, into the caches on disk."""
     bench = Bench(spec, names)
     for case in cases:
         problem = OPERATORS[case.operator].problem(case)
-        plan = OPERATORS[case.operator].choose(problem, bench.device.info)
-        if isinstance(plan, Plan):
+        for plan in plans_of(OPERATORS[case.operator], problem, bench.device.info, others).values():
             bench.device.compile(plan.launches)
         for peer in bench.peers.values():
             if peer.name == "inductor" and peers.refusal(peer, problem) is None:
@@ -188,12 +239,13 @@ def prepare(spec: str, names: list[str], cases: list[Case]) -> None:
                 del kept
 
 
-def prepare_all(spec: str, names: list[str], cases: list[Case], processes: int) -> None:
+def prepare_all(spec: str, names: list[str], cases: list[Case], processes: int, others: bool = False) -> None:
     """Compile side by side."""
     spawn = multiprocessing.get_context("spawn")
     parts = [cases[start::processes] for start in range(processes)]
+    names = [name for name in names if name == "inductor"]
     with ProcessPoolExecutor(processes, spawn, initializer=bind, initargs=(os.getpid(),)) as pool:
-        list(pool.map(prepare, [spec] * processes, [names] * processes, parts))
+        list(pool.map(prepare, [spec] * processes, [names] * processes, parts, [others] * processes))
 
 
 def report(results: list[dict[str, Any]]) -> None:
@@ -213,23 +265,36 @@ def report(results: list[dict[str, Any]]) -> None:
         share = sum(ratio >= 0.95 for ratio, _ in ratios) / len(ratios)
         low, where = min(ratios)
         print(f"{name}: {mean:.3f} x over {len(ratios)} cases; {share:.1%} at 0.95 x or more; worst {low:.3f} {where}")
+    shares = [one["share"] for one in results if "share" in one]
+    if shares:
+        mean = math.exp(statistics.fmean(map(math.log, shares)))
+        print(f"ceiling: {mean:.3f} of it over {len(shares)} cases that are not launch-bound; least {min(shares):.3f}")
 
 
-def time_all(bench: Bench, cases: list[Case], out: IO[str] | None) -> list[dict[str, Any]]:
+def is_behind(found: dict[str, Any]) -> bool:
+    """Tell whether a library is ahead, or the ceiling far."""
+    best = min((us for name, us in found["us"].items() if name != "gpubench"), default=math.inf)
+    return bool(best < 0.97 * found["us"]["gpubench"] or found.get("share", 1.0) < 0.8)
+
+
+def time_all(
+    bench: Bench, cases: list[Case], out: IO[str] | None, others: bool = False
+) -> list[tuple[Case, dict[str, Any]]]:
     """Time every case and print a line each."""
     results = []
     for case in cases:
         try:
-            found = bench.time(case)
+            found = bench.time(case, others)
         except GpubenchError as error:
             print(f"{case.id}: {type(error).__name__}: {error}", flush=True)
             continue
-        results.append(found)
+        results.append((case, found))
         ours = found["us"]["gpubench"]
-        others = " ".join(
+        beside = " ".join(
             f"{name} {us:.2f} ({us / ours:.2f})" for name, us in found["us"].items() if name != "gpubench"
         )
-        print(f"{case.id:60} {found['variant']:14} {ours:8.2f} {others} {found['notes']}", flush=True)
+        share = f"{found['share']:.2f}" if "share" in found else "-"
+        print(f"{case.id:60} {found['variant']:14} {ours:8.2f} {share} {beside} {found['notes']}", flush=True)
         if out is not None:
             print(json.dumps(found), file=out, flush=True)
     return results
@@ -246,16 +311,26 @@ def main() -> int:
     parser.add_argument("--least", type=float, default=14, help="log2 of the elements")
     parser.add_argument("--most", type=float, default=27)
     parser.add_argument("--processes", type=int, default=1, help="that compile at first")
+    parser.add_argument("--layouts", choices=tuple(LAYOUTS), default="many", help="as many odd ones, or as a suite has")
+    parser.add_argument("--others", action="store_true", help="time the other variants where auto is behind")
     parser.add_argument("--out", type=argparse.FileType("w"))
     options = parser.parse_args()
     cases = [
         case
         for seed in options.seed
-        for case in draw_cases(options.operator, seed, options.cases, options.least, options.most)
+        for case in draw_cases(options.operator, seed, options.cases, options.least, options.most, options.layouts)
     ]
     if options.processes > 1:
         prepare_all(options.device, options.peer, cases, options.processes)
-    report(time_all(Bench(options.device, options.peer), cases, options.out))
+    bench = Bench(options.device, options.peer)
+    bench.ceiling = measure_ceiling(bench.device, SIZES[::2])
+    results = time_all(bench, cases, options.out)
+    report([found for _, found in results])
+    behind = [case for case, found in results if is_behind(found)]
+    if options.others and behind:
+        prepare_all(options.device, [], behind, options.processes, others=True)
+        print(f"\nthe other variants, where auto is behind: {len(behind)} cases")
+        time_all(bench, behind, options.out, others=True)
     return 0
 
 
