@@ -23,6 +23,7 @@ import os
 import random
 import statistics
 import sys
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -57,6 +58,9 @@ SAMPLES = 8
 
 LONG_US, LONG_SAMPLES = 5000, 2
 """Work of so many microseconds and more is sampled less often."""
+
+ENDLESS_S = 0.1
+"""Work of so many seconds is run once, by the host's clock."""
 
 MOST_ELEMENTS = 4096
 """Elements of a thread, at most, of another variant that is tried."""
@@ -186,10 +190,19 @@ class Bench:
     def medians(self, runs: Mapping[str, Callable[[], None]]) -> dict[str, float]:
         """Time by turns."""
         samples: dict[str, list[float]] = collections.defaultdict(list)
-        for run in runs.values():
+        for name, run in runs.items():
+            start = time.perf_counter()
             run()
+            self.device.synchronize()
+            if time.perf_counter() - start > ENDLESS_S:
+                start = time.perf_counter()
+                run()
+                self.device.synchronize()
+                again = time.perf_counter() - start
+                samples[name] += [1e6 * again] if again > ENDLESS_S else []  # the first run may load code
+        short = {name: run for name, run in runs.items() if not samples[name]}
         for _ in range(TURNS):
-            for name, run in runs.items():
+            for name, run in short.items():
                 count = LONG_SAMPLES if samples[name] and samples[name][0] >= LONG_US else SAMPLES
                 samples[name] += [one.us for one in self.device.sample("cold", lambda: None, run, count)]
         return {name: round(statistics.median(one), 3) for name, one in samples.items()}
