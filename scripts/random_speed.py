@@ -18,14 +18,11 @@ import argparse
 import collections
 import json
 import math
-import multiprocessing
-import os
 import random
 import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
@@ -35,7 +32,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from gpubench import peers  # noqa: E402
-from gpubench.children import bind  # noqa: E402
 from gpubench.devices import open_device  # noqa: E402
 from gpubench.devices.ceiling import SIZES, measure_ceiling  # noqa: E402
 from gpubench.dtypes import dtype  # noqa: E402
@@ -43,7 +39,7 @@ from gpubench.engine.memory import storage_bytes  # noqa: E402
 from gpubench.errors import GpubenchError  # noqa: E402
 from gpubench.layout import Layout  # noqa: E402
 from gpubench.measure.ceiling import ceiling_us  # noqa: E402
-from gpubench.model import Case, Ceiling, Plan, Problem  # noqa: E402
+from gpubench.model import Case, Ceiling, DeviceInfo, Plan, Problem  # noqa: E402
 from gpubench.operators import OPERATORS  # noqa: E402
 from gpubench.operators.base import Operator  # noqa: E402
 from gpubench.operators.parameters import to_json  # noqa: E402
@@ -51,6 +47,8 @@ from gpubench.operators.sectors import touched_bytes  # noqa: E402
 from gpubench.operators.sum.params import SumParams  # noqa: E402
 from gpubench.peers.base import DeviceOperand  # noqa: E402
 from gpubench.suite.expand import expand  # noqa: E402
+from gpubench.views.rows import LAUNCH_BOUND_FACTOR  # noqa: E402
+from studies.warming import warm  # noqa: E402
 
 TURNS = 3
 SAMPLES = 8
@@ -64,9 +62,6 @@ ENDLESS_S = 0.1
 
 MOST_ELEMENTS = 4096
 """Elements of a thread, at most, of another variant that is tried."""
-
-LAUNCH_BOUND = 2.0
-"""Cases whose ceiling is under so many times that of a launch say nothing of a share of the ceiling."""
 
 LAYOUTS = {
     "many": {"contiguous": 0.5, "transposed": 0.15, "permuted": 0.15, "misaligned": 0.2},
@@ -210,12 +205,12 @@ class Bench:
     def share(self, problem: Problem[Any], us: float) -> dict[str, Any]:
         """Return the share of the ceiling; nothing where a launch would dominate the case."""
         least = ceiling_us(self.ceiling, *touched_bytes(problem)) if self.ceiling is not None else None
-        if least is None or self.ceiling is None or least < LAUNCH_BOUND * (self.ceiling.launch_us or 0.0):
+        if least is None or self.ceiling is None or least < LAUNCH_BOUND_FACTOR * (self.ceiling.launch_us or 0.0):
             return {}
         return {"share": round(least / us, 3)}
 
 
-def plans_of(operator: Operator[Any], problem: Problem[Any], device: Any, others: bool) -> dict[str, Plan]:
+def plans_of(operator: Operator[Any], problem: Problem[Any], device: DeviceInfo, others: bool) -> dict[str, Plan]:
     """Return the plan of `auto`, as "gpubench", and those of the other variants that take the problem."""
     auto = operator.choose(problem, device)
     assert isinstance(auto, Plan), auto
@@ -235,30 +230,9 @@ def is_worth_a_try(plan: Plan, problem: Problem[Any]) -> bool:
     return not seed and elements <= MOST_ELEMENTS * threads
 
 
-def prepare(spec: str, names: list[str], cases: list[Case], others: bool) -> None:
-    """Compile what the cases need, into the caches on disk."""
-    bench = Bench(spec, names)
-    for case in cases:
-        problem = OPERATORS[case.operator].problem(case)
-        for plan in plans_of(OPERATORS[case.operator], problem, bench.device.info, others).values():
-            bench.device.compile(plan.launches)
-        for peer in bench.peers.values():
-            if peer.name == "inductor" and peers.refusal(peer, problem) is None:
-                operands, kept = bench.operands(problem)
-                try:
-                    peer.prepare(problem, operands, bench.device.stream)
-                except GpubenchError:
-                    continue
-                del kept
-
-
-def prepare_all(spec: str, names: list[str], cases: list[Case], processes: int, others: bool = False) -> None:
-    """Compile side by side."""
-    spawn = multiprocessing.get_context("spawn")
-    parts = [cases[start::processes] for start in range(processes)]
-    names = [name for name in names if name == "inductor"]
-    with ProcessPoolExecutor(processes, spawn, initializer=bind, initargs=(os.getpid(),)) as pool:
-        list(pool.map(prepare, [spec] * processes, [names] * processes, parts, [others] * processes))
+def all_plans(operator: Operator[Any], problem: Problem[Any], device: DeviceInfo) -> list[Plan]:
+    """Return the plans of all variants that are worth a try, to be compiled."""
+    return list(plans_of(operator, problem, device, True).values())
 
 
 def report(results: list[dict[str, Any]]) -> None:
@@ -334,14 +308,14 @@ def main() -> int:
         for case in draw_cases(options.operator, seed, options.cases, options.least, options.most, options.layouts)
     ]
     if options.processes > 1:
-        prepare_all(options.device, options.peer, cases, options.processes)
+        warm(options.device, "inductor" in options.peer, cases, options.processes)
     bench = Bench(options.device, options.peer)
     bench.ceiling = measure_ceiling(bench.device, SIZES[::2])
     results = time_all(bench, cases, options.out)
     report([found for _, found in results])
     behind = [case for case, found in results if is_behind(found)]
     if options.others and behind:
-        prepare_all(options.device, [], behind, options.processes, others=True)
+        warm(options.device, False, behind, options.processes, all_plans)
         print(f"\nthe other variants, where auto is behind: {len(behind)} cases")
         time_all(bench, behind, options.out, others=True)
     return 0

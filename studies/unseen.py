@@ -1,0 +1,168 @@
+"""Random cases beside other libraries, an operator a row: the part of docs/unseen.md that recorded results make.
+
+python -m studies.unseen RESULT... --into docs/unseen.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpubench.errors import GpubenchError
+from gpubench.model import ResultSet
+from gpubench.results.read import read
+from gpubench.views import text
+from gpubench.views.means import geometric
+from studies.measured import Line, lines
+
+BEGIN, END = "<!-- unseen: begin (scripts/unseen writes this) -->", "<!-- unseen: end -->"
+NEAR, FAR = 0.95, 0.80
+"""A case is near the best library from the first on, and lost under the second: its time over ours."""
+WORST = 5
+"""Cases listed of each operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The cases of one operator, worst first, of all results."""
+
+    operator: str
+    found: tuple[Line, ...]
+
+    @property
+    def ratios(self) -> list[float]:
+        """The best library's time over ours, worst first."""
+        return [line.ours.versus_peer or 0.0 for line in self.found]
+
+    def near(self, limit: float) -> float:
+        """Return the share of the cases from a ratio on."""
+        return sum(ratio >= limit for ratio in self.ratios) / len(self.found)
+
+
+def standings(results: Sequence[ResultSet]) -> list[Standing]:
+    """Return a standing an operator: over all cases of all results that another library has a time for, too."""
+    groups: dict[str, list[Line]] = {}
+    for line in (line for result in results for line in lines(result)):
+        if line.ours.versus_peer:
+            groups.setdefault(line.ours.operator, []).append(line)
+    return [Standing(name, tuple(sorted(group, key=_ratio))) for name, group in groups.items()]
+
+
+def _ratio(line: Line) -> float:
+    return line.ours.versus_peer or 0.0
+
+
+def section(results: Sequence[ResultSet]) -> str:
+    """Return the tables as Markdown: geometric means and shares by operator, then the worst cases of each."""
+    found = standings(results)
+    parts = [_origin(results), text.markdown_grid(*_summary(found), range(1, 20))]
+    for one in found:
+        head = ("case", "ours", "best library", "its time", "over the best", "of the ceiling", "variant")
+        parts += [
+            f"{text.markdown(one.operator)}, the worst {min(WORST, len(one.found))}:",
+            text.markdown_grid(head, [_case(line) for line in one.found[:WORST]], range(1, len(head) - 1)),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _summary(found: Sequence[Standing]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    names = list(dict.fromkeys(name for one in found for line in one.found for name in line.peers))
+    head = (
+        "operator",
+        "cases",
+        "over the best",
+        f"{NEAR:.2f} and more",
+        f"under {FAR:.2f}",
+        "worst",
+        "of the ceiling",
+        *(f"over {text.markdown(name)}" for name in names),
+    )
+    return head, [(*_figures(one), *_means(one, names)) for one in found]
+
+
+def _figures(one: Standing) -> tuple[str, ...]:
+    shares = [line.ours.fraction for line in one.found if line.ours.fraction]
+    mean = geometric(shares)
+    return (
+        text.markdown(one.operator),
+        str(len(one.found)),
+        text.quantity(geometric(one.ratios), "ratio"),
+        text.percent(one.near(NEAR)),
+        str(sum(ratio < FAR for ratio in one.ratios)),
+        text.quantity(min(one.ratios), "ratio"),
+        text.MISSING if mean is None else f"{text.percent(mean)} ({len(shares)})",
+    )
+
+
+def _means(one: Standing, names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        ratios = [ratio for line in one.found if (ratio := line.over(name)) is not None]
+        yield text.MISSING if not ratios else f"{text.quantity(geometric(ratios), 'ratio')} ({len(ratios)})"
+
+
+def _case(line: Line) -> tuple[str, ...]:
+    ours, best = line.ours, line.peers.get(line.ours.best_peer or "")
+    return (
+        text.markdown_code(ours.case),
+        text.duration(ours.median_us or 0.0) + ("°" if ours.launch_bound else ""),
+        text.markdown(ours.best_peer or text.MISSING),
+        text.MISSING if best is None or best.median_us is None else text.duration(best.median_us),
+        text.quantity(ours.versus_peer, "ratio"),
+        text.MISSING if ours.fraction is None else text.percent(ours.fraction),
+        text.markdown_code(ours.variant or text.MISSING),
+    )
+
+
+def _origin(results: Sequence[ResultSet]) -> str:
+    """Say which runs these are: the device, the seeds, the date of each."""
+    devices = dict.fromkeys(str(_block(result.environment, "device").get("name", "unknown")) for result in results)
+    runs = [f"seed {_seeds(result)}, {text.markdown(result.created)}" for result in results]
+    return (
+        f"{text.markdown(', '.join(devices))}; {'; '.join(runs)}. *Over the best*: the fastest other library's time "
+        "over ours, above 1 ours is faster; means are geometric. *Of the ceiling*: over the cases that a launch does "
+        "not dominate, counted in brackets, as are the cases that a library takes. ° marks launch-bound times."
+    )
+
+
+def _seeds(result: ResultSet) -> str:
+    seeds = _block(result.suite, "random").get("seeds", ())
+    return ", ".join(map(str, seeds)) if isinstance(seeds, Sequence) and seeds else "unknown"
+
+
+def _block(data: object, key: str) -> dict[str, object]:
+    found = data.get(key) if isinstance(data, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def put(page: str, made: str) -> str:
+    """Return the page with what stands between the two marks replaced. ValueError without marks."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the page has no {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n\n{made}\n{END}{after}"
+
+
+def main(words: Sequence[str]) -> int:
+    """Read the results; print the tables, or put them into a page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", nargs="+", type=Path)
+    parser.add_argument("--into", type=Path, metavar="PAGE")
+    options = parser.parse_args(words)
+    try:
+        made = section([read(path) for path in options.results])
+        if options.into is not None:
+            options.into.write_text(put(options.into.read_text(encoding="utf-8"), made), encoding="utf-8")
+    except (GpubenchError, OSError, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    if options.into is None:
+        sys.stdout.write(made)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

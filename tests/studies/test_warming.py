@@ -1,0 +1,28 @@
+"""Compiling ahead of a run: the cases that the run will have, and nothing that only the run has options for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpubench.suite.expand import load_suites
+from studies import warming
+
+
+def test_the_cases_of_every_seed_are_compiled_with_a_runs_options_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What scripts/record gives to the run stands beside what is meant for the compilers."""
+    asked: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(warming, "warm", lambda *given: asked.append(given))
+    words = "random --peer torch,jax --rounds 3 --timeout 300 --processes 5 --seed 3 --seed 4"
+    assert warming.main(words.split()) == 0
+    ((device, inductor, cases, processes),) = asked
+    assert (device, inductor, processes) == ("cuda:0", False, 5)
+    wanted = [case.id for seed in (3, 4) for case in load_suites(["random"], seed).cases]
+    assert [case.id for case in cases] == wanted
+
+
+def test_a_suite_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line and exit code 2, as everywhere."""
+    assert warming.main(["nowhere"]) == 2
+    assert "nowhere" in capsys.readouterr().err
