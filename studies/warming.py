@@ -17,7 +17,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpubench import peers
@@ -84,10 +83,10 @@ def _compile_by(peer: Any, problem: Problem[Any], device: Any) -> None:
 
 
 def _forget_choices(began: float) -> None:
-    """Delete what Inductor has chosen between by timing since then; the kernels stay."""
-    from torch._inductor.runtime.cache_dir_utils import cache_dir
-
-    for path in Path(cache_dir()).rglob("*.best_config"):
+    """Throw away what Inductor has chosen between by timing since then; the kernels stay."""
+    peer: Any = peers.load(INDUCTOR)
+    peer.load()
+    for path in peer.folder().rglob("*.best_config"):
         if path.stat().st_mtime >= began:
             path.unlink()
 

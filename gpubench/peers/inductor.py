@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from gpubench.errors import UnsupportedError
@@ -29,6 +31,10 @@ class InductorPeer:
         if not self._torch.cuda.is_available():
             raise UnsupportedError("this torch sees no CUDA device (is it a build for the CPU?)")
         library("triton", "triton", "torch")
+
+    def folder(self) -> Path:
+        """Return where Inductor keeps what it compiled, and what it chose by timing."""
+        return Path(importlib.import_module("torch._inductor.runtime.cache_dir_utils").cache_dir())
 
     def offers(self, problem: Problem[Any]) -> str | None:
         """Return why there is nothing to compile."""
