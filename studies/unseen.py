@@ -5,15 +5,10 @@ python -m studies.unseen RESULT... --into docs/unseen.md
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from gpubench.errors import GpubenchError
 from gpubench.model import ResultSet
-from gpubench.results.read import read
 from gpubench.views import text
 from gpubench.views.means import geometric
 from studies.measured import Line, lines
@@ -144,25 +139,3 @@ def put(page: str, made: str) -> str:
     if not begin or not end:
         raise ValueError(f"the page has no {BEGIN} and {END}")
     return f"{before}{BEGIN}\n\n{made}\n{END}{after}"
-
-
-def main(words: Sequence[str]) -> int:
-    """Read the results; print the tables, or put them into a page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", nargs="+", type=Path)
-    parser.add_argument("--into", type=Path, metavar="PAGE")
-    options = parser.parse_args(words)
-    try:
-        made = section([read(path) for path in options.results])
-        if options.into is not None:
-            options.into.write_text(put(options.into.read_text(encoding="utf-8"), made), encoding="utf-8")
-    except (GpubenchError, OSError, ValueError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    if options.into is None:
-        sys.stdout.write(made)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,7 +1,5 @@
 """Compile what a run of suites needs, side by side, before it: our kernels and Inductor's, into their caches on disk.
 
-    python -m studies.warming SUITE... [--seed N]... [--peer NAMES] [--processes N] [--device cuda:0]
-
 A run compiles one case after the other, and Inductor takes seconds for each. What is compiled here a run finds in the
 caches. Inductor also picks between kernels by timing them. Beside other processes that says little, so these choices
 are thrown away: the run makes them again, alone on the GPU.
@@ -9,11 +7,9 @@ are thrown away: the run makes them again, alone on the GPU.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import multiprocessing
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -29,7 +25,6 @@ from gpubench.model import Case, DeviceInfo, Plan, Problem
 from gpubench.names import INDUCTOR
 from gpubench.operators import OPERATORS
 from gpubench.peers.base import DeviceOperand
-from gpubench.suite.expand import load_suites
 
 if TYPE_CHECKING:
     from gpubench.operators.base import Operator
@@ -89,25 +84,3 @@ def _forget_choices(began: float) -> None:
     for path in peer.folder().rglob("*.best_config"):
         if path.stat().st_mtime >= began:
             path.unlink()
-
-
-def main(words: Sequence[str]) -> int:
-    """Parse the arguments and compile."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("suites", nargs="+", metavar="SUITE")
-    parser.add_argument("--seed", type=int, action="append", help="of random entries (repeat for more)")
-    parser.add_argument("--peer", default=INDUCTOR, help="the run's peers; all but inductor need nothing")
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--device", default="cuda:0")
-    options, _ = parser.parse_known_args(words)  # scripts/record hands over all that it gives to `gpubench run`
-    try:
-        cases = [case for seed in options.seed or (None,) for case in load_suites(options.suites, seed).cases]
-        warm(options.device, INDUCTOR in options.peer.split(","), cases, options.processes)
-    except GpubenchError as error:
-        sys.stderr.write(f"{error}\n")
-        return int(error.exit_code)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from gpubench.results.write import write
 from studies import unseen
 from tests.views.samples import record, result
 
+ROOT = Path(__file__).parents[2]
 FIRST, SECOND, THIRD = (f"cumsum/{size}/dim=0/float32" for size in (100, 200, 300))
 
 
@@ -33,14 +36,13 @@ def test_shares_and_means_are_over_all_cases_of_all_results() -> None:
 
 def test_a_page_keeps_what_stands_around_the_tables(tmp_path: Path) -> None:
     """Only what lies between the marks changes; a page without them is left as it is, and told."""
-    made, page = tmp_path / "one.json", tmp_path / "page.md"
+    made, page, charts = tmp_path / "one.json", tmp_path / "page.md", tmp_path / "charts"
     write(result(record(FIRST), record(FIRST, "torch")), made)
-    page.write_text(f"before\n{unseen.BEGIN}\nold\n{unseen.END}\nafter\n", encoding="utf-8")
-    assert unseen.main([str(made), "--into", str(page)]) == 0
-    now = page.read_text(encoding="utf-8")
-    assert now.startswith("before\n")
-    assert now.endswith("\nafter\n")
-    assert "old" not in now
+    command = [sys.executable, "scripts/unseen", str(made), "--page", str(page), "--charts", str(charts)]
     page.write_text("nothing\n", encoding="utf-8")
-    assert unseen.main([str(made), "--into", str(page)]) == 2
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert told.returncode == 2
+    assert "has no <!-- unseen: begin" in told.stderr
     assert page.read_text(encoding="utf-8") == "nothing\n"
+    now = unseen.put(f"before\n{unseen.BEGIN}\nold\n{unseen.END}\nafter\n", "new")
+    assert now == f"before\n{unseen.BEGIN}\n\nnew\n{unseen.END}\nafter\n"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,20 +12,24 @@ import pytest
 from gpubench.suite.expand import load_suites
 from studies import warming
 
+SCRIPT = str(Path(__file__).parents[2] / "scripts" / "warm")
+
 
 def test_the_cases_of_every_seed_are_compiled_with_a_runs_options_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     """What scripts/record gives to the run stands beside what is meant for the compilers."""
     asked: list[tuple[Any, ...]] = []
     monkeypatch.setattr(warming, "warm", lambda *given: asked.append(given))
-    words = "random --peer torch,jax --rounds 3 --timeout 300 --processes 5 --seed 3 --seed 4"
-    assert warming.main(words.split()) == 0
+    words = "warm random --peer torch,jax --rounds 3 --timeout 300 --processes 5 --seed 3 --seed 4"
+    monkeypatch.setattr(sys, "argv", words.split())
+    assert runpy.run_path(SCRIPT)["main"]() == 0
     ((device, inductor, cases, processes),) = asked
     assert (device, inductor, processes) == ("cuda:0", False, 5)
     wanted = [case.id for seed in (3, 4) for case in load_suites(["random"], seed).cases]
     assert [case.id for case in cases] == wanted
 
 
-def test_a_suite_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_suite_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """One line and exit code 2, as everywhere."""
-    assert warming.main(["nowhere"]) == 2
+    monkeypatch.setattr(sys, "argv", ["warm", "nowhere"])
+    assert runpy.run_path(SCRIPT)["main"]() == 2
     assert "nowhere" in capsys.readouterr().err
