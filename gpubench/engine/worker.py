@@ -152,12 +152,13 @@ def main(arguments: Sequence[str]) -> int:
 def _open(start: Start, line: Line) -> Device | None:
     """Open the device and tell the supervisor of it; None when that failed, with the reason told."""
     from gpubench.devices import open_device
+    from gpubench.devices.visible import show_only
     from gpubench.engine.environment import environment
     from gpubench.own.registry import register, staged_from_json
 
     try:
         limit_memory(start.memory_limit)
-        device = open_device(start.device)
+        device = open_device(show_only(start.device))
         register(staged_from_json(one) for one in (start.staged or {}).get("suites", ()))
         line.say(Ready(environment(device.info)))
     except GpubenchError as error:

@@ -31,6 +31,8 @@ class InductorPeer:
         if not self._torch.cuda.is_available():
             raise UnsupportedError("this torch sees no CUDA device (is it a build for the CPU?)")
         library("triton", "triton", "torch")
+        # Else it starts a process a core, which import torch while others are timed, and stops them at every reset.
+        library("torch._inductor.config", "torch", "torch").compile_threads = 1
 
     def folder(self) -> Path:
         """Return where Inductor keeps what it compiled, and what it chose by timing."""
