@@ -80,7 +80,8 @@ def strip_plan(name: str, problem: Problem[Any], columns: Columns, shape: StripS
 def shapes_of(dtype: str, items: int, linked: bool) -> tuple[StripShape, ...]:
     """Return the shapes for y's dtype to choose from, widest strip first."""
     if items == 1:
-        return tuning.SINGLE_STRIPS if accumulator_bytes(dtype) <= 4 else tuning.SINGLE_STRIPS_WIDE
+        shapes = tuning.SINGLE_STRIPS if accumulator_bytes(dtype) <= 4 else tuning.SINGLE_STRIPS_WIDE
+        return shapes[:1] if linked else shapes  # narrower strips are more, of fewer tiles: fewer blocks would share
     if items == 8:
         return tuning.LINKED_STRIPS_8 if linked else tuning.STRIPS_8
     if linked:
