@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import resource
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from gpubench.model import Json
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
+
+SEED_DTYPES = ("float32", "float16")
+"""The dtypes for which other libraries' designs are compiled when nobody asks for more: those that the texts on them
+measure. They are here to be compared with; `auto` never takes them, and a run compiles what it needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,13 @@ class Item:
 @click.option("--variant", "variants", multiple=True, callback=split_commas, metavar="NAME", help="Only this variant.")
 @click.option("--dtype", "dtypes", multiple=True, callback=split_commas, metavar="NAME", help="Only this dtype.")
 @click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help=f"Other libraries' designs for all dtypes; without it for {' and '.join(SEED_DTYPES)}, unless --variant, "
+    "--dtype or -k asks for them.",
+)
+@click.option(
     "--jobs", type=click.IntRange(1, 1024), metavar="N", help="Processes at the same time; all cores without it."
 )
 @json_flag
@@ -65,10 +77,11 @@ def command(
     operators: tuple[str, ...],
     variants: tuple[str, ...],
     dtypes: tuple[str, ...],
+    everything: bool,
     jobs: int | None,
     as_json: bool,
 ) -> ExitCode:
-    """Compile every variant for every dtype, and show what each kernel takes: registers, spills, stack, shared memory.
+    """Compile the variants for their dtypes, and show what each kernel takes: registers, spills, stack, shared memory.
 
     Spills are bytes stored and loaded; stack is bytes a thread, shared memory bytes a block (dynamic not counted). The
     last column begins the hash of the machine code: equal hashes are equal kernels. The exit code is 2 when a kernel
@@ -77,16 +90,18 @@ def command(
     from gpubench.kernels import compile_many
 
     items = _matrix(architectures or ARCHITECTURES, expression, operators, variants, dtypes)
+    if not (everything or variants or dtypes or expression is not None):
+        items = [item for item in items if not _is_spared(item)]
     requests = [item.request for item in items]
-    started = time.monotonic()
+    started, used = time.monotonic(), _processor_seconds()
     with watched(len(set(requests))) as watch:
         outcomes = compile_many(requests, jobs or _cores(), watch=watch)
-    seconds = time.monotonic() - started
+    seconds, used = time.monotonic() - started, _processor_seconds() - used
     if as_json:
-        output.write_json(_document(items, outcomes, seconds))
+        output.write_json(_document(items, outcomes, seconds, used))
     else:
         _print_table(items, outcomes)
-        output.report(_closing(outcomes, seconds))
+        output.report(_closing(outcomes, seconds, used))
     failures = [outcome for outcome in outcomes if isinstance(outcome, CompileError)]
     for failure in failures:
         output.report(str(failure))
@@ -97,6 +112,16 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _processor_seconds() -> float:
+    """Return what this process and those that it has waited for took of the processors, user and system."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def _is_spared(item: Item) -> bool:
+    """Say whether an instance of another library's design is left out when nobody asks for it."""
+    return "/seeds/" in item.request.source and item.dtype not in SEED_DTYPES
 
 
 def _matrix(
@@ -189,20 +214,24 @@ def _print_table(items: Sequence[Item], outcomes: Sequence[CompiledKernel | Comp
     output.console().print(table)
 
 
-def _closing(outcomes: Sequence[CompiledKernel | CompileError], seconds: float) -> str:
+def _closing(outcomes: Sequence[CompiledKernel | CompileError], seconds: float, used: float) -> str:
     failed = sum(isinstance(outcome, CompileError) for outcome in outcomes)
     cached = sum(not isinstance(outcome, CompileError) and outcome.cached for outcome in outcomes)
     text = f"{len(outcomes) - failed} kernels compiled in {seconds:.1f} s ({cached} from the cache)"
+    text = f"{text}, {used:.1f} s of processor time"
     return f"{text}, {failed} failed" if failed else text
 
 
-def _document(items: Sequence[Item], outcomes: Sequence[CompiledKernel | CompileError], seconds: float) -> Json:
+def _document(
+    items: Sequence[Item], outcomes: Sequence[CompiledKernel | CompileError], seconds: float, used: float
+) -> Json:
     from gpubench.kernels import nvrtc
 
     return {
         "nvrtc": "{}.{}".format(*nvrtc.version()),
         "options": list(nvrtc.OPTIONS),
         "seconds": round(seconds, 3),
+        "processor_seconds": round(used, 3),
         "kernels": [_entry(item, outcome) for item, outcome in zip(items, outcomes, strict=True)],
     }
 

@@ -33,6 +33,7 @@ def test_json_has_every_figure(capsys: pytest.CaptureFixture[str]) -> None:
     assert kernel["kernel"] == "gpubench::cumsum::naive<float, float>"
     assert kernel["status"] == "ok"
     assert len(kernel["cubin_sha256"]) == 64
+    assert document["processor_seconds"] > 0
     assert {"registers", "spill_bytes", "stack_bytes", "shared_bytes"} <= set(kernel)
 
 
@@ -78,6 +79,26 @@ def test_an_expression_and_an_alias_choose_kernels(capsys: pytest.CaptureFixture
     assert main(["compile", "--operator", "cumsum", *choice, "--jobs", "1"]) == ExitCode.FINE
     (row,) = [line.split("\t")[:4] for line in capsys.readouterr().out.splitlines()[1:]]
     assert row == ["cumsum:naive", "float32", "cumsum::naive<float, float>", "sm_90"]
+
+
+@pytest.mark.parametrize(
+    "more", [[], ["--all"], ["--variant", "sklansky_rows"], ["--dtype", "float64"], ["-k", "rows"]]
+)
+def test_other_libraries_designs_are_compiled_in_full_only_when_asked_for(
+    more: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a word two dtypes of them are compiled, and all of ours; --all or a name brings the others."""
+
+    def fail(requests: list[Request], *_: object, **__: object) -> list[CompileError]:
+        return [CompileError("made up") for _ in requests]
+
+    monkeypatch.setattr("gpubench.kernels.compile_many", fail)
+    assert main(["compile", "--arch", "sm_90", "--operator", "cumsum", *more]) == ExitCode.USAGE
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()[1:]]
+    designs = {row[1] for row in rows if row[0] == "cumsum:sklansky_rows"}
+    assert ("float64" in designs) == bool(more)
+    assert ("float32" in designs) == ("--dtype" not in more)
+    assert "float64" in {row[1] for row in rows}
 
 
 def test_piped_progress_is_a_line_now_and_then_with_an_estimate(capsys: pytest.CaptureFixture[str]) -> None:
