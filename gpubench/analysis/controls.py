@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpubench.analysis.distributions import t_quantile
 from gpubench.analysis.pairing import is_positive
 from gpubench.analysis.rounds import CONFIDENCE, TICK_US, Noise, heavy, learned, prior
 from gpubench.model import Json, ResultSet
@@ -76,9 +77,7 @@ class Change:
 
     def half(self) -> Array:
         """Return half the width of the 95 % intervals of (mu, a)."""
-        from scipy.stats import t
-
-        return np.asarray(t.ppf((1 + CONFIDENCE) / 2, self.freedom) * np.sqrt(np.diag(self.covariance)))
+        return np.asarray(t_quantile((1 + CONFIDENCE) / 2, self.freedom) * np.sqrt(np.diag(self.covariance)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpubench.analysis.distributions import t_quantile
 from gpubench.analysis.estimate import Estimated, family
 from gpubench.analysis.rounds import CONFIDENCE
 from gpubench.analysis.rule import Effect, Rule, decidable, judge, rounds_to_decide, sees
@@ -245,8 +246,6 @@ def _mean(name: str, members: Sequence[int], estimated: Estimated) -> Mean:
 
 def mean_half(effect: Effect, at: Array) -> float:
     """Return half the width of the 95 % interval of the mean log ratio of the pairs at these places."""
-    from scipy.stats import t
-
     count = len(at)
     own = effect.total()[0][at] - effect.machine[at]
     # The machine's part is one and the same for all pairs of a family, and nearly so for all: it does not average out.
@@ -254,4 +253,4 @@ def mean_half(effect: Effect, at: Array) -> float:
     variance = float(own.sum()) / count**2 + shared
     parts = float((own**2 / effect.rounds_freedom[at]).sum()) / count**4 + shared**2 / effect.machine_freedom
     freedom = variance**2 / parts if parts > 0 else 1e6
-    return float(t.ppf((1 + CONFIDENCE) / 2, max(freedom, 1.0)) * np.sqrt(variance))
+    return float(t_quantile((1 + CONFIDENCE) / 2, max(freedom, 1.0)) * np.sqrt(variance))

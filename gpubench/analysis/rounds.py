@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpubench.analysis.distributions import coin_tail, t_quantile
 from gpubench.model import Record
 from gpubench.names import MEASURED
 from gpubench.ranks import ranks
@@ -91,8 +92,6 @@ def intervals(rounds: Sequence[Rounds]) -> list[tuple[float, float] | None]:
     geometric mean of the round medians. None for a case with fewer than 2 rounds of positive finite samples. It
     speaks of this run: another run of the same thing may lie outside.
     """
-    from scipy.stats import t
-
     both = [medians(one) if usable(one) else (np.empty(0), 0.0) for one in rounds]
     known = [number for number, (logs, _) in enumerate(both) if len(logs) >= 2]
     found: list[tuple[float, float] | None] = [None] * len(rounds)
@@ -102,7 +101,7 @@ def intervals(rounds: Sequence[Rounds]) -> list[tuple[float, float] | None]:
     variance = np.asarray([round_variance(*both[number]) for number in known])
     count = np.asarray([len(both[number][0]) for number in known])
     spread = moderated(np.exp(mean), variance, count - 1)
-    half = t.ppf((1 + CONFIDENCE) / 2, spread.freedom) * np.sqrt(spread.variance / count)
+    half = t_quantile((1 + CONFIDENCE) / 2, spread.freedom) * np.sqrt(spread.variance / count)
     for number, low, high in zip(known, np.exp(mean - half), np.exp(mean + half), strict=True):
         found[number] = (float(low), float(high))
     return found
@@ -266,11 +265,9 @@ def _balanced(score: Array) -> Array:
 
     Noise looks the same when old and new change places; what happened to one side only is a change of some controls.
     """
-    from scipy.stats import binom
-
     high, low = int((score > FAR).sum()), int((score < -FAR).sum())
     kept = np.ones(len(score), dtype=bool)
-    if high + low and float(binom.sf(max(high, low) - 1, high + low, 0.5)) < 0.01:
+    if high + low and coin_tail(max(high, low), high + low) < 0.01:
         outward = score if high > low else -score
         kept[np.argsort(outward)[len(score) - abs(high - low) :]] = False
     return kept

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from gpubench.analysis.distributions import benjamini_hochberg, t_quantile, t_tail
 from gpubench.analysis.rounds import CONFIDENCE, TAILS, heavy
 from gpubench.comparison import DECIDED, Comparison, Row
 from gpubench.errors import ExitCode
@@ -80,22 +81,18 @@ class Effect:
 
     def half(self) -> Array:
         """Return half the width of the 95 % interval."""
-        from scipy.stats import t
-
         variance, freedom = self.total()
-        return np.asarray(t.ppf((1 + CONFIDENCE) / 2, freedom) * np.sqrt(variance))
+        return t_quantile((1 + CONFIDENCE) / 2, freedom) * np.sqrt(variance)
 
     def beyond(self, band: Array) -> Array:
         """Return p (n,), one-sided, against an effect of at most `band` (logarithms): McCarthy and Smyth's TREAT.
 
         Far out the heaviest tail decides alone: a jump of one run is no change, however well its rounds agree.
         """
-        from scipy.stats import t
-
         variance, freedom = self.total()
         away = self.value - band
-        p = t.sf(_over(away, variance), freedom)
-        tails = sum(w * t.sf(_over(away, self.runs), nu) for w, nu in zip(self.weights, TAILS, strict=True))
+        p = t_tail(_over(away, variance), freedom)
+        tails = sum(w * t_tail(_over(away, self.runs), nu) for w, nu in zip(self.weights, TAILS, strict=True))
         return np.asarray(np.maximum(p, tails))
 
     def turned(self) -> Effect:
@@ -107,15 +104,6 @@ def _over(away: Array, variance: Array) -> Array:
     """Return `away` in standard errors; infinitely many where there is no variance."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(variance > 0, away / np.sqrt(variance), np.where(away > 0, np.inf, -np.inf))
-
-
-def benjamini_hochberg(p: Array) -> Array:
-    """Return q, shape (pairs,): among the pairs with q under alpha, at most that share is expected to be wrong."""
-    if len(p) == 0:
-        return p
-    from scipy.stats import false_discovery_control
-
-    return np.asarray(false_discovery_control(np.clip(p, 0.0, 1.0), method="bh"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,23 +138,20 @@ MOST_ROUNDS = 1000
 
 def sees(effect: Effect, band: Array, alpha: float, pairs: int) -> Array:
     """Return the least change, as log ratios (n,), that is called SLOWER in 4 of 5 repetitions, alone among `pairs`."""
-    from scipy.stats import t
-
     variance, freedom = effect.total()
     error = np.sqrt(variance)
     level = alpha / max(pairs, 1)
     far = _far(tuple(effect.weights.tolist()), level) * np.sqrt(effect.runs)
-    return np.asarray(band + np.maximum(t.isf(level, freedom) * error, far) + t.ppf(POWER, freedom) * error)
+    return np.asarray(band + np.maximum(-t_quantile(level, freedom) * error, far) + t_quantile(POWER, freedom) * error)
 
 
 @lru_cache(maxsize=256)
 def _far(weights: tuple[float, ...], level: float) -> float:
     """Return the quantile of the mixture of tails that is exceeded with this probability, in scales."""
     from scipy.optimize import brentq
-    from scipy.stats import t
 
     def excess(x: float) -> float:
-        return float(np.log(sum(w * t.sf(x, nu) for w, nu in zip(weights, TAILS, strict=True)) / level))
+        return float(np.log(sum(w * t_tail(x, nu) for w, nu in zip(weights, TAILS, strict=True)) / level))
 
     return float(brentq(excess, 0.0, 1e6)) if level < 0.5 else 0.0
 

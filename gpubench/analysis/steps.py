@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpubench.analysis.controls import tick
+from gpubench.analysis.distributions import t_quantile
 from gpubench.analysis.estimate import NORMAL
 from gpubench.analysis.judge import ADDED_US
 from gpubench.analysis.rounds import CONFIDENCE, TICK_US, Spread
@@ -193,8 +194,6 @@ def _sees(found: Segmented, rule: Rule) -> Array:
 
 def _machine_steps(found: Segmented, rule: Rule) -> list[MachineStep]:
     """Return where the machine changed for all: by the rule of a comparison, of the means of segments of runs."""
-    from scipy.stats import t
-
     moved = found.shifts
     known = tuple(np.flatnonzero(moved.controls > 0).tolist())
     if len(known) < 2 * LEAST_RUNS:
@@ -215,7 +214,7 @@ def _machine_steps(found: Segmented, rule: Rule) -> list[MachineStep]:
         variance = (
             scatter / freedom * share + own[before].mean(axis=0) / len(before) + own[after].mean(axis=0) / len(after)
         )
-        half = t.ppf((1 + CONFIDENCE) / 2, freedom) * np.sqrt(variance)
+        half = t_quantile((1 + CONFIDENCE) / 2, freedom) * np.sqrt(variance)
         if abs(value[0]) - half[0] > np.log1p(rule.threshold) or abs(value[1]) - half[1] > ADDED_US:
             low, middle, high = np.exp([value[0] - half[0], value[0], value[0] + half[0]]).tolist()
             added = (float(value[1]), float(value[1] - half[1]), float(value[1] + half[1]))

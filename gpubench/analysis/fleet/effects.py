@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpubench.analysis.distributions import coin_quantile
 from gpubench.findings import Effect
 
 if TYPE_CHECKING:
@@ -29,12 +30,10 @@ def centres(log_us: Array) -> Array:
 
 def effect(ratios: Array) -> Effect | None:
     """Return the median of one GPU's log ratios, (works,), with its interval; None when it has none."""
-    from scipy.stats import binom
-
     known = np.sort(ratios[np.isfinite(ratios)])
     count = len(known)
     if not count:
         return None
-    rank = int(binom.ppf((1 - CONFIDENCE) / 2, count, 0.5))
+    rank = coin_quantile((1 - CONFIDENCE) / 2, count)
     low, high = (rank - 1, count - rank) if rank > 0 else (0, count - 1)
     return Effect(float(np.median(known)), float(known[max(low, 0)]), float(known[min(high, count - 1)]), count)

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpubench.analysis.distributions import normal_quantile
+
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -61,9 +63,7 @@ class Beyond:
 
 def factor(count: int) -> float:
     """Return k for a fleet of so many GPUs."""
-    from scipy.stats import norm
-
-    return float(norm.isf(FALSE_ALARMS / max(count, 1)))
+    return -normal_quantile(FALSE_ALARMS / max(count, 1))
 
 
 def scale(effects: Array) -> tuple[float, float]:
