@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -17,15 +19,20 @@ from gpubench.operators.base import Variant
 from gpubench.operators.hard import hard_cases
 
 FULL = bool(os.environ.get("GPUBENCH_FULL_MATRIX"))
-"""Set it to run every case under every schedule; without it each case meets two schedules, drawn by a seed."""
+"""Set it to run every case in every dtype under every schedule; without it a seed draws some, see `_some`."""
 
 SCHEDULES = ("forward", "reverse", *(f"random:{seed}" for seed in range(1, 9)))
 PAIRS = [(name, variant.name) for name, operator in OPERATORS.items() for variant in operator.variants]
 Work = tuple[Case, Problem[Any], Plan]
 
-MOST_KERNELS = 250
-"""Of a variant with more kernels than this (nearly one a case) a test takes the cases of SOME_KERNELS of them."""
-SOME_KERNELS = 60
+DTYPES_A_CASE = 2
+"""In so many dtypes a variant meets each hard case, under another order of threads in each."""
+
+MANY_KERNELS = 100
+"""A variant with more kernels than this has nearly one a case: it meets each case in one dtype."""
+
+FAST_DTYPES = 3
+"""In so many dtypes a variant is tried as `run` builds it."""
 
 
 def _plans(operator: str, variant: Variant, device: HostDevice) -> list[Work]:
@@ -40,13 +47,32 @@ def _plans(operator: str, variant: Variant, device: HostDevice) -> list[Work]:
     return found
 
 
-def _affordable(works: list[Work], choose: random.Random) -> list[Work]:
-    """Return the works, or of so many that compiling takes minutes some, drawn by the seed."""
-    kernels = sorted({launch.kernel for _, _, plan in works for launch in plan.launches})
-    if FULL or len(kernels) <= MOST_KERNELS:
-        return works
-    some = set(choose.sample(kernels, SOME_KERNELS))
-    return [work for work in works if all(launch.kernel in some for launch in work[2].launches)]
+def _some(works: list[Work], choose: random.Random) -> list[Work]:
+    """Return some works of each hard case, drawn by the seed, so that none of the variant's dtypes is left out."""
+    kernels = {launch.kernel for _, _, plan in works for launch in plan.launches}
+    count = 1 if len(kernels) > MANY_KERNELS else DTYPES_A_CASE
+    by_case: dict[int, list[Work]] = {}
+    for work in works:
+        by_case.setdefault(work[0].seed, []).append(work)
+    some = [work for found in by_case.values() for work in choose.sample(found, min(count, len(found)))]
+    met = {work[0].dtype for work in some}
+    by_dtype: dict[str, list[Work]] = {}
+    for work in works:
+        by_dtype.setdefault(work[0].dtype, []).append(work)
+    return some + [choose.choice(found) for dtype, found in by_dtype.items() if dtype not in met]
+
+
+def _orders(works: list[Work], choose: random.Random) -> list[tuple[str, ...]]:
+    """Return the schedules of each work: another one for each work of a case."""
+    if FULL:
+        return [SCHEDULES] * len(works)
+    left: dict[int, Iterator[str]] = {}
+    orders: list[tuple[str, ...]] = []
+    for work in works:
+        if work[0].seed not in left:
+            left[work[0].seed] = cycle(choose.sample(SCHEDULES, len(SCHEDULES)))
+        orders.append((next(left[work[0].seed]),))
+    return orders
 
 
 def _failures(device: HostDevice, work: Work, schedules: tuple[str, ...]) -> list[str]:
@@ -79,30 +105,35 @@ def _failures(device: HostDevice, work: Work, schedules: tuple[str, ...]) -> lis
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(("operator", "name"), PAIRS, ids=str)
 def test_every_variant_is_right_in_every_dtype_and_hard_shape(operator: str, name: str) -> None:
-    """Under several orders of threads, with every access checked, a variant gives right answers wherever it says so."""
+    """With every access checked, a variant is right in each hard case that it takes, under several orders of threads.
+
+    Each of its dtypes is met, and each case in some of them; GPUBENCH_FULL_MATRIX takes all.
+    """
     variant = next(one for one in OPERATORS[operator].variants if one.name == name)
     device = HostDevice(parse_options("build=checked,workers=1"))
     choose = random.Random(f"{operator} {name}")
-    works = _affordable(_plans(operator, variant, device), choose)
+    works = _plans(operator, variant, device)
     assert works, "the variant takes none of the cases"
+    works = works if FULL else _some(works, choose)
     device.compile([launch for _, _, plan in works for launch in plan.launches])
     failures: list[str] = []
-    for work in works:
-        failures += _failures(device, work, SCHEDULES if FULL else tuple(choose.sample(SCHEDULES, 2)))
+    for work, schedules in zip(works, _orders(works, choose), strict=True):
+        failures += _failures(device, work, schedules)
     assert not failures, "\n".join([f"{len(failures)} failures:", *failures[:10]])
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("operator", "name"), PAIRS, ids=str)
 def test_fast_builds_are_right_too(operator: str, name: str) -> None:
-    """What `run` uses on the host, with the compiler's optimiser at work: two cases of each dtype, drawn by a seed."""
+    """What `run` uses on the host, with the compiler's optimiser at work: a case in each of a few dtypes, by a seed."""
     variant = next(one for one in OPERATORS[operator].variants if one.name == name)
     device = HostDevice(parse_options("build=fast,workers=1"))
     choose = random.Random(f"fast {operator} {name}")
     by_dtype: dict[str, list[Work]] = {}
     for work in _plans(operator, variant, device):
         by_dtype.setdefault(work[0].dtype, []).append(work)
-    works = [work for found in by_dtype.values() for work in choose.sample(found, min(2, len(found)))]
+    dtypes = list(by_dtype) if FULL else choose.sample(list(by_dtype), min(FAST_DTYPES, len(by_dtype)))
+    works = [choose.choice(by_dtype[dtype]) for dtype in dtypes]
     device.compile([launch for _, _, plan in works for launch in plan.launches])
     failures = [line for work in works for line in _failures(device, work, ("forward",))]
     assert not failures, "\n".join([f"{len(failures)} failures:", *failures[:10]])
