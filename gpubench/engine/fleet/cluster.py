@@ -71,7 +71,7 @@ class Cluster:
         """Put a report into the box of its attempt; called by the client's own thread."""
         _, message = event
         if isinstance(message, dict) and (box := self._boxes.get(str(message.get("attempt")))) is not None:
-            box.put(message)
+            box.put(_plain(message))
 
     def box(self, attempt: str) -> queue.SimpleQueue[Report]:
         """Return the box of a new attempt."""
@@ -129,6 +129,13 @@ class Cluster:
         return self.client.submit(
             measure, order.dumps(), key=order.key, workers=[address], allow_other_workers=False, retries=0, pure=False
         )
+
+
+def _plain(value: Any) -> Any:
+    """Return a message as it was sent: dask's messages arrive with tuples in place of lists."""
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _order(worker: dict[str, Any], told: Any) -> tuple[str, int, str]:

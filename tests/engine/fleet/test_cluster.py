@@ -19,12 +19,13 @@ from gpubench.engine.journal import load
 from gpubench.engine.measurer import Outcome
 from gpubench.errors import ResultFileError, UsageError
 from gpubench.findings import Work
-from gpubench.model import Case, Ceiling, Record, Sample, Timing
+from gpubench.model import Case, Ceiling, CeilingPoint, Record, Sample, Timing
 from tests.engine.bed import NAIVE, case
 from tests.engine.fleet.bed import gpu
 
 CASES = tuple(case("cumsum", {"shape": [n, 3], "dim": 0}) for n in (5, 6, 7))
 WORKERS = 64
+CEILING = Ceiling(copy_GBps=1000.0, sweep=(CeilingPoint(bytes=65536, copy_us=5.5, read_us=5.4, write_us=5.0),))
 
 
 def record(one: Case, us: float = 20.0, status: Any = "ok") -> Record:
@@ -49,7 +50,7 @@ class Quick:
         """Open nothing."""
         environment = {"device": {"kind": "fake", "name": "Fake", "uuid": None}}
         claim(environment)
-        return environment, ceiling or Ceiling(copy_GBps=1000.0)
+        return environment, ceiling or CEILING
 
     def run(self, cases: Sequence[Case], store: Callable[[Record], None], done: Iterable[Record]) -> Outcome:
         """Store a record of what is not done."""
@@ -57,7 +58,7 @@ class Quick:
         for one in cases:
             if one.id not in there:
                 store(record(one))
-        return Outcome((), None, False, None, 1, {"time": 0.1}, Ceiling(copy_GBps=1000.0))
+        return Outcome((), None, False, None, 1, {"time": 0.1}, CEILING)
 
     def interrupt(self) -> None:
         """Do nothing."""
