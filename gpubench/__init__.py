@@ -5,7 +5,19 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_API = ("Compared", "Operator", "Result", "case", "contender", "operator", "read", "run", "suite")
+_API = (
+    "Compared",
+    "Operand",
+    "Operator",
+    "Result",
+    "Tolerance",
+    "case",
+    "contender",
+    "operator",
+    "read",
+    "run",
+    "suite",
+)
 
 
 def __getattr__(name: str) -> Any:

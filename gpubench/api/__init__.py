@@ -16,14 +16,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpubench.api.contenders import Operator, contender, operator
+    from gpubench.api.contenders import contender
+    from gpubench.api.operators import Operand, Operator, Tolerance, operator
     from gpubench.api.result import Compared, Result, read
     from gpubench.api.runs import case, run, suite
 
-__all__ = ["Compared", "Operator", "Result", "case", "contender", "operator", "read", "run", "suite"]
+__all__ = [
+    "Compared",
+    "Operand",
+    "Operator",
+    "Result",
+    "Tolerance",
+    "case",
+    "contender",
+    "operator",
+    "read",
+    "run",
+    "suite",
+]
 
 _MODULES = {
-    **dict.fromkeys(("Operator", "contender", "operator"), "contenders"),
+    "contender": "contenders",
+    **dict.fromkeys(("Operand", "Operator", "Tolerance", "operator"), "operators"),
     **dict.fromkeys(("Compared", "Result", "read"), "result"),
     **dict.fromkeys(("case", "run", "suite"), "runs"),
 }

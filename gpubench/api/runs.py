@@ -13,8 +13,11 @@ from typing import Any
 
 from gpubench.api.cases import chosen, overridden
 from gpubench.api.contenders import name_of
+from gpubench.api.operators import is_local as is_local_operator
+from gpubench.api.operators import operator_name
 from gpubench.api.result import Result
 from gpubench.api.staging import brought_by
+from gpubench.dtypes import canonical
 from gpubench.engine.events import Event
 from gpubench.engine.inside import InProcess
 from gpubench.engine.run import Finished, Request, execute
@@ -43,7 +46,7 @@ def suite(given: str | Path | Mapping[str, Any]) -> Suite:
 
 
 def case(
-    operator: str,
+    operator: str | Callable[..., Any],
     *,
     dtype: str = "float32",
     contenders: Sequence[str | Callable[..., Any]] = (AUTO, NUMPY),
@@ -54,15 +57,17 @@ def case(
 ) -> Case:
     """Return one case: `gb.case("cumsum", shape=[4096, 4096], dim=1)`. `params` are the operator's own keys.
 
+    operator: a name, or the reference of an operator of one's own, which `gb.operator` decorated.
+
     ParameterError names a parameter that makes no sense, UsageError an operator that does not exist.
     """
-    one = find_operator(operator)
+    one, dtype = find_operator(operator_name(operator)), canonical(dtype)
     parsed = one.normalise(one.parse(json.loads(json.dumps(params))), dtype)
     label = one.label(parsed, dtype) + f"/seed={seed}" * (seed != 1)
     names = tuple(name_of(each) for each in contenders)
     return Case(
         label,
-        operator,
+        one.name,
         dtype,
         to_json(parsed),
         seed=seed,
@@ -92,9 +97,9 @@ def run(
     or all "code". timing: fields of `TimingOptions` to override (method, rounds,
     max_noise, integrity ...).
 
-    Work is done in a worker process, as on the command line. Only where a contender is a function of this process it is
-    done here: a kernel that crashes then ends the caller. UsageError for what makes no sense, NoDeviceError without the
-    device; what becomes of a contender is its record's status.
+    Work is done in a worker process, as on the command line. Only where a contender is a function of this process, or
+    an operator was made known here, it is done here: a kernel that crashes then ends the caller. UsageError for what
+    makes no sense, NoDeviceError without the device; what becomes of a contender is its record's status.
     """
     whole = load_suite(cases) if isinstance(cases, str | Path) else cases
     taken, identity = _taken(whole)
@@ -116,10 +121,10 @@ def run(
 def measurer_of(
     cases: Sequence[Case], options: RunOptions, on_event: Callable[[Event], None]
 ) -> AbstractContextManager[Any]:
-    """Return what measures these cases: a supervisor with a worker, or this process where a contender is a function of
-    it.
+    """Return what measures these cases: a supervisor with a worker, or this process where a contender or an operator
+    is one that only it knows.
     """
-    if any(is_local(name) for case in cases for name in case.contenders):
+    if any(is_local_operator(case.operator) or any(map(is_local, case.contenders)) for case in cases):
         return InProcess(options.worker.device, options.seed, on_event)
     return Supervisor(options, on_event)
 

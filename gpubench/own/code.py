@@ -11,15 +11,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from gpubench.errors import CompileError, UsageError
+from gpubench.errors import CompileError
 
 _IMPORTED: dict[Path, ModuleType] = {}
 
 
-def attribute(folder: str | None, file: str, name: str) -> Any:
+def attribute(folder: str, file: str, name: str) -> Any:
     """Return a function of a Python file. CompileError, in one line, when the file fails or has no such function."""
-    if folder is None:
-        raise UsageError(f"{file} was not brought here: its suite was only read.")
     module = _module(Path(folder), file)
     if not callable(getattr(module, name, None)):
         there = [each for each, value in vars(module).items() if callable(value) and not each.startswith("_")]

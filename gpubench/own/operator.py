@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gpubench import dtypes
-from gpubench.errors import CompileError, ParameterError
+from gpubench.errors import CompileError, ParameterError, UsageError
 from gpubench.layout import view
 from gpubench.model import Accuracy, Case, DeviceInfo, Operand, Plan, Problem, Refused
 from gpubench.operators.base import Operator, Reference, Variant
 from gpubench.operators.hard import Hard
 from gpubench.operators.results import require_dtype
 from gpubench.operators.sizes import Size, values
-from gpubench.own.code import attribute, named
+from gpubench.own.code import named
 from gpubench.own.definitions import OwnOperator
 from gpubench.own.expression import ExpressionError, read
 
@@ -27,12 +27,14 @@ _WHOLE_MAGNITUDE = Accuracy(2**53, "float64", "linear")
 
 
 class DeclaredOperator(Operator[Any]):
-    """One operator of the user's own. `folder` holds its reference; without one the reference cannot be asked."""
+    """One operator of the user's own."""
 
     variants: tuple[Variant, ...] = ()
 
-    def __init__(self, declared: OwnOperator, folder: str | None = None) -> None:
-        """Take what a suite declares, checked."""
+    def __init__(self, declared: OwnOperator, find: Callable[[], Callable[..., Any]] | None = None) -> None:
+        """Take what a suite or a caller declares, checked. `find` returns the reference, when it is first wanted;
+        without it the reference cannot be asked.
+        """
         self.declared = declared
         self.name: str = declared.name
         self.dtypes: tuple[str, ...] = declared.dtypes
@@ -44,7 +46,8 @@ class DeclaredOperator(Operator[Any]):
             frozen=True,
             namespace={"__doc__": f"The axes of {self.name}."},
         )
-        self._folder = folder
+        self._find = find
+        self._what = "the reference " + (f"{declared.file}:" if declared.file else "") + declared.function
 
     def normalise(self, params: Any, dtype: str) -> Any:
         """Check the axes. ParameterError names the one at fault."""
@@ -123,8 +126,7 @@ class DeclaredOperator(Operator[Any]):
         """Call the reference and hold what it returns against the output. CompileError."""
         import numpy
 
-        what = f"the reference {self.declared.file}:{self.declared.function}"
-        answer = self._called(given, problem)
+        what, answer = self._what, self._called(given, problem)
         try:
             array: Array = numpy.asarray(answer)
         except (TypeError, ValueError) as error:
@@ -141,13 +143,14 @@ class DeclaredOperator(Operator[Any]):
     def _called(self, given: Mapping[str, Array], problem: Problem[Any]) -> Any:
         import numpy
 
-        function = attribute(self._folder, self.declared.file, self.declared.function)
+        if self._find is None:
+            raise UsageError(f"{self._what} was not brought here: its suite was only read.")
+        function = self._find()
         try:
             with numpy.errstate(all="ignore"):
                 return function(*given.values(), **named(function, dataclasses.asdict(problem.params)))
         except Exception as error:  # it is the user's code
-            what = f"the reference {self.declared.file}:{self.declared.function}"
-            raise CompileError(f"{what} failed: {type(error).__name__}: {error}") from error
+            raise CompileError(f"{self._what} failed: {type(error).__name__}: {error}") from error
 
     def numpy(self, problem: Problem[Any], inputs: Mapping[str, Array]) -> Callable[[], Array]:
         """Return the reference on arrays of the case's own dtype (float32 for 16-bit floats), for its wall time."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from gpubench.errors import UsageError
 from gpubench.model import DeviceInfo, Json
 from gpubench.names import SECOND_SUFFIX
 from gpubench.operators import bring
-from gpubench.own.definitions import Brought, Kernel, brought_from_json
+from gpubench.own.code import attribute
+from gpubench.own.definitions import Brought, Kernel, OwnOperator, brought_from_json
 from gpubench.own.operator import DeclaredOperator
 from gpubench.own.trust import FLAGS, Permission, at_least, needed_for
 
@@ -53,8 +55,15 @@ def register(staged: Iterable[Staged]) -> None:
     _STAGED[:] = list(staged)
     for one in _STAGED:
         if not one.second:
-            folder = one.folder if at_least(one.permission, "code") else None
-            bring({each.name: DeclaredOperator(each, folder) for each in one.brought.operators})
+            may_run = at_least(one.permission, "code")
+            bring({each.name: _declared(each, one.folder if may_run else None) for each in one.brought.operators})
+
+
+def _declared(operator: OwnOperator, folder: str | None) -> DeclaredOperator:
+    """Return an operator; its reference can be asked where a folder holds it."""
+    if folder is None:
+        return DeclaredOperator(operator)
+    return DeclaredOperator(operator, partial(attribute, folder, operator.file, operator.function))
 
 
 def kernel_of(contender: str, device: DeviceInfo) -> tuple[Kernel, Staged]:

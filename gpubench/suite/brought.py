@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from gpubench.dtypes import NAMES, canonical
+from gpubench.dtypes import canonical
 from gpubench.operators import OPERATORS
 from gpubench.operators.base import Operator
-from gpubench.operators.sizes import DEVICE, GENERAL
 from gpubench.own.arguments import WORKSPACE, read_argument
-from gpubench.own.definitions import Bound, Brought, Form, Kernel, OwnOperand, OwnOperator, Step, Tolerance
+from gpubench.own.definitions import Bound, Brought, Form, Kernel, OwnOperator, Step
 from gpubench.own.expression import ExpressionError, read
-from gpubench.own.operator import DeclaredOperator
 from gpubench.own.options import option_mistake
 from gpubench.own.plan import known_names
 from gpubench.own.signature import signature_mistake
 from gpubench.own.words import braced
+from gpubench.suite.declared import declared, read_operator
 from gpubench.suite.own_schema import KERNEL, OPERATOR
 from gpubench.suite.read import Document, Path_
-from gpubench.suite.schema import common_keys
 from gpubench.suite.types import did_you_mean
 from gpubench.suite.validate import Checker
 
@@ -39,7 +37,7 @@ def read_brought(document: Document) -> Brought:
     files = [name for name in top.get("files", []) if isinstance(name, str)] if isinstance(top, dict) else []
     found: list[OwnOperator] = []
     for path, entry in _entries(document, "operators", _OPERATOR_CHECKER):
-        if (operator := _operator(document, path, entry, [one.name for one in found])) is not None:
+        if (operator := read_operator(document, path, entry, [one.name for one in found])) is not None:
             found.append(operator)
     operators = {**OPERATORS, **declared(found)}
     kernels: list[Kernel] = []
@@ -47,11 +45,6 @@ def read_brought(document: Document) -> Brought:
         if (kernel := _kernel(document, path, entry, operators, [one.name for one in kernels])) is not None:
             kernels.append(kernel)
     return Brought(tuple(kernels), tuple(found), tuple(files))
-
-
-def declared(operators: Iterable[OwnOperator]) -> dict[str, Operator[Any]]:
-    """Return declared operators as operators, by name."""
-    return {one.name: DeclaredOperator(one) for one in operators}
 
 
 def _entries(document: Document, key: str, checker: Checker) -> list[tuple[Path_, dict[str, Any]]]:
@@ -221,70 +214,3 @@ class _Reader:
                 self._expression(inner, *below)
         if re.sub(r"\{[^{}]*\}", "", written).count("{"):
             self._add("a brace is open; write {name}", *below)
-
-
-# --- Operators -------------------------------------------------------------------------------------------------------
-
-
-def _operator(document: Document, path: Path_, entry: Mapping[str, Any], taken: Collection[str]) -> OwnOperator | None:
-    before = len(document.mistakes)
-    name = entry["name"]
-    if name in OPERATORS or name in taken:
-        document.add((*path, "name"), f"the name {name} is taken; choose another")
-    operands = [
-        OwnOperand(each, one["role"], tuple(map(str, one["shape"])), canonical(one.get("dtype", "{dtype}")))
-        for each, one in entry["operands"].items()
-    ]
-    written = [operand.name for operand in operands if operand.role != "in"]
-    if len(written) != 1:
-        document.add((*path, "operands"), f"an operator writes one operand (out or inout); found {len(written)}")
-    axes = _axes(document, path, operands)
-    for key in ("reads", "writes"):
-        if key in entry:
-            _sizes(document, (*path, key), entry[key], {*axes, *GENERAL})
-    file, _, function = entry["reference"].partition(":")
-    tolerance = entry.get("tolerance", {})
-    bounds: dict[str, dict[str, float]] = {"rtol": {}, "atol": {}}
-    for part, by_dtype in bounds.items():
-        for each, value in tolerance.get(part, {}).items():
-            by_dtype[canonical(each)] = value
-            if canonical(each) not in NAMES:
-                message = f"there is no dtype {each}.{did_you_mean(each, NAMES)}"
-                document.add((*path, "tolerance", part, each), message, key=True)
-    if len(document.mistakes) > before:
-        return None
-    return OwnOperator(
-        name,
-        axes,
-        tuple(operands),
-        file,
-        function,
-        tuple(map(canonical, entry.get("dtypes", ("float32",)))),
-        Tolerance(bounds["rtol"], bounds["atol"]),
-        str(entry.get("reads", "")),
-        str(entry.get("writes", "")),
-    )
-
-
-def _axes(document: Document, path: Path_, operands: Iterable[OwnOperand]) -> tuple[str, ...]:
-    """Return the names in the operands' shapes, in the order in which they come first."""
-    names: dict[str, None] = {}
-    reserved = {*common_keys(), "operator", "zip", *GENERAL, *DEVICE, *NAMES, WORKSPACE}
-    listed = list(operands)
-    for operand in listed:
-        for at, size in enumerate(operand.shape):
-            place = (*path, "operands", operand.name, "shape", at)
-            found = sorted(set(re.findall(r"[A-Za-z_]\w*(?!\w*\s*\()", size)), key=size.index)
-            for name in found:
-                if name in reserved or name in [one.name for one in listed]:
-                    document.add(place, f"the name {name} is taken; choose another for the axis")
-                names.setdefault(name)
-            _sizes(document, place, size, set(found))
-    return tuple(names)
-
-
-def _sizes(document: Document, path: Path_, written: Any, known: Collection[str]) -> None:
-    try:
-        read(written, known)
-    except ExpressionError as error:
-        document.add(path, str(error))

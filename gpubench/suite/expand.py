@@ -19,7 +19,8 @@ from gpubench.operators.drawing.wishes import Wishes
 from gpubench.operators.index_add import given
 from gpubench.own.definitions import Brought
 from gpubench.suite.axes import Option
-from gpubench.suite.brought import declared, read_brought
+from gpubench.suite.brought import read_brought
+from gpubench.suite.declared import declared
 from gpubench.suite.locate import locate
 from gpubench.suite.make import draw_cases, make_case
 from gpubench.suite.plan import CasePlan, Defaults, Known, plan_case, read_defaults

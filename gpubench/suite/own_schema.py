@@ -155,16 +155,19 @@ TOLERANCE = strict_model(
     {"rtol": (_BY_DTYPE, {}), "atol": (_BY_DTYPE, {})},
 )
 
+_FACTS: dict[str, tuple[Type_, Any]] = {
+    "name": (NAME, ...),
+    "operands": (mapping_of(OPERAND), ...),
+    "dtypes": (list_of(choice(dtypes.NAMES), at_least=1, at_most=len(dtypes.NAMES)), None),
+    "tolerance": (TOLERANCE, {}),
+    "reads": (EXPRESSION, None),
+    "writes": (EXPRESSION, None),
+}
+
+OPERATOR_FACTS = strict_model("OperatorFacts", "What is declared of an operator beside its reference.", _FACTS)
+
 OPERATOR = strict_model(
     "OwnOperator",
     "An operator of your own. Its axes are the names in its operands' shapes; a case gives each a number.",
-    {
-        "name": (NAME, ...),
-        "operands": (mapping_of(OPERAND), ...),
-        "reference": (function(".py"), ...),
-        "dtypes": (list_of(choice(dtypes.NAMES), at_least=1, at_most=len(dtypes.NAMES)), None),
-        "tolerance": (TOLERANCE, {}),
-        "reads": (EXPRESSION, None),
-        "writes": (EXPRESSION, None),
-    },
+    {**_FACTS, "reference": (function(".py"), ...)},
 )
