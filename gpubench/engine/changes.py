@@ -52,6 +52,7 @@ class Inks:
         self.device = device
         self.sources: dict[str, tuple[Buffer, int]] = {}
         """The ink of an operand, and its bytes an element."""
+        self._digests: dict[str, int] = {}
         for operand in problem.operands:
             storage = inputs.get(operand.name)
             if operand.role == "in" and storage is not None and storage.size:
@@ -59,6 +60,11 @@ class Inks:
                 buffer = device.allocate(new.nbytes)
                 device.upload(new, buffer)
                 self.sources[operand.name] = buffer, storage.itemsize
+
+    def digests(self, unchanged: Mapping[str, Buffer]) -> Mapping[str, int]:
+        """Return the digest of each input as it was made, worked out on the first set of buffers, which holds them."""
+        self._digests = self._digests or {name: self.device.digest(buffer) for name, buffer in unchanged.items()}
+        return self._digests
 
 
 class Changes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import difflib
 import hashlib
 from collections.abc import Callable, Iterator
@@ -43,6 +44,12 @@ class Runner(Protocol):
 
     def compile(self) -> None:
         """Do what can be done without buffers. CompileError."""
+        ...
+
+    def another(self) -> Runner:
+        """Return a runner of the same work for further buffers, bound beside this one's: itself where it keeps nothing
+        of the buffers that it was bound to.
+        """
         ...
 
     def bind(self, operands: Operands) -> Callable[[], None]:
@@ -124,6 +131,10 @@ class OwnKernels:
     def compile(self) -> None:
         """Compile every launch of the plan."""
         self._device.compile(self._plan.launches)
+
+    def another(self) -> OwnKernels:
+        """Return itself: each binding stands alone."""
+        return self
 
     def bind(self, operands: Operands) -> Callable[[], None]:
         """Load the kernels and lay out their arguments."""
@@ -209,6 +220,12 @@ class PeerLibrary:
 
     def compile(self) -> None:
         """Do nothing: a peer compiles when it meets its operands."""
+
+    def another(self) -> PeerLibrary:
+        """Return one that prepares itself for other buffers."""
+        found = copy.copy(self)
+        found._prepared = None
+        return found
 
     def bind(self, operands: Operands) -> Callable[[], None]:
         """Let the peer prepare itself, in place of what it prepared before."""

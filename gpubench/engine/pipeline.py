@@ -253,10 +253,15 @@ class _Work:
         """Return the contestant; one that is not trusted is there twice, for two sets of buffers."""
         if inks is None:
             return Timed(runner, self._device, problem, pristine, self._announce)
-        second = resolve(runner.name, find_operator(self._case.operator), problem, self._device)
-        second.compile()
         return StrictTimed(
-            (runner, second), self._device, problem, pristine, self._announce, inks, self._clocks, self._secret
+            (runner, runner.another()),
+            self._device,
+            problem,
+            pristine,
+            self._announce,
+            inks,
+            self._clocks,
+            self._secret,
         )
 
     # --- records -----------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpubench.engine.buffers import Operands, Pristine
@@ -76,6 +76,10 @@ class StrictTimed(Timed):
         seed = self.random.getrandbits(64)
         return operands, Changes(self._inks, operands.buffers, seed)
 
+    def digests(self, unchanged: Operands) -> Mapping[str, int]:
+        """Return the digests of the inputs as they were made; nobody may have run on these yet."""
+        return self._inks.digests(unchanged.inputs)
+
     def _set_bytes(self) -> int:
         return sum(room(storage_bytes(operand)) for operand in self._problem.operands) + room(self.runner.workspace[0])
 
@@ -103,7 +107,7 @@ class _Set:
         self._timed = timed
         self.runner = runner
         self.operands, self.changes = timed.new_set(runner)
-        self.inputs = {name: timed.device.digest(buffer) for name, buffer in self.operands.inputs.items()}
+        self.inputs = timed.digests(self.operands)
         self.changes.apply()  # binding may run the contender, which must not see what is checked in the end
         self.run = runner.bind(self.operands)
 
