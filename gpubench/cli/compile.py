@@ -6,20 +6,25 @@ import difflib
 import os
 import resource
 import time
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from gpubench.cli import output
+from gpubench.cli.allowing import allow_options, brought_by
+from gpubench.cli.compile_items import Item, devices_of, left_to_run, of_cases, of_variants
 from gpubench.cli.compiling import watched
+from gpubench.cli.list_ import first_gpu
 from gpubench.cli.options import json_flag, split_commas
 from gpubench.errors import CompileError, ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from gpubench.kernels import CompiledKernel, Request
+    from gpubench.kernels import CompiledKernel
     from gpubench.model import Json
+    from gpubench.own.trust import Permission
+
+    Outcome = CompiledKernel | CompileError
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 
@@ -28,17 +33,8 @@ SEED_DTYPES = ("float32", "float16")
 measure. They are here to be compared with; `auto` never takes them, and a run compiles what it needs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One instance of the matrix, with where it came from."""
-
-    operator: str
-    variant: str
-    dtype: str
-    request: Request
-
-
 @click.command()
+@click.argument("suites", nargs=-1, metavar="[SUITE]...")
 @click.option(
     "--arch",
     "architectures",
@@ -46,7 +42,7 @@ class Item:
     callback=split_commas,
     metavar="SM",
     help="Only this architecture, sm_90 for example (repeat, or separate by commas). "
-    f"Without it: {', '.join(ARCHITECTURES)}.",
+    f"Without it: {', '.join(ARCHITECTURES)}; with SUITE that of the GPU here.",
 )
 @click.option(
     "-k",
@@ -71,7 +67,9 @@ class Item:
     "--jobs", type=click.IntRange(1, 1024), metavar="N", help="Processes at the same time; all cores without it."
 )
 @json_flag
+@allow_options
 def command(
+    suites: tuple[str, ...],
     architectures: tuple[str, ...],
     expression: str | None,
     operators: tuple[str, ...],
@@ -80,22 +78,26 @@ def command(
     everything: bool,
     jobs: int | None,
     as_json: bool,
+    allow: Permission,
 ) -> ExitCode:
     """Compile the variants for their dtypes, and show what each kernel takes: registers, spills, stack, shared memory.
+
+    With SUITE..., compile just what its cases launch, so that `gpubench run` finds it: our kernels and those that the
+    suite brings, whose arguments are held against their parameters.
 
     Spills are bytes stored and loaded; stack is bytes a thread, shared memory bytes a block (dynamic not counted). The
     last column begins the hash of the machine code: equal hashes are equal kernels. The exit code is 2 when a kernel
     does not compile.
     """
-    from gpubench.kernels import compile_many
-
-    items = _matrix(architectures or ARCHITECTURES, expression, operators, variants, dtypes)
-    if not (everything or variants or dtypes or expression is not None):
-        items = [item for item in items if not _is_spared(item)]
-    requests = [item.request for item in items]
+    chosen = {"operator": operators, "variant": variants, "dtype": dtypes}
     started, used = time.monotonic(), _processor_seconds()
-    with watched(len(set(requests))) as watch:
-        outcomes = compile_many(requests, jobs or _cores(), watch=watch)
+    if suites:
+        items, outcomes = _of_suites(suites, architectures, expression, chosen, jobs or _cores(), allow)
+    else:
+        items = _matching(list(of_variants(architectures or ARCHITECTURES)), expression, chosen)
+        if not (everything or variants or dtypes or expression is not None):
+            items = [item for item in items if not _is_spared(item)]
+        outcomes = _outcomes(items, jobs or _cores())
     seconds, used = time.monotonic() - started, _processor_seconds() - used
     if as_json:
         output.write_json(_document(items, outcomes, seconds, used))
@@ -103,9 +105,56 @@ def command(
         _print_table(items, outcomes)
         output.report(_closing(outcomes, seconds, used))
     failures = [outcome for outcome in outcomes if isinstance(outcome, CompileError)]
-    for failure in failures:
-        output.report(str(failure))
+    for failure in dict.fromkeys(map(str, failures)):
+        output.report(failure)
     return ExitCode.USAGE if failures else ExitCode.FINE
+
+
+def _of_suites(
+    suites: Sequence[str],
+    architectures: Sequence[str],
+    expression: str | None,
+    chosen: Mapping[str, Sequence[str]],
+    processes: int,
+    allow: Permission,
+) -> tuple[list[Item], list[Outcome]]:
+    """Compile what the cases of suites launch. UsageError where what a suite brings may not be compiled."""
+    from gpubench.kernels.nvrtc import check_architecture
+    from gpubench.suite.expand import load_suites
+
+    for arch in architectures:
+        check_architecture(arch)
+    loaded, here = load_suites(suites), first_gpu()
+    devices = devices_of(architectures, here)
+    assumed = [f"{device.name} ({device.sm_count} SMs)" for device in devices if device is not here]
+    with brought_by(loaded, loaded.cases, "cuda", allow) as staged:
+        if assumed:
+            output.report(f"Plans are made for an assumed GPU: {', '.join(assumed)}.")
+        if functions := left_to_run(loaded.cases, staged):
+            output.report(f"Functions are not compiled ahead: {', '.join(functions)}.")
+        items = _matching(of_cases(loaded.cases, staged, devices), expression, chosen)
+        return items, _outcomes(items, processes)
+
+
+def _outcomes(items: Sequence[Item], processes: int) -> list[Outcome]:
+    """Compile everything: ours together, then each of the kernels that a suite brings."""
+    from gpubench.kernels import compile_many
+    from gpubench.kernels.foreign import compile_launches
+
+    ours = [item.request for item in items if item.launch is None and not item.failed]
+    theirs = [(item.launch, item.request.arch) for item in items if item.launch is not None]
+    mine: Iterator[Outcome] = iter(())
+    other: Iterator[Outcome] = iter(())
+    if ours:
+        with watched(len(set(ours))) as watch:
+            mine = iter(compile_many(ours, processes, watch=watch))
+    if theirs:
+        with watched(len(theirs)) as watch:
+            other = iter(compile_launches(theirs, processes, watch=watch))
+    return [
+        CompileError(f"{item.variant}: {item.failed}") if item.failed else next(mine if item.launch is None else other)
+        for item in items
+    ]
 
 
 def _cores() -> int:
@@ -124,48 +173,25 @@ def _is_spared(item: Item) -> bool:
     return "/seeds/" in item.request.source and item.dtype not in SEED_DTYPES
 
 
-def _matrix(
-    architectures: Sequence[str],
-    expression: str | None,
-    operators: Sequence[str],
-    variants: Sequence[str],
-    dtypes: Sequence[str],
-) -> list[Item]:
-    """Return every instance that the filters leave. UsageError for an unknown name, or when nothing is left."""
+def _matching(items: Sequence[Item], expression: str | None, chosen: Mapping[str, Sequence[str]]) -> list[Item]:
+    """Return the instances that the filters leave. UsageError for an unknown name, or when nothing is left."""
     from gpubench.dtypes import NAMES, canonical
-    from gpubench.operators import OPERATORS
+    from gpubench.operators import known
     from gpubench.suite.filters import compile_expression
 
-    _require_known("operator", operators, OPERATORS)
-    dtypes = [canonical(name) for name in dtypes]
-    _require_known("dtype", dtypes, NAMES)
-    _require_known(
-        "variant", variants, {variant.name for operator in OPERATORS.values() for variant in operator.variants}
-    )
-    items = [
-        item
-        for item in _instances(architectures)
-        if _passes(item.operator, operators) and _passes(item.variant, variants) and _passes(item.dtype, dtypes)
-    ]
+    wanted = {**chosen, "dtype": [canonical(name) for name in chosen["dtype"]]}
+    _require_known("operator", wanted["operator"], known())
+    _require_known("dtype", wanted["dtype"], NAMES)
+    _require_known("variant", wanted["variant"], {item.variant for item in items})
+    kept = [item for item in items if all(_passes(getattr(item, what), names) for what, names in wanted.items())]
     if expression is not None:
         matches = compile_expression(expression)
-        items = [item for item in items if matches(" ".join(_place(item)))]
-    if not items:
-        raise UsageError("No kernel is left: what was asked for (operators, variants, dtypes, -k) has none in common.")
-    return items
-
-
-def _instances(architectures: Sequence[str]) -> Iterator[Item]:
-    from gpubench.kernels import Request
-    from gpubench.operators import OPERATORS
-    from gpubench.operators.architectures import device_of, reachable
-
-    for name, operator in OPERATORS.items():
-        for variant in operator.variants:
-            for dtype in operator.dtypes:
-                for arch in dict.fromkeys(architectures):
-                    for source, kernel in dict.fromkeys(reachable(variant, dtype, device_of(arch))):
-                        yield Item(name, variant.name, dtype, Request(source, kernel, arch))
+        kept = [item for item in kept if matches(" ".join(_place(item)))]
+    if not kept:
+        raise UsageError(
+            "No kernel is left: what was asked for (suites, operators, variants, dtypes, -k) has none in common."
+        )
+    return kept
 
 
 def _passes(name: str, wanted: Sequence[str]) -> bool:
@@ -188,7 +214,7 @@ def _place(item: Item) -> tuple[str, str, str, str]:
     return f"{item.operator}:{item.variant}", item.dtype, kernel, item.request.arch
 
 
-def _cells(item: Item, outcome: CompiledKernel | CompileError) -> tuple[str, ...]:
+def _cells(item: Item, outcome: Outcome) -> tuple[str, ...]:
     place = _place(item)
     if isinstance(outcome, CompileError):
         return (*place, "", "", "", "", "compile_error")
@@ -197,7 +223,7 @@ def _cells(item: Item, outcome: CompiledKernel | CompileError) -> tuple[str, ...
     return (*place, *("?" if figure is None else str(figure) for figure in figures), used.cubin_sha256[:12])
 
 
-def _print_table(items: Sequence[Item], outcomes: Sequence[CompiledKernel | CompileError]) -> None:
+def _print_table(items: Sequence[Item], outcomes: Sequence[Outcome]) -> None:
     """Print the table: drawn on a terminal; piped, one line a kernel with tabs between the columns."""
     rows = [_cells(item, outcome) for item, outcome in zip(items, outcomes, strict=True)]
     if not output.is_terminal():
@@ -214,7 +240,7 @@ def _print_table(items: Sequence[Item], outcomes: Sequence[CompiledKernel | Comp
     output.console().print(table)
 
 
-def _closing(outcomes: Sequence[CompiledKernel | CompileError], seconds: float, used: float) -> str:
+def _closing(outcomes: Sequence[Outcome], seconds: float, used: float) -> str:
     failed = sum(isinstance(outcome, CompileError) for outcome in outcomes)
     cached = sum(not isinstance(outcome, CompileError) and outcome.cached for outcome in outcomes)
     text = f"{len(outcomes) - failed} kernels compiled in {seconds:.1f} s ({cached} from the cache)"
@@ -222,9 +248,7 @@ def _closing(outcomes: Sequence[CompiledKernel | CompileError], seconds: float, 
     return f"{text}, {failed} failed" if failed else text
 
 
-def _document(
-    items: Sequence[Item], outcomes: Sequence[CompiledKernel | CompileError], seconds: float, used: float
-) -> Json:
+def _document(items: Sequence[Item], outcomes: Sequence[Outcome], seconds: float, used: float) -> Json:
     from gpubench.kernels import nvrtc
 
     return {
@@ -236,7 +260,7 @@ def _document(
     }
 
 
-def _entry(item: Item, outcome: CompiledKernel | CompileError) -> Json:
+def _entry(item: Item, outcome: Outcome) -> Json:
     entry: dict[str, Json] = {
         "operator": item.operator,
         "variant": item.variant,

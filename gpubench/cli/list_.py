@@ -136,7 +136,7 @@ def _explain(case_id: str, suites: Sequence[str], seed: int | None, filters: Fil
 
     if filters.expression is not None or filters.dtypes or filters.operators:
         raise UsageError("--explain takes one case id; only --contender goes with it.")
-    case, here = find(case_id, suites, seed), _gpu()
+    case, here = find(case_id, suites, seed), first_gpu()
     device = here or ASSUMED
     plans = explain(case, device, filters.contenders)
     if as_json:
@@ -157,7 +157,7 @@ def _explain(case_id: str, suites: Sequence[str], seed: int | None, filters: Fil
             output.write(f"  {key}: {json.dumps(value)}")
 
 
-def _gpu() -> DeviceInfo | None:
+def first_gpu() -> DeviceInfo | None:
     """Return the first GPU here, None where there is none."""
     from gpubench.devices import list_devices
 

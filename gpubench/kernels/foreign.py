@@ -6,21 +6,27 @@ C library. Nothing else on the machine is opened.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib.util
 import os
 import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 
 from gpubench.errors import CompileError
-from gpubench.kernels import elf
+from gpubench.kernels import elf, pool
+from gpubench.kernels.arguments import require_fit
 from gpubench.kernels.compiler import CompiledKernel, compile_instance
+from gpubench.kernels.estimate import Estimate, Progress
 from gpubench.kernels.lexer import Include, UnreadableIncludeError, blanked, includes
 from gpubench.kernels.prebuilt import PREBUILT, prebuilt_kernel, ptx_parameters
 from gpubench.kernels.sources import CHECKS, MAX_FILE_BYTES, Program
 from gpubench.kernels.standard import STANDARD
-from gpubench.model import Foreign
+from gpubench.model import Foreign, Launch
 
 _NAME = re.compile(r"[\w.+-]+(?:/[\w.+-]+)*")
 
@@ -75,6 +81,43 @@ def compile_foreign(foreign: Foreign, source: str, kernel: str, arch: str) -> Co
         return compile_instance(source, kernel, arch, program=program)
     except CompileError as error:
         raise explained(error, kernel, source, program.text) from error
+
+
+def compile_launches(
+    launches: Sequence[tuple[Launch, str]],
+    processes: int,
+    watch: Callable[[Progress], None] | None = None,
+) -> list[CompiledKernel | CompileError]:
+    """Compile the kernels of (launch, architecture) pairs side by side into the cache, hold each launch's arguments
+    against its kernel, and return one outcome each, in order. The outcomes leave `cubin` empty.
+
+    CompileError is raised when a process is lost.
+    """
+    if not launches:
+        return []
+    estimate = Estimate([(launch.source, 1) for launch, _ in launches], processes)
+    outcomes: dict[int, CompiledKernel | CompileError] = {}
+    with contextlib.closing(pool.each(_fitted, launches, processes)) as results:
+        for number, (outcome, seconds) in results:
+            outcomes[number] = outcome
+            progress = estimate.after(number, seconds)
+            if watch is not None:
+                watch(progress)
+    return [outcomes[number] for number in range(len(launches))]
+
+
+def _fitted(work: tuple[Launch, str]) -> tuple[CompiledKernel | CompileError, float]:
+    """Compile one launch and tell the seconds of wall time that it took; runs in a process of its own."""
+    launch, arch = work
+    assert launch.foreign is not None, "ours are compiled together"
+    began = time.monotonic()
+    try:
+        compiled = compile_foreign(launch.foreign, launch.source, launch.kernel, arch)
+        require_fit(launch, parameters_of(compiled))
+        outcome: CompiledKernel | CompileError = replace(compiled, cubin=b"")
+    except CompileError as error:
+        outcome = error
+    return outcome, time.monotonic() - began
 
 
 def parameters_of(compiled: CompiledKernel) -> tuple[int, ...] | None:
