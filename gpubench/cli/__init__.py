@@ -60,7 +60,7 @@ COMMANDS: dict[str, Entry] = {
     "list": Entry("gpubench.cli.list_:command", "Show the cases of suites with the bytes and memory they need."),
     "compile": Entry(
         "gpubench.cli.compile:command",
-        "Compile every kernel, or those of suites, without a GPU; show their resources.",
+        "Compile all kernels, or those of suites; needs no GPU.",
         {2: "a kernel does not compile, or bad usage"},
     ),
     "new": Entry("gpubench.cli.new:command", "Write a working kernel, operator or suite to start from."),

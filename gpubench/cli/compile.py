@@ -243,7 +243,8 @@ def _print_table(items: Sequence[Item], outcomes: Sequence[Outcome]) -> None:
 def _closing(outcomes: Sequence[Outcome], seconds: float, used: float) -> str:
     failed = sum(isinstance(outcome, CompileError) for outcome in outcomes)
     cached = sum(not isinstance(outcome, CompileError) and outcome.cached for outcome in outcomes)
-    text = f"{len(outcomes) - failed} kernels compiled in {seconds:.1f} s ({cached} from the cache)"
+    done = len(outcomes) - failed
+    text = f"{done} kernel{'s' * (done != 1)} compiled in {seconds:.1f} s ({cached} from the cache)"
     text = f"{text}, {used:.1f} s of processor time"
     return f"{text}, {failed} failed" if failed else text
 

@@ -44,6 +44,9 @@ HARMLESS = frozenset({
     *range(900, 910),  # a capture of a stream that met what cannot be captured
 })  # fmt: skip
 
+REFUSED_PTX = frozenset({209, 218, 221, 222})
+"""Codes by which the driver says that it cannot compile a PTX, whatever it may do for others."""
+
 MEANINGS = {
     2: "the device has not enough free memory",
     35: "the NVIDIA driver is older than this CUDA runtime needs; install the extra that fits it, or update the driver",
@@ -52,6 +55,8 @@ MEANINGS = {
     214: "an ECC error that could not be corrected; the GPU needs care",
     218: "the kernel's machine code was refused by the driver",
     220: "an NVLink error that could not be corrected",
+    221: "the driver's compiler of PTX is not there",
+    222: "the PTX is of a newer CUDA than this driver knows",
     226: "an error reported by a device the kernel's data came through",
     700: "the kernel touched memory that it must not (an address outside every allocation)",
     701: "a launch asked for more registers, threads or shared memory than an SM has",

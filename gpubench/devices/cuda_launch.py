@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from gpubench.devices.cuda_binding import Binding
-from gpubench.devices.cuda_errors import reporting, translate
-from gpubench.errors import DeviceError
+from gpubench.devices.cuda_errors import MEANINGS, REFUSED_PTX, code_of, reporting, translate
+from gpubench.errors import CompileError, DeviceError
 from gpubench.kernels import compile_instance
 from gpubench.kernels.arguments import require_fit
 from gpubench.kernels.foreign import compile_foreign, parameters_of
@@ -65,7 +66,7 @@ class KernelLoader:
         key = (source, kernel, foreign)
         if key not in self._loaded:
             compiled = self.compile(source, kernel, foreign)
-            with reporting(f"loading {kernel} of {source}"):
+            with reporting(f"loading {kernel} of {source}"), _blaming_ptx(source):
                 module = self._driver.moduleLoadData(compiled.cubin)
                 self._modules.append(module)
                 function = self._driver.moduleGetFunction(module, compiled.lowered_name)
@@ -100,6 +101,21 @@ class KernelLoader:
         while self._modules:
             self._driver.moduleUnload(self._modules.pop())
         self._loaded.clear()
+
+
+@contextlib.contextmanager
+def _blaming_ptx(source: str) -> Iterator[None]:
+    """Turn the driver's refusal of a .ptx, which it compiles when it is loaded, into CompileError."""
+    try:
+        yield
+    except RuntimeError as error:
+        code = code_of(error)
+        if not source.endswith(".ptx") or code not in REFUSED_PTX:
+            raise
+        raise CompileError(
+            f"{source} is refused by this driver ({MEANINGS[code]}): make it anew with a CUDA no newer than the "
+            "driver and for an architecture that is no newer than this GPU's, or bring a .cubin"
+        ) from error
 
 
 class PreparedLaunch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -10,11 +11,15 @@ import pytest
 
 from gpubench.devices.cuda import CudaDevice
 from gpubench.engine.pipeline import Pipeline
-from gpubench.model import Ceiling, Record
-from gpubench.names import AUTO
+from gpubench.model import Case, Ceiling, Plan, Record
+from gpubench.names import AUTO, contender_of
+from gpubench.operators import OPERATORS
+from gpubench.operators.base import Variant
+from gpubench.operators.hard import hard_cases
 from gpubench.peers.own_function import OwnFunction, register
 from tests.engine.bed import NAIVE, QUICK, case
 from tests.engine.cheats import CASE, CHEATS, TOLD, Cheat, TimerPatched
+from tests.gpu.matrix import compile_for
 
 pytestmark = pytest.mark.gpu
 STRICT = replace(QUICK, integrity="strict")
@@ -64,6 +69,46 @@ def test_an_honest_contender_is_not_touched(device: CudaDevice, name: str, metho
     register(OwnFunction("own:honest", ("cumsum",), Cheat("cupy"), "cupy"))
     record = judged(device, name, replace(STRICT, method=method))
     assert record.status in ("ok", "noisy"), record.message
+
+
+PAIRS = [(name, variant.name) for name, operator in OPERATORS.items() for variant in operator.variants]
+CASES_EACH = 2
+"""Cases of each dtype that a variant is taken through."""
+
+
+def hard_ones(device: CudaDevice, operator: str, variant: Variant) -> list[Case]:
+    """Return the first hard cases of each of three dtypes that a variant takes and that have elements."""
+    one = OPERATORS[operator]
+    found: list[Case] = []
+    for dtype in sorted({"float32", "float16", "int32"} & {*one.dtypes}) or one.dtypes[:1]:
+        taken = (
+            hard
+            for hard in hard_cases(one, dtype, large=True)
+            if (problem := one.problem(hard)).bytes_written and isinstance(variant.plan(problem, device.info), Plan)
+        )
+        found += itertools.islice(taken, CASES_EACH)
+    return found
+
+
+@pytest.fixture(scope="module")
+def compiled(device: CudaDevice) -> None:
+    """Compile what all variants need, side by side."""
+    rules = [(name, variant) for name, operator in OPERATORS.items() for variant in operator.variants]
+    compile_for(device, [(hard, rule) for name, rule in rules for hard in hard_ones(device, name, rule)])
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize(("operator", "variant"), PAIRS, ids=str)
+def test_no_variant_of_ours_is_called_dishonest(device: CudaDevice, operator: str, variant: str) -> None:
+    """Every variant of every operator is right on inputs that change, in all that strict integrity looks at."""
+    rule = next(one for one in OPERATORS[operator].variants if one.name == variant)
+    chosen = hard_ones(device, operator, rule)
+    assert chosen
+    for hard in chosen:
+        one = replace(hard, contenders=(contender_of(variant),), timing=STRICT)
+        found: list[Record] = []
+        Pipeline(device).run(one, one.contenders, Ceiling(), 0, lambda *_: None, found.append)
+        assert found[0].status in ("ok", "noisy"), (hard.id, found[0].message)
 
 
 def test_a_digest_sees_every_byte(device: CudaDevice) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from gpubench.devices.base import Device
 from gpubench.devices.host import HostDevice, Options, parse_schedule
 from gpubench.engine.pipeline import Pipeline
 from gpubench.model import Case, Ceiling, Record
@@ -51,9 +52,13 @@ def registered(suite: Suite, permission: Permission = "code") -> Iterator[None]:
 
 def on_host(suite: Suite, schedule: str = "forward", permission: Permission = "code") -> list[Record]:
     """Check every case of a suite on the host device, each access watched, and return the records."""
+    return on_device(HostDevice(Options(parse_schedule(schedule), "checked")), suite, permission)
+
+
+def on_device(device: Device, suite: Suite, permission: Permission = "code") -> list[Record]:
+    """Run every case of a suite once on a device, and return the records."""
     found: list[Record] = []
     with registered(suite, permission):
-        device = HostDevice(Options(parse_schedule(schedule), "checked"))
         for case in suite.cases:
             Pipeline(device).run(_once(case), case.contenders, Ceiling(), 0, _nothing, found.append)
     return found
