@@ -13,6 +13,7 @@
 // Against one ring of stages whose warps all wait, sum, publish, fold, add and store, one after the other and between block
 // barriers: here each step is hidden behind the others. On one H200, float32: 262144 x 64 47.1 us (55 by that ring), 1000000
 // x 32 81.4 (97), 1000000 x 9 32.2 (48); a copy of the same bytes 36, 65 and 21.
+// The loops over tiles are not unrolled: copies of what a role does were a fifth of the machine code, and 0.6 % of the time.
 // Fixed tiles and a fixed order of additions: bitwise the same from run to run. All blocks of a shared strip must be resident.
 #include "gpubench/arithmetic.cuh"
 #include "cumsum/column_forward.cuh"
@@ -23,6 +24,7 @@ template <class F, class T, class Out>
 GPUBENCH_DEVICE void produce(const ForwardBlock<F, T, Out>& block, const ForwardShape& shape, int producer) {
     if (block.contiguous && producer > 0) return;
     ForwardTurn turn{block.first, 0, 0, false};
+    GPUBENCH_NO_UNROLL
     for (; turn.tile < shape.tiles; turn.next(shape)) {
         if (turn.again) block.empty.wait(turn.stage, turn.phase ^ 1);
         const int rows = turn.rows(shape);
@@ -44,6 +46,7 @@ GPUBENCH_DEVICE void finish_sums(const ForwardBlock<F, T, Out>& block, const For
     using A = typename F::A;
     constexpr int parts_at_once = F::parts % 4 == 0 ? 4 : 3;
     static_assert(F::parts % parts_at_once == 0);
+    GPUBENCH_NO_UNROLL
     for (int column = lane_index(); column < block.width(); column += warp_size) {
         A* const sums = block.before + turn.stage * (F::parts * F::width) + column;
         A sum{};
@@ -68,8 +71,10 @@ template <class F, class T, class Out>
 GPUBENCH_DEVICE void reduce(const ForwardBlock<F, T, Out>& block, const ForwardShape& shape, int warp) {
     using A = typename F::A;
     ForwardTurn turn{block.first, 0, 0, false};
+    GPUBENCH_NO_UNROLL
     for (; turn.tile < shape.tiles; turn.next(shape)) {
         block.full.wait(turn.stage, turn.phase);
+        GPUBENCH_NO_UNROLL
         for (int unit = warp; unit < F::consumers; unit += F::reducers) {
             const LaneRows<T> mine = lane_rows(block, shape, turn, unit);
             Vector<A, F::items> sum = reduce_rows<F>(mine, block.columns, Add{});
@@ -129,6 +134,7 @@ GPUBENCH_DEVICE void carry_on(const ForwardBlock<F, T, Out>& block, const Forwar
     if (thread >= F::wide) return;
     A running{};
     ForwardTurn turn{block.first, 0, 0, false};
+    GPUBENCH_NO_UNROLL
     for (; turn.tile < shape.tiles; turn.next(shape)) {
         block.summed.wait(turn.stage, turn.phase);
         if (thread < block.width()) {
@@ -167,6 +173,7 @@ GPUBENCH_DEVICE void link(const ForwardBlock<F, T, Out>& block, const ForwardSha
     };
     ForwardTurn turn{block.first, 0, 0, false};
     if (turn.tile < shape.tiles) look(turn.tile);
+    GPUBENCH_NO_UNROLL
     for (; turn.tile < shape.tiles; turn.next(shape)) {
         A near{}, far{};
         fold_words<F>(inside, before, block.launch, near, far);
@@ -187,9 +194,11 @@ template <class F, class T, class Out>
 GPUBENCH_DEVICE void join(const ForwardBlock<F, T, Out>& block, const ForwardShape& shape, int thread) {
     using A = typename F::A;
     if (shape.joined == 1) return;
+    GPUBENCH_NO_UNROLL
     for (int tile = block.first; tile < shape.tiles; tile += shape.share) {
         const int group = tile / shape.joined, first = group * shape.joined;
         if (tile != first + shape.joined - 1) continue;
+        GPUBENCH_NO_UNROLL
         for (int column = thread; column < block.columns; column += F::joiners) {
             AwaitedWords<A, F::width, 1, F::join_window> words{block.word(block.tile_words, 0, column), first, tile + 1, {}};
             A sum{};
@@ -204,6 +213,7 @@ template <class F, class T, class Out>
 GPUBENCH_DEVICE void consume(const ForwardBlock<F, T, Out>& block, const ForwardShape& shape, int warp) {
     using A = typename F::A;
     ForwardTurn turn{block.first, 0, 0, false};
+    GPUBENCH_NO_UNROLL
     for (; turn.tile < shape.tiles; turn.next(shape)) {
         const LaneRows<T> mine = lane_rows(block, shape, turn, warp);
         block.full.wait(turn.stage, turn.phase);
@@ -243,13 +253,14 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + Linkers + Jo
     GPUBENCH_SHARED(A, slices, 4 * F::linkers);
     GPUBENCH_SHARED(uint32, number, 1);
     const long long strip = block_index_x() / shape.share;
-    const long long outer = strip / shape.strips;
+    const long long outer = static_cast<int>(strip) / static_cast<int>(shape.strips);  // fewer strips than 2^31, as blocks
     const long long column = (strip - outer * shape.strips) * F::width;
     const int columns = shape.inner - column < F::width ? static_cast<int>(shape.inner - column) : F::width;
     const bool contiguous = shape.x_row == columns;
     const StageBarriers full{barriers}, summed{barriers + most_stages}, ready{barriers + 2 * most_stages}, empty{barriers + 3 * most_stages};
     const StageBarriers met{barriers + 4 * most_stages};
     make_barriers([&] {
+        GPUBENCH_NO_UNROLL
         for (int stage = 0; stage < shape.stages; ++stage) {
             full.make(stage, contiguous ? 1 : Producers);
             summed.make(stage, 1);

@@ -26,6 +26,7 @@ namespace gpubench::cumsum {
 template <class R, class T, class Out>
 GPUBENCH_DEVICE void sum_piece(const ResidentWarp<R, T, Out>& warp, const ResidentShape& shape, const Piece<T>& piece, bool first, bool staged) {
     using A = typename R::A;
+    GPUBENCH_NO_UNROLL
     for (int lanes = 0; lanes < shape.lanes; lanes += warp_size) {
         const LaneGrid grid = lane_grid(shape, lanes);
         const LaneRows<T> mine = rows_of_lane<R>(piece, shape, grid, lanes);
@@ -43,6 +44,7 @@ GPUBENCH_DEVICE void sum_piece(const ResidentWarp<R, T, Out>& warp, const Reside
 // Bring all pieces and sum them; what does not stay in its slot is kept in registers as far as they hold it.
 template <class R, class T, class Out>
 GPUBENCH_DEVICE void take_in(const ResidentWarp<R, T, Out>& warp, const ResidentShape& shape, Word128 (&kept)[R::held][R::vectors]) {
+    GPUBENCH_NO_UNROLL
     for (int copy = 0; copy < R::slots && copy < shape.pieces; ++copy) ask(warp, shape, copy);
     GPUBENCH_NO_UNROLL
     for (int copy = 0; copy < shape.pieces; ++copy) {
@@ -64,6 +66,7 @@ template <class R, class T, class Out>
 GPUBENCH_DEVICE void give_piece(const ResidentWarp<R, T, Out>& warp, const ResidentShape& shape, const Piece<T>& piece, typename R::A* sums) {
     using A = typename R::A;
     Out* const target = warp.target + static_cast<long long>(piece.first) * shape.columns;
+    GPUBENCH_NO_UNROLL
     for (int lanes = 0; lanes < shape.lanes; lanes += warp_size) {
         const LaneGrid grid = lane_grid(shape, lanes);
         const LaneRows<T> mine = rows_of_lane<R>(piece, shape, grid, lanes);
@@ -96,6 +99,7 @@ template <class R, class T, class Out>
 GPUBENCH_DEVICE void give_out(const ResidentWarp<R, T, Out>& warp, const ResidentShape& shape, Word128 (&kept)[R::held][R::vectors],
                               const typename R::A* carry) {
     using A = typename R::A;
+    GPUBENCH_NO_UNROLL
     for (int column = lane_index(); column < shape.columns; column += warp_size) {
         const A before = add(carry[column], warp.sums[column]);
         warp.sums[column] = before;

@@ -7,6 +7,10 @@ namespace gpubench {
 
 constexpr int max_iterator_dims = 25;
 
+// The first dims have code of their own; the few tensors that have more after merging walk the others in a loop. A copy of
+// the division for each of 25 dims was two thirds of the machine code of the kernels that call it four times and more.
+constexpr int unrolled_iterator_dims = 5;
+
 // Dims fastest first (the other way round than in Strided); operand 0 is the output. Everything is 32 bits wide: the
 // host cuts a larger tensor into several launches. 4 + 25 * (12 + 4 Operands) bytes with C layout.
 template <int Operands>
@@ -21,17 +25,21 @@ struct OffsetCalculator {
 
     GPUBENCH_DEVICE Offsets offsets(uint32 index) const {
         Offsets result{};
-        GPUBENCH_UNROLL  // to the most dims there can be: every size and stride is a fixed place in constant memory
-        for (int dim = 0; dim < max_iterator_dims; ++dim) {
-            if (dim == dims) break;
-            const IntegerDivider::Result place = sizes[dim].divide(index);
-            index = place.quotient;
-            GPUBENCH_UNROLL
-            for (int operand = 0; operand < Operands; ++operand) {
-                result.bytes[operand] += place.remainder * strides[dim][operand];
-            }
+        GPUBENCH_UNROLL  // every size and stride of these is a fixed place in constant memory
+        for (int dim = 0; dim < unrolled_iterator_dims; ++dim) {
+            if (dim == dims) return result;
+            step(dim, index, result);
         }
+        GPUBENCH_NO_UNROLL
+        for (int dim = unrolled_iterator_dims; dim < dims; ++dim) step(dim, index, result);
         return result;
+    }
+    // Take the coordinate along one dim off `index`, and move all operands by it.
+    GPUBENCH_DEVICE void step(int dim, uint32& index, Offsets& result) const {
+        const IntegerDivider::Result place = sizes[dim].divide(index);
+        index = place.quotient;
+        GPUBENCH_UNROLL
+        for (int operand = 0; operand < Operands; ++operand) result.bytes[operand] += place.remainder * strides[dim][operand];
     }
 };
 GPUBENCH_LAYOUT(OffsetCalculator<1>, 404, strides, 304);

@@ -113,6 +113,7 @@ GPUBENCH_DEVICE void warp_copy_rows(void* target, const void* source, int rows, 
         if (lane_index() == 0) hardware::phase_arrive_expecting(barrier->words, static_cast<uint32>(rows) * row_bytes);
         else hardware::phase_arrive(barrier->words);
         warp_barrier();
+        GPUBENCH_NO_UNROLL
         for (int row = lane_index(); row < rows; row += warp_size) {
             hardware::bulk_copy(to + row * row_bytes, from + row * source_step, row_bytes, barrier->words);
         }
