@@ -24,7 +24,7 @@ OPERATORS, PEERS, KERNELS = "gpubench.operators", "gpubench.peers", "gpubench.ke
 @functools.cache
 def named(group: str) -> dict[str, EntryPoint]:
     """Return the entry points of a group by name."""
-    return {one.name: one for one in entry_points(group=group)}
+    return {entry_point.name: entry_point for entry_point in entry_points(group=group)}
 
 
 def load(group: str, name: str) -> Any:

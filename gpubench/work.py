@@ -18,7 +18,7 @@ def machine_code(kernel: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
     geometry = launches
     if isinstance(launches, list | tuple):
         geometry = [
-            {key: value for key, value in one.items() if key != "source"} if isinstance(one, Mapping) else one
-            for one in launches
+            {key: value for key, value in launch.items() if key != "source"} if isinstance(launch, Mapping) else launch
+            for launch in launches
         ]
     return digest, geometry, found.get("variant")

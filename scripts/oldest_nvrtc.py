@@ -29,7 +29,9 @@ DTYPES = ("float32", "bfloat16", "int8")
 
 def oldest() -> tuple[str, str]:
     """Return the package and the version (12.8, say) that the installed CuPy's extra begins with."""
-    extra = "cuda12" if any(one.name == "cupy-cuda12x" for one in metadata.distributions()) else "cuda13"
+    extra = (
+        "cuda12" if any(distribution.name == "cupy-cuda12x" for distribution in metadata.distributions()) else "cuda13"
+    )
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     needed = next(line for line in extras[extra] if line.startswith("nvidia-cuda-nvrtc"))
     found = re.match(r"([\w-]+)>=(\d+)(?:\.(\d+))?", needed)

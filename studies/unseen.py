@@ -54,17 +54,17 @@ def section(results: Sequence[ResultSet]) -> str:
     """Return the tables as Markdown: geometric means and shares by operator, then the worst cases of each."""
     found = standings(results)
     parts = [_origin(results), text.markdown_grid(*_summary(found), range(1, 20))]
-    for one in found:
+    for run in found:
         head = ("case", "ours", "best library", "its time", "over the best", "of the ceiling", "variant")
         parts += [
-            f"{text.markdown(one.operator)}, the worst {min(WORST, len(one.found))}:",
-            text.markdown_grid(head, [_case(line) for line in one.found[:WORST]], range(1, len(head) - 1)),
+            f"{text.markdown(run.operator)}, the worst {min(WORST, len(run.found))}:",
+            text.markdown_grid(head, [_case(line) for line in run.found[:WORST]], range(1, len(head) - 1)),
         ]
     return "\n\n".join(parts) + "\n"
 
 
 def _summary(found: Sequence[Standing]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    names = list(dict.fromkeys(name for one in found for line in one.found for name in line.peers))
+    names = list(dict.fromkeys(name for run in found for line in run.found for name in line.peers))
     head = (
         "operator",
         "cases",
@@ -75,7 +75,7 @@ def _summary(found: Sequence[Standing]) -> tuple[tuple[str, ...], list[tuple[str
         "of the ceiling",
         *(f"over {text.markdown(name)}" for name in names),
     )
-    return head, [(*_figures(one), *_means(one, names)) for one in found]
+    return head, [(*_figures(run), *_means(run, names)) for run in found]
 
 
 def _figures(one: Standing) -> tuple[str, ...]:

@@ -68,12 +68,12 @@ def _warm(spec: str, inductor: bool, cases: Sequence[Case], plans_of: PlansOf) -
 def _compile_by(peer: Any, problem: Problem[Any], device: Any) -> None:
     """Let a library compile for operands of zeros, which are valid as indices, too."""
     kept, operands = [], {}
-    for one in problem.operands:
-        buffer = device.allocate(storage_bytes(one))
+    for operand in problem.operands:
+        buffer = device.allocate(storage_bytes(operand))
         device.fill(buffer, 0)
         kept.append(buffer)
-        address = buffer.address + one.view.offset * dtype(one.dtype).numpy.itemsize
-        operands[one.name] = DeviceOperand(one.name, one.role, one.dtype, one.view, address)
+        address = buffer.address + operand.view.offset * dtype(operand.dtype).numpy.itemsize
+        operands[operand.name] = DeviceOperand(operand.name, operand.role, operand.dtype, operand.view, address)
     peer.prepare(problem, operands, device.stream).close()
 
 

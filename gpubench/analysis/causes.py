@@ -33,20 +33,24 @@ def causes(old: ResultSet, new: ResultSet, case: str, contender: str) -> tuple[s
     listed = differences(old, new)
     found = [*_code(before, after, contender), *_commits(old, new), *_surroundings(listed, contender)]
     if before is not None and after is not None:
-        told = [one for one in explanations(Pair(before, after), ()) if not one.startswith("same machine code")]
+        told = [
+            explanation
+            for explanation in explanations(Pair(before, after), ())
+            if not explanation.startswith("same machine code")
+        ]
         found += told
     return tuple(dict.fromkeys(found)) or ("nothing that the results record",)
 
 
 def _record(result: ResultSet, case: str, contender: str) -> Record | None:
-    mine = [one for one in result.records if one.case.id == case and one.contender == contender]
+    mine = [record for record in result.records if record.case.id == case and record.contender == contender]
     return mine[-1] if mine else None
 
 
 def _code(old: Record | None, new: Record | None, contender: str) -> Iterator[str]:
     if old is None or new is None or is_peer(contender):
         return
-    before, after = ((one.kernel or {}).get("cubin_sha256") for one in (old, new))
+    before, after = ((record.kernel or {}).get("cubin_sha256") for record in (old, new))
     if not isinstance(before, str) or not isinstance(after, str):
         return
     if same_code(old, new):
@@ -64,7 +68,7 @@ def _commits(old: ResultSet, new: ResultSet) -> Iterator[str]:
             f"commits {_brief(sides[0])}..{_brief(sides[1])}" if sides[0] != sides[1] else f"commit {_brief(sides[0])}"
         )
     kernels = old.source.kernels, new.source.kernels
-    if all(one.commit for one in kernels) and kernels[0] != kernels[1] and kernels != sides:
+    if all(revision.commit for revision in kernels) and kernels[0] != kernels[1] and kernels != sides:
         yield f"kernels {_brief(kernels[0])}..{_brief(kernels[1])}"
 
 
@@ -73,13 +77,13 @@ def _brief(revision: Revision) -> str:
 
 
 def _surroundings(listed: tuple[Difference, ...], contender: str) -> Iterator[str]:
-    for one in listed:
-        name = _NAMES.get(one.name, one.name)
-        if one.name.startswith("source.") or (not one.matters and one.name not in _NAMES):
+    for difference in listed:
+        name = _NAMES.get(difference.name, difference.name)
+        if difference.name.startswith("source.") or (not difference.matters and difference.name not in _NAMES):
             continue
-        if one.name.startswith("libraries.") and one.name.split(".")[1] != contender:
+        if difference.name.startswith("libraries.") and difference.name.split(".")[1] != contender:
             continue
-        yield f"{name} {_value(one.old)} -> {_value(one.new)}"
+        yield f"{name} {_value(difference.old)} -> {_value(difference.new)}"
 
 
 def _value(value: Json) -> str:

@@ -82,7 +82,7 @@ def compare(old: ResultSet, new: ResultSet, options: Options | None = None) -> C
         alpha=options.rule.alpha,
         simulated=pairing.is_simulated(old) or pairing.is_simulated(new),
         paired=options.interleaved,
-        notes=(*(f"compared all the same: {one}" for one in [*refused, *unequal]), *notes),
+        notes=(*(f"compared all the same: {reason}" for reason in [*refused, *unequal]), *notes),
         machine=machine_change(estimated, options.rule),
         adjusted=options.rule.adjust,
         decidable=judged.decidable,
@@ -101,7 +101,7 @@ def _estimated(timed: Sequence[Pair], old: ResultSet, new: ResultSet, options: O
         return options.estimate(timed)
     if options.interleaved:
         return within_rounds(timed)
-    known = [found for one in (old, new, *options.calibrations) if (found := calibrated(one)) is not None]
+    known = [found for result in (old, new, *options.calibrations) if (found := calibrated(result)) is not None]
     return between_results(timed, old, new, known)
 
 
@@ -114,7 +114,7 @@ def _without_host(picked: list[Pair], options: Options) -> tuple[list[Pair], lis
 
 
 def _refuse(why: Sequence[str]) -> NoReturn:
-    lines = "\n".join(f"  {one}" for one in why)
+    lines = "\n".join(f"  {reason}" for reason in why)
     raise ComparisonError(
         f"These results must not be compared:\n{lines}\nTo compare them all the same: --allow-different-device."
     )
@@ -157,7 +157,7 @@ def timed_row(pair: Pair, outcome: Outcome, words: Sequence[str], listed: Sequen
     old, new = pair.old, pair.new
     if old is None or new is None:
         raise ValueError("a timed pair has two sides")
-    said = [one for one in (outcome.few, *words) if one]
+    said = [word for word in (outcome.few, *words) if word]
     if outcome.verdict not in ("SAME", "UNDECIDED") or not outcome.unchanged:
         said += explanations(pair, listed)
     return Row(
@@ -247,8 +247,10 @@ def explanations(pair: Pair, listed: Sequence[Difference]) -> list[str]:
     digest = (old.kernel or {}).get("cubin_sha256")
     if digest and digest == (new.kernel or {}).get("cubin_sha256") and not same_code(old, new):
         found.append("same machine code, other launches or work")
-    found += [f"driver {one.old} -> {one.new}" for one in listed if one.name.endswith("driver")]
-    return [one for one in found if one]
+    found += [
+        f"driver {difference.old} -> {difference.new}" for difference in listed if difference.name.endswith("driver")
+    ]
+    return [reason for reason in found if reason]
 
 
 def _clock(record: Record, key: str) -> float | None:
@@ -261,7 +263,9 @@ def _clock(record: Record, key: str) -> float | None:
         if clocks:
             return float(median(clocks))
     entry = (record.telemetry or {}).get(key)
-    values = [float(one) for one in (entry if isinstance(entry, list | tuple) else [entry]) if is_positive(one)]
+    values = [
+        float(figure) for figure in (entry if isinstance(entry, list | tuple) else [entry]) if is_positive(figure)
+    ]
     return median(values) if values else None
 
 

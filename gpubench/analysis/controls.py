@@ -266,11 +266,11 @@ def ceilings(old: ResultSet, new: ResultSet) -> dict[str, tuple[list[list[float]
     other's protocol did not have.
     """
     again = bool(old.ceiling.rounds and new.ceiling.rounds)
-    sides: Json = [one.ceiling.rounds if again else [one.ceiling] for one in (old, new)]
-    before, after = ([dict(_named(one, again)) for one in side] for side in sides)
+    sides: Json = [result.ceiling.rounds if again else [result.ceiling] for result in (old, new)]
+    before, after = ([dict(_named(sweep, again)) for sweep in side] for side in sides)
     found = {}
     for name in before[0]:
-        ours, theirs = ([[us] for one in side if is_positive(us := one.get(name))] for side in (before, after))
+        ours, theirs = ([[us] for sweep in side if is_positive(us := sweep.get(name))] for side in (before, after))
         if ours and theirs:
             found[name] = (ours, theirs)
     return found

@@ -85,8 +85,8 @@ def between_results(
 ) -> Estimated:
     """Estimate pairs of two results, which may be one result in which two contenders are compared."""
     swept = {} if old is new else ceilings(old, new)
-    before = result_times(old, {name: one for name, (one, _) in swept.items()})
-    after = before if old is new else result_times(new, {name: one for name, (_, one) in swept.items()})
+    before = result_times(old, {name: rounds for name, (rounds, _) in swept.items()})
+    after = before if old is new else result_times(new, {name: rounds for name, (_, rounds) in swept.items()})
     a = before.at([id(pair.old) for pair in timed])
     b = after.at([id(pair.new) for pair in timed])
     machine, unchanged, controls = None, np.zeros(len(timed), dtype=bool), 0
@@ -157,13 +157,13 @@ def _by_repetition(
 def within_rounds(timed: Sequence[Pair]) -> Estimated:
     """Estimate pairs that were timed alternately in the rounds of one result: the ratio of a round is the unit."""
     sides = [_aligned(pair) for pair in timed]
-    both = [differences(*one) for one in sides]
-    ratios = [one for one, _ in both]
-    whole = [times({0: one, 1: other}) for one, other in sides]
-    log_us = tuple(np.asarray([one.log_us[i] if len(one.log_us) > i else 0.0 for one in whole]) for i in range(2))
-    count = np.asarray([len(one) for one in ratios], dtype=np.int64)
-    value = np.asarray([float(one.mean()) if len(one) else 0.0 for one in ratios])
-    own = np.asarray([round_variance(*one) for one in both])
+    both = [differences(*side) for side in sides]
+    ratios = [ratio for ratio, _ in both]
+    whole = [times({0: first, 1: other}) for first, other in sides]
+    log_us = tuple(np.asarray([pair.log_us[i] if len(pair.log_us) > i else 0.0 for pair in whole]) for i in range(2))
+    count = np.asarray([len(ratio) for ratio in ratios], dtype=np.int64)
+    value = np.asarray([float(ratio.mean()) if len(ratio) else 0.0 for ratio in ratios])
+    own = np.asarray([round_variance(*pair) for pair in both])
     time_us = np.exp((log_us[0] + log_us[1]) / 2)
     spread = moderated(time_us, own, np.maximum(count - 1, 0))
     zero = np.zeros(len(timed))
@@ -181,7 +181,7 @@ def _aligned(pair: Pair) -> tuple[list[list[float]], list[list[float]]]:
     if old is None or new is None or old.timing is None or new.timing is None or not samples(old) or not samples(new):
         return [], []
     both = [(a, b) for a, b in zip(old.timing.rounds, new.timing.rounds, strict=False) if a and b]
-    return [[one.us for one in a] for a, _ in both], [[one.us for one in b] for _, b in both]
+    return [[sample.us for sample in a] for a, _ in both], [[sample.us for sample in b] for _, b in both]
 
 
 def result_times(result: ResultSet, swept: Mapping[Hashable, Rounds]) -> Times:
@@ -214,14 +214,16 @@ def _calibrated(
     """Return the variance of a pair's log ratio by what repeated runs showed, and its degrees of freedom; else None."""
     record = pair.either
     best = max(
-        (one for one in calibrations if (record.case.id, record.contender) in one.spread),
+        (calibration for calibration in calibrations if (record.case.id, record.contender) in calibration.spread),
         key=lambda one: one.runs,
         default=None,
     )
     if best is None:
         return None
     variance, freedom = best.spread[record.case.id, record.contender]
-    runs = [next((one.runs for one in calibrations if one.result is side), 1) for side in results]
+    runs = [
+        next((calibration.runs for calibration in calibrations if calibration.result is side), 1) for side in results
+    ]
     return variance * (1 / runs[0] + 1 / runs[1]), freedom
 
 
@@ -262,7 +264,9 @@ def calibrated(result: ResultSet) -> Calibrated | None:
     if not means:
         return Calibrated(result, runs, {})
     spread = run_spread(np.stack(list(means.values())))
-    return Calibrated(result, runs, dict(zip(means, zip(*(one.tolist() for one in spread), strict=True), strict=True)))
+    return Calibrated(
+        result, runs, dict(zip(means, zip(*(column.tolist() for column in spread), strict=True), strict=True))
+    )
 
 
 def run_spread(log_us: Array) -> tuple[Array, Array]:

@@ -60,7 +60,7 @@ def outcomes(estimated: Estimated, picked: Array, rule: Rule) -> Outcomes:
     """Judge the pairs at these places. Unchanged pairs are corrected for apart: they are another question."""
     time_us = np.exp(np.minimum(*estimated.log_us))
     band = rule.band(time_us)
-    few = np.asarray([one is not None for one in estimated.few], dtype=bool)
+    few = np.asarray([why is not None for why in estimated.few], dtype=bool)
     found: dict[int, tuple[Outcome, tuple[str, ...]]] = {}
     can, did = 0, 0
     change = machine_change(estimated, rule)
@@ -232,7 +232,7 @@ def geometric_means(estimated: Estimated, members: Array) -> tuple[Mean, ...]:
     for number in members.tolist():
         groups.setdefault(estimated.pairs[number].either.contender, []).append(number)
     found = [_mean("all", members.tolist(), estimated)] if len(groups) > 1 else []
-    return (*found, *(_mean(name, one, estimated) for name, one in groups.items() if len(one) > 1))
+    return (*found, *(_mean(name, group, estimated) for name, group in groups.items() if len(group) > 1))
 
 
 def _mean(name: str, members: Sequence[int], estimated: Estimated) -> Mean:

@@ -29,7 +29,7 @@ def plan(result: ResultSet, change: float, rule: Rule, kept: Sequence[Record] | 
     ceilings and libraries let it be; runs to differ as H200s do, or as the result's calibration says. ComparisonError
     when nothing was timed.
     """
-    wanted = [one for one in (result.records if kept is None else kept) if _counts(one)]
+    wanted = [record for record in (result.records if kept is None else kept) if _counts(record)]
     if not wanted:
         raise ComparisonError("Nothing in the result was timed in two rounds or more: there is nothing to plan from.")
     effect, time_us, rounds = _hypothetical(result, wanted)
@@ -58,12 +58,16 @@ def _counts(record: Record) -> bool:
 
 def _hypothetical(result: ResultSet, wanted: Sequence[Record]) -> tuple[Effect, Array, Array]:
     """Return the effects of comparing two runs like this one in which nothing changed, their times, and the rounds."""
-    swept: dict[Hashable, Rounds] = {name: one for name, (one, _) in ceilings(result, result).items()}
+    swept: dict[Hashable, Rounds] = {name: rounds for name, (rounds, _) in ceilings(result, result).items()}
     known = result_times(result, swept)
     at = known.at([id(record) for record in wanted])
     time_us, noise = np.exp(known.log_us), _typical()
     device = np.ones(len(time_us), dtype=bool)
-    host = [id(one) for one in result.records if one.contender in HOST_CONTENDERS and id(one) in known.place]
+    host = [
+        id(candidate)
+        for candidate in result.records
+        if candidate.contender in HOST_CONTENDERS and id(candidate) in known.place
+    ]
     device[known.at(host)] = False
     information = np.stack([np.ones(len(time_us)), 1 / time_us], axis=1)[device]  # of (mu, a) in log t_new
     weight = 1 / (2 * known.variance + noise.variance(time_us))[device]
@@ -100,7 +104,7 @@ def _seconds_a_sample(result: ResultSet) -> float | None:
     """Return what one sample took of the timed phase, everything around it included; None where it is not recorded."""
     timings = result.extra.get("timings")
     whole = timings.get("time") if isinstance(timings, dict) else None
-    count = sum(len(one.timing.samples) for one in result.records if one.timing is not None)
+    count = sum(len(record.timing.samples) for record in result.records if record.timing is not None)
     return float(whole) / count if isinstance(whole, int | float) and count else None
 
 
@@ -136,7 +140,9 @@ def calibrate(runs: Sequence[ResultSet], rule: Rule, summarise: Summarise) -> tu
     last = runs[-1]
     entry: dict[str, Any] = {
         "runs": len(runs),
-        "rounds_per_run": max(len(one.timing.rounds) for run in runs for one in run.records if one.timing is not None),
+        "rounds_per_run": max(
+            len(record.timing.rounds) for run in runs for record in run.records if record.timing is not None
+        ),
         "alpha": rule.alpha,
         "threshold": rule.threshold,
         "power": POWER,
@@ -144,7 +150,7 @@ def calibrate(runs: Sequence[ResultSet], rule: Rule, summarise: Summarise) -> tu
     }
     merged = replace(last, records=records, extra={**last.extra, KEY: entry})
     floor = _floors(merged, rule)
-    entry["floors"] = [{"case": one, "contender": other, "floor": floor.get((one, other))} for one, other in timed]
+    entry["floors"] = [{"case": case, "contender": other, "floor": floor.get((case, other))} for case, other in timed]
     return merged, comparisons
 
 
@@ -157,13 +163,17 @@ def _floors(merged: ResultSet, rule: Rule) -> dict[Key, float]:
     known = calibrated(merged)
     if known is None or not known.spread:
         return {}
-    variance, freedom = (np.asarray(one) for one in zip(*known.spread.values(), strict=True))
-    times = {_key(one): float(np.median([x.us for x in one.timing.samples])) for one in merged.records if one.timing}
+    variance, freedom = (np.asarray(column) for column in zip(*known.spread.values(), strict=True))
+    times = {
+        _key(record): float(np.median([x.us for x in record.timing.samples]))
+        for record in merged.records
+        if record.timing
+    }
     time_us = np.asarray([times[key] for key in known.spread])
     zero = np.zeros(len(variance))
     effect = Effect(zero, variance * (1 + 1 / known.runs), freedom, tick(time_us), NORMAL, zero, 1e6)
     least = sees(effect, rule.band(time_us), rule.alpha, len(variance))
-    return {key: round(float(one), 6) for key, one in zip(known.spread, np.expm1(least), strict=True)}
+    return {key: round(float(floor), 6) for key, floor in zip(known.spread, np.expm1(least), strict=True)}
 
 
 def _against_each_other(runs: Sequence[ResultSet], rule: Rule) -> tuple[Comparison, ...]:
@@ -180,16 +190,16 @@ def _against_each_other(runs: Sequence[ResultSet], rule: Rule) -> tuple[Comparis
 def _false_alarms(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """Return how many gates between the runs, taken both ways, failed although nothing had changed."""
     called = [
-        [row.estimate.ratio > 1 for row in one.rows if row.verdict in CHANGED and row.estimate is not None]
-        for one in comparisons
+        [row.estimate.ratio > 1 for row in comparison.rows if row.verdict in CHANGED and row.estimate is not None]
+        for comparison in comparisons
     ]
-    failed = sum((True in one) + (False in one) for one in called)
+    failed = sum((True in calls) + (False in calls) for calls in called)
     gates = 2 * len(comparisons)
     return {
         "gates": gates,
         "gates_failed": failed,
         "false_positive_rate": failed / gates,
-        "pairs": sum(len(one.rows) for one in comparisons),
+        "pairs": sum(len(comparison.rows) for comparison in comparisons),
         "pairs_called_changed": sum(map(len, called)),
     }
 
@@ -206,20 +216,20 @@ def _merged(records: Sequence[Record], summarise: Summarise) -> Record:
     timings = [record.timing for record in records if record.timing is not None]
     if not timings:
         return records[-1]
-    starts = np.cumsum([0, *(len(one.rounds) for one in timings)]).tolist()
+    starts = np.cumsum([0, *(len(part.rounds) for part in timings)]).tolist()
     timing = Timing(
-        rounds=tuple(one for timing in timings for one in timing.rounds),
+        rounds=tuple(samples for timing in timings for samples in timing.rounds),
         discarded=tuple(
             (start + number, sample)
             for start, timing in zip(starts, timings, strict=False)
             for number, sample in timing.discarded
         ),
-        noisy=any(one.noisy for one in timings),
-        throttled=any(one.throttled for one in timings),
-        message=next((one.message for one in reversed(timings) if one.message), None),
+        noisy=any(part.noisy for part in timings),
+        throttled=any(part.throttled for part in timings),
+        message=next((part.message for part in reversed(timings) if part.message), None),
     )
     last = records[-1]
-    worst = next((one for one in records if one.status != "ok"), last)
+    worst = next((candidate for candidate in records if candidate.status != "ok"), last)
     telemetry = None
     if last.telemetry is not None:  # the clocks of the samples stand with the samples, and are written from there
         telemetry = {key: value for key, value in last.telemetry.items() if key not in _CLOCKS}

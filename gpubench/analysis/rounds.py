@@ -92,7 +92,7 @@ def intervals(rounds: Sequence[Rounds]) -> list[tuple[float, float] | None]:
     geometric mean of the round medians. None for a case with fewer than 2 rounds of positive finite samples. It
     speaks of this run: another run of the same thing may lie outside.
     """
-    both = [medians(one) if usable(one) else (np.empty(0), 0.0) for one in rounds]
+    both = [medians(sampled) if usable(sampled) else (np.empty(0), 0.0) for sampled in rounds]
     known = [number for number, (logs, _) in enumerate(both) if len(logs) >= 2]
     found: list[tuple[float, float] | None] = [None] * len(rounds)
     if not known:
@@ -109,12 +109,12 @@ def intervals(rounds: Sequence[Rounds]) -> list[tuple[float, float] | None]:
 
 def usable(rounds: Rounds) -> bool:
     """Return whether every sample is a time: a positive finite number."""
-    return all(0 < us < math.inf for one in rounds for us in one)
+    return all(0 < us < math.inf for sampled in rounds for us in sampled)
 
 
 def medians(rounds: Rounds) -> tuple[Array, float]:
     """Return the log median of each round that has samples, (rounds,), and the mean square of their own errors."""
-    found = [_median(one) for one in rounds if len(one)]
+    found = [_median(sampled) for sampled in rounds if len(sampled)]
     if not found:
         return np.empty(0), 0.0
     return np.asarray([log for log, _ in found]), float(np.mean([error**2 for _, error in found]))
@@ -165,8 +165,8 @@ def times(entries: Mapping[Hashable, Rounds], apart: Sequence[Collection[Hashabl
     both = {key: one for key, rounds in entries.items() if len((one := medians(rounds))[0])}
     count = np.asarray([len(logs) for logs, _ in both.values()], dtype=np.int64)
     mean = np.asarray([float(logs.mean()) for logs, _ in both.values()])
-    own = np.asarray([round_variance(*one) for one in both.values()])
-    group = np.asarray([next((i for i, one in enumerate(apart, 1) if key in one), 0) for key in both])
+    own = np.asarray([round_variance(*pair) for pair in both.values()])
+    group = np.asarray([next((i for i, keys in enumerate(apart, 1) if key in keys), 0) for key in both])
     variance, freedom = np.zeros(len(mean)), np.zeros(len(mean))
     for number in np.unique(group):
         at = group == number
@@ -205,7 +205,7 @@ def samples(record: Record) -> list[list[float]]:
     """
     if record.timing is None:
         return []
-    rounds = [[sample.us for sample in one] for one in record.timing.rounds if one]
+    rounds = [[sample.us for sample in sampled] for sampled in record.timing.rounds if sampled]
     return rounds if usable(rounds) else []
 
 

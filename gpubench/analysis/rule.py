@@ -224,16 +224,16 @@ def exit_code(comparisons: Sequence[Comparison], gate: Gate) -> ExitCode:
     """Return the exit code of the command, the first that applies: a wrong answer, a failure, a machine that changed, a
     regression, too little decided.
     """
-    codes = {row_code(row, gate.fail_on) for one in comparisons for row in one.rows}
+    codes = {row_code(row, gate.fail_on) for comparison in comparisons for row in comparison.rows}
     for code in (ExitCode.WRONG_ANSWER, ExitCode.FAILED_CASE):
         if code in codes:
             return code
-    if any(machine_refused(one) for one in comparisons):
+    if any(machine_refused(comparison) for comparison in comparisons):
         return ExitCode.NOT_COMPARABLE
-    slower = any(_mean_slower(one, gate.mean) for one in comparisons)
+    slower = any(_mean_slower(comparison, gate.mean) for comparison in comparisons)
     if ExitCode.REGRESSION in codes or (slower and LEVELS.index(gate.fail_on) >= LEVELS.index("slower")):
         return ExitCode.REGRESSION
-    return ExitCode.NOT_COMPARABLE if any(undecided(one, gate) for one in comparisons) else ExitCode.FINE
+    return ExitCode.NOT_COMPARABLE if any(undecided(comparison, gate) for comparison in comparisons) else ExitCode.FINE
 
 
 def machine_refused(comparison: Comparison) -> bool:

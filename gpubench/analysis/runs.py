@@ -57,8 +57,11 @@ def families(panel: Panel) -> Array:
 def shifts(panel: Panel) -> Shifts:
     """Return what the machine did to each run. Without any control nothing is known, and nothing is taken off."""
     log_us = np.where(_on_device(panel)[:, None], panel.points["log_us"], np.nan)
-    rows = [*_same_code(log_us, panel.points["code"]), *(one for one in panel.ceilings if _count(one) >= FEWEST)]
-    swept = sum(_count(one) >= FEWEST for one in panel.ceilings)
+    rows = [
+        *_same_code(log_us, panel.points["code"]),
+        *(ceiling for ceiling in panel.ceilings if _count(ceiling) >= FEWEST),
+    ]
+    swept = sum(_count(ceiling) >= FEWEST for ceiling in panel.ceilings)
     own = families(panel)
     owner = [*_owners(log_us, panel.points["code"], own), *[CEILINGS] * swept]
     series, runs = log_us.shape
@@ -108,9 +111,9 @@ def _codes(log_us: Array, code: Array) -> Iterator[tuple[int, Array]]:
     """Yield (series, which of its runs) for each code that was timed in enough runs."""
     for number in range(len(log_us)):
         timed = ~np.isnan(log_us[number])
-        for one in np.unique(code[number][timed]).tolist():
-            at = timed & (code[number] == one)
-            if one and at.sum() >= FEWEST:
+        for version in np.unique(code[number][timed]).tolist():
+            at = timed & (code[number] == version)
+            if version and at.sum() >= FEWEST:
                 yield number, at
 
 

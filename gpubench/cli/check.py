@@ -126,7 +126,7 @@ def _cases(suite: Suite, filters: Filters) -> tuple[Case, ...]:
     from gpubench.operators import operator
     from gpubench.suite.filters import select
 
-    kernels = [kernel for one in suite.brings for kernel in one.brought.kernels]
+    kernels = [kernel for file in suite.brings for kernel in file.brought.kernels]
     cases = []
     for case in suite.cases:
         own = tuple(kernel.contender for kernel in kernels if kernel.operator == case.operator)

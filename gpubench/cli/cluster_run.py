@@ -72,8 +72,8 @@ def _travelling(staged: Sequence[Staged]) -> tuple[Brought, ...]:
     from gpubench.engine.fleet.order import Brought
 
     found = []
-    for one in staged:
-        root = Path(one.folder)
+    for suite in staged:
+        root = Path(suite.folder)
         files = {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
-        found.append(Brought(one.to_json(), files))
+        found.append(Brought(suite.to_json(), files))
     return tuple(found)

@@ -80,7 +80,10 @@ def _launched(
             assert isinstance(plan, Plan)
             yield Item(operator.name, plan.variant, problem.case.dtype, request)
         else:
-            sizes = tuple(Value(bytes(len(one.data))) if isinstance(one, Value) else one for one in launch.arguments)
+            sizes = tuple(
+                Value(bytes(len(argument.data))) if isinstance(argument, Value) else argument
+                for argument in launch.arguments
+            )
             # what changes no machine code is left out: equal ones are one
             same = replace(launch, grid=(1, 1, 1), block=(1, 1, 1), shared_bytes=0, arguments=sizes)
             yield Item(operator.name, contender, problem.case.dtype, request, same)
@@ -96,12 +99,12 @@ def _plan(
     if contender == AUTO:
         return operator.choose(problem, device)
     if is_ours(contender):
-        variant = next((one for one in operator.variants if one.name == variant_of(contender)), None)
+        variant = next((known for known in operator.variants if known.name == variant_of(contender)), None)
         return None if variant is None else variant.plan(problem, device)
-    for one in staged if is_own(contender) else ():
-        kernel = one.brought.kernel(contender)
+    for suite in staged if is_own(contender) else ():
+        kernel = suite.brought.kernel(contender)
         if kernel is not None and kernel.form in DEVICE_CODE and kernel.operator == operator.name:
-            return plan(kernel, operator, problem, device, one.folder)
+            return plan(kernel, operator, problem, device, suite.folder)
     return None
 
 
@@ -130,7 +133,7 @@ def left_to_run(cases: Sequence[Case], staged: Sequence[Staged]) -> list[str]:
     from gpubench.own.definitions import DEVICE_CODE
 
     wanted = {name for case in cases for name in case.contenders}
-    kernels = (kernel for one in staged for kernel in one.brought.kernels)
+    kernels = (kernel for suite in staged for kernel in suite.brought.kernels)
     return [
         f"{kernel.contender} ({kernel.file})"
         for kernel in kernels

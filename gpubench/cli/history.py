@@ -90,10 +90,12 @@ def groups(index: Index, suite: str | None, gpu: str | None) -> list[Group]:
     """Return the groups that are asked for. UsageError, with those there are, for none."""
     everything = index.groups()
     found = [
-        one for one in everything if suite in (None, one.suite) and (gpu is None or gpu.lower() in one.device.lower())
+        group
+        for group in everything
+        if suite in (None, group.suite) and (gpu is None or gpu.lower() in group.device.lower())
     ]
     if not found:
-        there = "; ".join(f"{one.suite} on {one.device} ({one.runs} runs)" for one in everything[:8]) or "none"
+        there = "; ".join(f"{group.suite} on {group.device} ({group.runs} runs)" for group in everything[:8]) or "none"
         raise UsageError(f"{index.folder}: holds no such results. There are: {there}.")
     return found
 

@@ -82,10 +82,10 @@ def steps_of(index: Index, group: Group, panel: Panel, rule: Rule, since: str | 
         old, new = results.of(panel.runs[moved.before]), results.of(panel.runs[moved.at])
         known = ("the results are gone",) if old is None or new is None else causes(old, new, "", "")
         machines.append((moved, panel.runs[moved.at], known))
-    index.keep(_name(group), [_kept(one) for one in told])
+    index.keep(_name(group), [_kept(told_step) for told_step in told])
     if after is not None:
-        told = [one for one in told if _time(one.at.created) >= after]
-        machines = [one for one in machines if _time(one[1].created) >= after]
+        told = [told_step for told_step in told if _time(told_step.at.created) >= after]
+        machines = [machine for machine in machines if _time(machine[1].created) >= after]
     return FoundSteps(group, tuple(told), tuple(machines), len(panel.runs), tuple(found.sees.tolist()))
 
 
@@ -114,8 +114,8 @@ def steps_json(found: FoundSteps) -> dict[str, Any]:
         "runs": found.runs,
         "series": len(found.sees),
         "steps": [
-            {**asdict(one.step), "before": asdict(one.before), "at": asdict(one.at), "causes": list(one.causes)}
-            for one in found.steps
+            {**asdict(step.step), "before": asdict(step.before), "at": asdict(step.at), "causes": list(step.causes)}
+            for step in found.steps
         ],
         "machine": [
             {**asdict(moved), "at": asdict(run), "causes": list(words)} for moved, run, words in found.machines
@@ -143,7 +143,7 @@ def line_of(index: Index, groups: Sequence[Group], case: str, contender: str | N
 
 
 def _key(series: Sequence[Key], case: str, contender: str | None) -> Key:
-    names = [name for one, name in series if one == case]
+    names = [name for of_case, name in series if of_case == case]
     if contender is None:
         return case, AUTO if AUTO in names else names[0]
     if contender not in names:
@@ -162,16 +162,16 @@ def _known_steps(index: Index, group: Group, key: Key, runs: Mapping[str, Run]) 
     kept = index.kept(_name(group))
     if kept is None:
         return None
-    mine = [one for one in kept if (one["step"]["case"], one["step"]["contender"]) == key]
+    mine = [entry for entry in kept if (entry["step"]["case"], entry["step"]["contender"]) == key]
     return [
         StepTold(
-            Step(**{**one["step"], "runs": tuple(one["step"]["runs"])}),
-            runs[one["before"]],
-            runs[one["at"]],
-            tuple(one["causes"]),
+            Step(**{**entry["step"], "runs": tuple(entry["step"]["runs"])}),
+            runs[entry["before"]],
+            runs[entry["at"]],
+            tuple(entry["causes"]),
         )
-        for one in mine
-        if one["before"] in runs and one["at"] in runs
+        for entry in mine
+        if entry["before"] in runs and entry["at"] in runs
     ]
 
 
@@ -194,8 +194,8 @@ def lines_of(panel: Panel, found: FoundSteps) -> list[Line]:
     lines = []
     for row, key in zip(panel.points, panel.series, strict=True):
         points = [
-            _timed(run, [value for name, value in zip(row.dtype.names, one, strict=True) if name != "spare"])
-            for run, one in zip(panel.runs, row.tolist(), strict=True)
+            _timed(run, [value for name, value in zip(row.dtype.names, values, strict=True) if name != "spare"])
+            for run, values in zip(panel.runs, row.tolist(), strict=True)
         ]
         there = [point for point in points if point.status != "absent"]
         if any(point.us is not None for point in there):
@@ -212,7 +212,7 @@ def draw(line: Line, path: Path) -> None:
 
     form = path.suffix.removeprefix(".")
     if form not in FORMATS:
-        raise UsageError(f"{path}: name a file that ends with one of {', '.join('.' + one for one in FORMATS)}.")
+        raise UsageError(f"{path}: name a file that ends with one of {', '.join('.' + ending for ending in FORMATS)}.")
     ((_, data),) = files([chart(line)], [form])
     replace_file(path, data)
 
@@ -259,7 +259,9 @@ def _latest(index: Index, panel: Panel, wanted: set[Key]) -> ResultSet:
         runs = [run for run in range(len(panel.runs) - 2) if status[number, run] != NO_STATUS]
         if key in wanted - there and runs:
             other = results.of(panel.runs[runs[-1]])
-            records += [one for one in other.records if (one.case.id, one.contender) == key][-1:] if other else []
+            records += (
+                [record for record in other.records if (record.case.id, record.contender) == key][-1:] if other else []
+            )
     return replace(latest, records=tuple(records))
 
 

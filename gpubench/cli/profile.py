@@ -73,7 +73,7 @@ def command(
     job = keep if keep is not None else Path("gpubench-profile.json") if only_print else None
     with brought_by(suite, suite.cases, device, allow) as staged, tempfile.TemporaryDirectory() as folder:
         place = job or Path(folder) / "job.json"
-        _write(place, suite, contender, device, [one.to_json() for one in staged])
+        _write(place, suite, contender, device, [brought.to_json() for brought in staged])
         line = [*TOOLS[tool], *options] if tool != "cuda-gdb" else [TOOLS[tool][0], *options, *TOOLS[tool][1:]]
         line += [sys.executable, "-m", "gpubench.engine.once", str(place)]
         if only_print:
@@ -100,7 +100,7 @@ def _suite_of(case_id: str, suites: Sequence[str]) -> Suite:
 
     case = find(case_id, suites)
     whole = next(
-        suite for suite in map(load_suite, suites or shipped_suites()) if case_id in {one.id for one in suite.cases}
+        suite for suite in map(load_suite, suites or shipped_suites()) if case_id in {known.id for known in suite.cases}
     )
     return replace(whole, cases=(case,))
 

@@ -121,7 +121,7 @@ def facts(pci_bus_id: str) -> dict[str, Json]:
         "ecc_uncorrected": _ask("nvmlDeviceGetTotalEccErrors", handle, 1, 0),
         "rows_remapped": None if remapped is None else int(remapped[0]) + int(remapped[1]),
         "remap_failed": None if remapped is None else bool(remapped[3]),
-        "neighbours": None if others is None else sum(one["pid"] != os.getpid() for one in others),
+        "neighbours": None if others is None else sum(other["pid"] != os.getpid() for other in others),
     }
 
 

@@ -78,16 +78,16 @@ def between_stamps(activities: Sequence[Activity]) -> str | None:
     What was over before the blocker is ours (restore); behind it everything but the harness's own kernels must lie
     between the two stamps.
     """
-    blocker = next((one for one in activities if BLOCKER in one.name), None)
-    stamps = [one for one in activities if STAMP in one.name]
+    blocker = next((activity for activity in activities if BLOCKER in activity.name), None)
+    stamps = [activity for activity in activities if STAMP in activity.name]
     if blocker is None or len(stamps) != 2:
         return None
     first, last = sorted(stamps, key=lambda one: one.start)
     stray = [
-        one.name
-        for one in activities
-        if HARNESS not in one.name
-        and one.end > blocker.start
-        and not (first.start <= one.start and one.end <= last.end)
+        activity.name
+        for activity in activities
+        if HARNESS not in activity.name
+        and activity.end > blocker.start
+        and not (first.start <= activity.start and activity.end <= last.end)
     ]
     return f"CUPTI saw {', '.join(sorted(set(stray)))} outside the timed span" if stray else None

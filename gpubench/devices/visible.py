@@ -26,7 +26,7 @@ def show_only(spec: str, environment: MutableMapping[str, str] = os.environ) -> 
         return spec
     index, shown = int(number or 0), environment.get(VISIBLE)
     if shown is None:
-        names = [str(one) for one in range(max(len(nvml.bus_ids()), 0 if index else 1))]
+        names = [str(place) for place in range(max(len(nvml.bus_ids()), 0 if index else 1))]
     else:
         names = [name.strip() for name in shown.split(",") if name.strip()]
     if not names:

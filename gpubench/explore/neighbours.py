@@ -44,7 +44,7 @@ def values(case: Case) -> dict[str, Value]:
             found |= {f"{SIZE}{dim}": size for dim, size in enumerate(value)}
         elif name == "inputs":
             found |= {f"{SIZE}{dim}": size for dim, size in enumerate(_broadcast(value))}
-            found |= {f"operand {place}": _operand_word(one) for place, one in enumerate(value)}
+            found |= {f"operand {place}": _operand_word(operand) for place, operand in enumerate(value)}
         elif name in LAYOUTS and value is not None:
             found[name] = _layout_word(value)
         elif isinstance(value, bool) or not isinstance(value, int | float):
@@ -66,7 +66,9 @@ def with_value(case: Case, parameter: str, value: Json) -> Case | None:
         _set_size(params, int(parameter.removeprefix(SIZE)), value)
     elif parameter.startswith("operand "):
         place = int(parameter.removeprefix("operand "))
-        params["inputs"] = [{**one, **(value if at == place else {})} for at, one in enumerate(params["inputs"])]
+        params["inputs"] = [
+            {**operand, **(value if at == place else {})} for at, operand in enumerate(params["inputs"])
+        ]
     else:
         params[parameter] = value
     one = operator(case.operator)
@@ -83,7 +85,7 @@ def with_value(case: Case, parameter: str, value: Json) -> Case | None:
 def memory_bytes(case: Case) -> int:
     """Return the bytes that the operands of a case take."""
     operands = operator(case.operator).problem(case).operands
-    return sum(one.view.storage * dtypes.dtype(one.dtype).itemsize for one in operands)
+    return sum(operand.view.storage * dtypes.dtype(operand.dtype).itemsize for operand in operands)
 
 
 def neighbours(case: Case, most_bytes: int) -> list[Neighbour]:
@@ -132,7 +134,7 @@ def _numbers(number: int) -> list[int]:
     """Return numbers near one. Half and double of an odd number are odd, so that they differ from it in size alone."""
     odd = number % 2
     near = [number - 2, number - 1, number + 1, number + 2, (number // 2) | odd, (2 * number) | odd]
-    return sorted({one for one in near if one >= 1 and one != number})
+    return sorted({candidate for candidate in near if candidate >= 1 and candidate != number})
 
 
 def _words(case: Case, parameter: str) -> list[Json]:
@@ -155,25 +157,25 @@ def _layouts(rank: int) -> list[Json]:
 
 def _set_size(params: dict[str, Any], dim: int, size: int) -> None:
     if not params.get("inputs"):
-        params["shape"] = [size if place == dim else one for place, one in enumerate(params["shape"])]
+        params["shape"] = [size if place == dim else known for place, known in enumerate(params["shape"])]
         return
     rank = len(_broadcast(params["inputs"]))
     whole = _broadcast(params["inputs"])[dim]
     params["inputs"] = [
         {
-            **one,
+            **operand,
             "shape": [
-                size if place + rank - len(one["shape"]) == dim and old == whole else old
-                for place, old in enumerate(one["shape"])
+                size if place + rank - len(operand["shape"]) == dim and old == whole else old
+                for place, old in enumerate(operand["shape"])
             ],
         }
-        for one in params["inputs"]
+        for operand in params["inputs"]
     ]
 
 
 def _broadcast(inputs: Sequence[Mapping[str, Any]]) -> list[int]:
-    rank = max(len(one["shape"]) for one in inputs)
-    padded = [[1] * (rank - len(one["shape"])) + list(one["shape"]) for one in inputs]
+    rank = max(len(operand["shape"]) for operand in inputs)
+    padded = [[1] * (rank - len(operand["shape"])) + list(operand["shape"]) for operand in inputs]
     return [math.prod({*sizes} - {1}) for sizes in zip(*padded, strict=True)]
 
 

@@ -68,7 +68,7 @@ class Words:
         """Return the words in order."""
         if self.members is None:
             return "any"
-        return " or ".join(str(one) for one in sorted(self.members, key=lambda one: (isinstance(one, str), one)))
+        return " or ".join(str(member) for member in sorted(self.members, key=lambda one: (isinstance(one, str), one)))
 
 
 Extent = Numbers | Words
@@ -135,12 +135,12 @@ class Box:
         """Return the box that holds both; None where they do not fit together."""
         if self.operator != other.operator or self.extents.keys() != other.extents.keys():
             return None
-        extents = {name: both for name, one in self.extents.items() if (both := joined(one, other.extents[name]))}
+        extents = {name: both for name, own in self.extents.items() if (both := joined(own, other.extents[name]))}
         return Box(self.operator, extents) if len(extents) == len(self.extents) else None
 
     def told(self) -> str:
         """Return the box in words: `cumsum over dim 0 of [2..32 odd, 1024], float32 or int32`."""
-        told = {name: one.told() for name, one in self.extents.items()}
+        told = {name: own.told() for name, own in self.extents.items()}
         sizes = ", ".join(told.pop(name) for name in list(told) if name.startswith(SIZE))
         name = " ".join(filter(None, [self.operator, told.pop("function", "")]))
         dims = f" over dim {told.pop('dim')}" if "dim" in told else ""

@@ -87,12 +87,12 @@ class Search:
             yield from self._tried(region, beyond)
 
     def _tried(self, region: Region, nearby: Sequence[Neighbour]) -> Iterator[list[Case]]:
-        cases = {one.case.id: one.case for one in nearby if one.case.id not in self._known}
+        cases = {neighbour.case.id: neighbour.case for neighbour in nearby if neighbour.case.id not in self._known}
         if cases:
             yield list(cases.values())
-        for one in nearby:
-            if self._ratio(one.case.id) is not None:
-                region.note(one.parameter, one.value, self._loses(one.case.id))
+        for neighbour in nearby:
+            if self._ratio(neighbour.case.id) is not None:
+                region.note(neighbour.parameter, neighbour.value, self._loses(neighbour.case.id))
 
     def _beyond(self, region: Region) -> list[Neighbour]:
         found: list[Neighbour] = []
@@ -106,7 +106,7 @@ class Search:
                     found += further(region.base, parameter, list(numbers), self._most_bytes, up=up)
                 else:
                     found += between(region.base, parameter, numbers, self._most_bytes, up=up)
-        return [one for one in found if one.value not in region.tested[one.parameter]]
+        return [neighbour for neighbour in found if neighbour.value not in region.tested[neighbour.parameter]]
 
     @property
     def compared(self) -> int:
@@ -115,9 +115,11 @@ class Search:
 
     def findings(self) -> list[Finding]:
         """Return what was found so far, the worst first; regions of one kind are joined."""
-        timed = [(self._loses(name), one) for name, one in self._known.items() if self._ratio(name) and one]
-        losers = [one for loses, one in timed if loses]
-        winners = [one.case for loses, one in timed if not loses]
+        timed = [
+            (self._loses(name), measured) for name, measured in self._known.items() if self._ratio(name) and measured
+        ]
+        losers = [measured for loses, measured in timed if loses]
+        winners = [measured.case for loses, measured in timed if not loses]
         boxes = merged([region.box() for region in self._regions], winners)
         found = [finding(box, losers, self._subject) for box in boxes]
         return sorted(found, key=lambda one: (one.ratio, one.words))

@@ -37,7 +37,7 @@ def tokens(text: str) -> Iterator[Token]:
 def blanked(text: str, literals: bool = True) -> str:
     """Return the text with its comments (and literals) as blanks: of the same length, with the same lines."""
     hidden = ("comment", "literal") if literals else ("comment",)
-    return "".join(re.sub(r"[^\n]", " ", one.text) if one.kind in hidden else one.text for one in tokens(text))
+    return "".join(re.sub(r"[^\n]", " ", token.text) if token.kind in hidden else token.text for token in tokens(text))
 
 
 def line_of(text: str, position: int) -> int:

@@ -58,9 +58,9 @@ def refuse(name: str, text: str, found: Sequence[Token]) -> None:
         what = _REFUSED.get(word)
         if token.kind == "word" and what is None and _REFUSED_PATTERN.fullmatch(word):
             what = "a function that the simulator does not have"
-        if word == "cuda" and "".join(one.text for one in code[at + 1 : at + 3]) == "::":
+        if word == "cuda" and "".join(near.text for near in code[at + 1 : at + 3]) == "::":
             what = "a library of CUDA C++"
-        if word == "<" and "".join(one.text for one in code[at : at + 3]) == "<<<":
+        if word == "<" and "".join(near.text for near in code[at : at + 3]) == "<<<":
             word, what = "<<<", "a launch from within code; the suite's grid and block launch"
         if what is not None:
             _refuse(name, line_of(text, token.start), word, what)
@@ -93,13 +93,13 @@ def _rewritten(name: str, text: str, found: list[Token], present: Collection[str
         assert end is not None
         piece = found[at : end + 1]
         yield _shared(name, line_of(text, token.start), piece, is_global=all(braces))
-        yield "\n" * sum(one.text.count("\n") for one in piece)
+        yield "\n" * sum(part.text.count("\n") for part in piece)
         at = end + 1
 
 
 def _is_namespace(found: list[Token], at: int) -> bool:
     """Tell whether a brace opens a namespace or `extern "C"`, whose insides still are outside of any function."""
-    before = "".join(one.text for one in found[max(at - 8, 0) : at])
+    before = "".join(token.text for token in found[max(at - 8, 0) : at])
     return re.search(r"(?:\bnamespace\b[^;{}()]*|\bextern\s*\"C\"\s*)$", before) is not None
 
 
@@ -125,7 +125,7 @@ def _without_system_include(name: str, token: Token, found: list[Token], at: int
     """Return a token's text; the `#` of an include of no file beside the source begins a comment."""
     if token.text != "#" or token.kind != "sign":
         return token.text
-    match = re.match(r"[ \t]*include[ \t]*(?:<|\"([^\"]*)\")", "".join(one.text for one in found[at + 1 : at + 6]))
+    match = re.match(r"[ \t]*include[ \t]*(?:<|\"([^\"]*)\")", "".join(near.text for near in found[at + 1 : at + 6]))
     if match is None:
         return token.text
     beside = str(PurePosixPath(name).parent / match[1]) if match[1] else ""
@@ -134,16 +134,20 @@ def _without_system_include(name: str, token: Token, found: list[Token], at: int
 
 def _shared(name: str, line: int, piece: list[Token], is_global: bool) -> str:
     """Return the simulator's declaration for `[extern] __shared__ T name[N], other[M];`, on one line."""
-    words = [" " if one.kind in ("space", "comment") else one.text for one in piece[:-1]]
+    words = [" " if token.kind in ("space", "comment") else token.text for token in piece[:-1]]
     text = re.sub(r"\s+", " ", "".join(words)).strip()
     is_dynamic = re.match(r"(?:\w+ )*extern\b", text) is not None
     text = re.sub(r"(?:__align__|alignas) ?\([^()]*(?:\([^()]*\)[^()]*)*\)", " ", text)
     text = re.sub(r"\b(?:extern|static|volatile|__shared__)\b", " ", text)
     kind, declarators = _cut(re.sub(r"\s+", " ", text).strip())
-    if not kind or not declarators or any("*" in one.name or "=" in one.dims for one in declarators):
+    if (
+        not kind
+        or not declarators
+        or any("*" in declarator.name or "=" in declarator.dims for declarator in declarators)
+    ):
         _refuse(name, line, "__shared__", "a declaration of this form: write `__shared__ T name[N];`")
-    is_dynamic = is_dynamic or any(one.dims.replace(" ", "") == "[]" for one in declarators)
-    return "".join(_declared(kind, one, is_dynamic, is_global) for one in declarators)
+    is_dynamic = is_dynamic or any(declarator.dims.replace(" ", "") == "[]" for declarator in declarators)
+    return "".join(_declared(kind, declarator, is_dynamic, is_global) for declarator in declarators)
 
 
 def _declared(kind: str, one: _Declarator, is_dynamic: bool, is_global: bool) -> str:

@@ -82,7 +82,9 @@ def ptx_parameters(text: str, symbol: str) -> tuple[int, ...] | None:
         if match[1] == symbol:
             listed = match[2] or ""
             found = [
-                int(one["type"][1:]) // 8 * int(one["count"] or 1) for one in _PARAMETER.finditer(listed) if one["type"]
+                int(parameter["type"][1:]) // 8 * int(parameter["count"] or 1)
+                for parameter in _PARAMETER.finditer(listed)
+                if parameter["type"]
             ]
             return tuple(found) if len(found) == listed.count(".param") else None
     return None

@@ -118,7 +118,7 @@ def _collect(verdicts: Iterator[_Verdict], shape: tuple[int, ...]) -> Check:
         ratio = _larger(ratio, verdict.ratio)
         if verdict.wrong is not None:
             tally.add(verdict.wrong.places, verdict.wrong.unwritten)
-            first += [_mismatch(one, shape) for one in verdict.wrong.first[: SHOWN - len(first)]]
+            first += [_mismatch(mismatch, shape) for mismatch in verdict.wrong.first[: SHOWN - len(first)]]
     if ratio is not None and math.isinf(ratio):
         ratio = None  # an error where none is allowed has no ratio
     if not first:

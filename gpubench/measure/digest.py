@@ -24,6 +24,6 @@ def digest(answer: np.ndarray[Any, np.dtype[Any]]) -> str:
         return hashlib.sha256(np.ascontiguousarray(flat[place]).view(np.uint8).data).digest()
 
     whole = hashlib.sha256(f"{answer.dtype} {answer.shape}".encode())
-    for one in chunks.ordered(part, chunks.ranges(answer.size, PART)):
-        whole.update(one)
+    for piece in chunks.ordered(part, chunks.ranges(answer.size, PART)):
+        whole.update(piece)
     return whole.hexdigest()

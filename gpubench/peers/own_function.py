@@ -54,9 +54,9 @@ class OwnFunction:
 
     def offers(self, problem: Problem[Any]) -> str | None:
         """Return why its arrays cannot hold an operand of the problem."""
-        if self.arrays in ("cupy", "numba") and any(one.dtype == "bfloat16" for one in problem.operands):
+        if self.arrays in ("cupy", "numba") and any(operand.dtype == "bfloat16" for operand in problem.operands):
             return f"{self.arrays} has no bfloat16"
-        if self.arrays == "jax" and any(not one.view.is_contiguous for one in problem.operands):
+        if self.arrays == "jax" and any(not operand.view.is_contiguous for operand in problem.operands):
             return "XLA takes only contiguous operands"
         return None
 
@@ -82,7 +82,7 @@ class OwnFunction:
             self._attempt(run)
         if last[0] is None:
             return Prepared(run, close=last.clear)
-        output = next(place for place, one in enumerate(operands.values()) if one.role != "in")
+        output = next(place for place, operand in enumerate(operands.values()) if operand.role != "in")
 
         def collect() -> None:
             if last and last[0] is not None and last[0] is not arrays[output]:

@@ -60,8 +60,8 @@ class OwnLibrary:
         try:
             signature = read_signature(self.kernel.signature, operands, self.names)
             arguments = [
-                ctypes.c_void_p(stream or 0) if one is None else self._argument(one, operands)
-                for one in signature.arguments
+                ctypes.c_void_p(stream or 0) if argument is None else self._argument(argument, operands)
+                for argument in signature.arguments
             ]
         except ExpressionError as error:
             raise CompileError(f"{self.kernel.name}: signature: {error}") from error

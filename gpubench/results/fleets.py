@@ -36,7 +36,7 @@ def write_fleet(fleet: Fleet, folder: Path) -> None:
     head = {key: value for key, value in asdict(fleet).items() if key not in lists}
     lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in {"fleet_version": VERSION, **head}.items()]
     for key in sorted(lists):
-        rows = ",\n".join(json.dumps(asdict(one), allow_nan=False) for one in getattr(fleet, key))
+        rows = ",\n".join(json.dumps(asdict(row), allow_nan=False) for row in getattr(fleet, key))
         lines.append(f'"{key}": [\n{rows}\n]' if rows else f'"{key}": []')
     replace_file(folder / NAME, ("{" + ",\n".join(lines) + "}\n").encode("ascii"))
 

@@ -86,8 +86,10 @@ def panel(columns: Sequence[Column]) -> Panel:
     """Return runs as arrays; series in the order in which the newest runs have them."""
     import numpy as np
 
-    rows = {key: n for n, key in enumerate(dict.fromkeys(key for one in reversed(columns) for key in one.series))}
-    names = {name: n for n, name in enumerate(sorted({name for one in columns for name in one.ceilings}))}
+    rows = {
+        key: n for n, key in enumerate(dict.fromkeys(key for scanned in reversed(columns) for key in scanned.series))
+    }
+    names = {name: n for n, name in enumerate(sorted({name for scanned in columns for name in scanned.ceilings}))}
     points = np.zeros((len(rows), len(columns)), dtype=list(POINT))
     for field, kind in POINT:
         if kind.startswith("<f"):
@@ -95,13 +97,13 @@ def panel(columns: Sequence[Column]) -> Panel:
     points["status"] = NO_STATUS
     ceilings = np.full((len(names), len(columns)), np.nan)
     places: dict[int, Array] = {}
-    for number, one in enumerate(columns):
-        for these, where in ((one.series, rows), (one.ceilings, names)):
+    for number, scanned in enumerate(columns):
+        for these, where in ((scanned.series, rows), (scanned.ceilings, names)):
             if id(these) not in places:
                 places[id(these)] = np.asarray([where[name] for name in these], dtype=np.int64)  # type: ignore[index]
-        points[places[id(one.series)], number] = np.frombuffer(one.points, dtype=list(POINT))
-        ceilings[places[id(one.ceilings)], number] = np.frombuffer(one.ceiling_us)
-    return Panel([one.run for one in columns], list(rows), points, ceilings)
+        points[places[id(scanned.series)], number] = np.frombuffer(scanned.points, dtype=list(POINT))
+        ceilings[places[id(scanned.ceilings)], number] = np.frombuffer(scanned.ceiling_us)
+    return Panel([scanned.run for scanned in columns], list(rows), points, ceilings)
 
 
 class Index:
@@ -150,8 +152,8 @@ class Index:
         with self._db:
             for table in ("run", "timed"):
                 self._db.executemany(f"DELETE FROM {table} WHERE path = ?", [(name,) for name in (*gone, *new)])
-            for number, (name, one) in enumerate(_scans(self.folder, new), 1):
-                self._store(name, *there[name], one)
+            for number, (name, scanned) in enumerate(_scans(self.folder, new), 1):
+                self._store(name, *there[name], scanned)
                 if progress is not None:
                     progress(number, len(new))
             self._layouts.clear()
@@ -245,7 +247,7 @@ class Index:
             for name in (layout, swept):
                 if name not in layouts:
                     content = self._content(name)
-                    layouts[name] = tuple(tuple(one) if isinstance(one, list) else one for one in content)
+                    layouts[name] = tuple(tuple(item) if isinstance(item, list) else item for item in content)
             query = "SELECT identity, points, ceiling_us FROM run JOIN timed USING (path) WHERE path = ?"
             ((identity, data, ceiling_us),) = self._db.execute(query, (run.path,))
             if identity != besides:

@@ -80,7 +80,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
 def _scanned(tree: dict[str, Any], sha256: str) -> Scanned:
     environment, device = tree["environment"], tree["environment"].get("device") or {}
     libraries = environment.get("libraries") or {}
-    records = {(_text(one["case"]["id"]), _text(one["contender"])): one for one in tree["records"]}
+    records = {(_text(record["case"]["id"]), _text(record["contender"])): record for record in tree["records"]}
     ceilings = dict(_ceilings(tree["ceiling"]))
     compact = tree.get(COMPACT)
     return Scanned(
@@ -88,10 +88,10 @@ def _scanned(tree: dict[str, Any], sha256: str) -> Scanned:
         created=_text(tree["created"]),
         suite=_text(tree["suite"].get("name") or "suite"),
         device=_text(device.get("name") or "unknown"),
-        simulated=any(one.get("simulated") is True for one in records.values()),
+        simulated=any(record.get("simulated") is True for record in records.values()),
         facts=_facts(tree, device),
         series=tuple(records),
-        points=b"".join(_point(one, libraries, environment) for one in records.values()),
+        points=b"".join(_point(record, libraries, environment) for record in records.values()),
         ceilings=tuple(ceilings),
         ceiling_us=struct.pack(f"<{len(ceilings)}d", *ceilings.values()),
     )
@@ -130,7 +130,7 @@ def _point(record: dict[str, Any], libraries: Mapping[str, Any], environment: Ma
     log_us, variance, rounds, mhz, samples = _NAN, _NAN, 0, _NAN, 0
     if status in MEASURED:
         log_us, variance, rounds = _rounds(record["rounds_us"])
-        clocks = [one for one in (record.get("telemetry") or {}).get("sm_mhz") or () if one]
+        clocks = [clock for clock in (record.get("telemetry") or {}).get("sm_mhz") or () if clock]
         mhz = sorted(clocks)[len(clocks) // 2] if clocks else _NAN
         samples = summary.get("n") or 0
     low, high = summary.get("ci95_us") or (_NAN, _NAN)
@@ -190,8 +190,8 @@ def _ceilings(ceiling: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     """Yield name and mean log time in microseconds of what the harness timed itself, by kernel where rounds tell it."""
     rounds = ceiling.get("rounds") or []
     found: dict[str, list[float]] = {}
-    for one in rounds or [ceiling]:
-        for name, us in _named(one, bool(rounds)):
+    for sweep in rounds or [ceiling]:
+        for name, us in _named(sweep, bool(rounds)):
             if us is not None and us > 0:
                 found.setdefault(name, []).append(math.log(us))
     for name, logs in found.items():

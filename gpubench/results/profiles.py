@@ -25,7 +25,7 @@ def dumps(profile: Profile) -> str:
     lines = [
         f"{json.dumps(key)}: {json.dumps(plain(value))}" for key, value in {"profile_version": VERSION, **head}.items()
     ]
-    rows = ",\n".join(json.dumps(asdict(one), allow_nan=False) for one in profile.standards)
+    rows = ",\n".join(json.dumps(asdict(standard), allow_nan=False) for standard in profile.standards)
     return "{" + ",\n".join([*lines, f'"standards": [\n{rows}\n]']) + "}\n"
 
 

@@ -286,7 +286,7 @@ def _check(node: Node) -> Check | None:
         max_error_over_tolerance=node.get("max_error_over_tolerance").number_or_none(lowest=0.0),
         first_mismatch=_object_or_none(node.get("first_mismatch")),
         mismatches=_object_or_none(node.get("mismatches")),
-        stray_writes=tuple(one.object() for one in node.get("stray_writes").items())
+        stray_writes=tuple(stray.object() for stray in node.get("stray_writes").items())
         if node.has("stray_writes")
         else (),
         answer_sha256=node.get("answer_sha256").text_or_none(),

@@ -37,12 +37,12 @@ def read_brought(document: Document) -> Brought:
     files = [name for name in top.get("files", []) if isinstance(name, str)] if isinstance(top, dict) else []
     found: list[OwnOperator] = []
     for path, entry in _entries(document, "operators", _OPERATOR_CHECKER):
-        if (operator := read_operator(document, path, entry, [one.name for one in found])) is not None:
+        if (operator := read_operator(document, path, entry, [earlier.name for earlier in found])) is not None:
             found.append(operator)
     operators = {**OPERATORS, **declared(found)}
     kernels: list[Kernel] = []
     for path, entry in _entries(document, "kernels", _KERNEL_CHECKER):
-        if (kernel := _kernel(document, path, entry, operators, [one.name for one in kernels])) is not None:
+        if (kernel := _kernel(document, path, entry, operators, [earlier.name for earlier in kernels])) is not None:
             kernels.append(kernel)
     return Brought(tuple(kernels), tuple(found), tuple(files))
 
@@ -51,7 +51,7 @@ def _entries(document: Document, key: str, checker: Checker) -> list[tuple[Path_
     """Return the well-formed entries of a list, with their places; faults of the others are told already."""
     listed = document.data.get(key) if isinstance(document.data, dict) else None
     entries = enumerate(listed) if isinstance(listed, list) else ()
-    return [((key, at), one) for at, one in entries if isinstance(one, dict) and checker.fits(one)]
+    return [((key, at), entry) for at, entry in entries if isinstance(entry, dict) and checker.fits(entry)]
 
 
 # --- Kernels ---------------------------------------------------------------------------------------------------------
@@ -182,7 +182,10 @@ class _Reader:
             self._braces(entry, *below, "entry")
         return Step(
             entry,
-            tuple(self._argument(one, *below, "arguments", at) for at, one in enumerate(step.get("arguments", ()))),
+            tuple(
+                self._argument(argument, *below, "arguments", at)
+                for at, argument in enumerate(step.get("arguments", ()))
+            ),
             self._extent(step.get("grid", 1), *below, "grid"),
             self._extent(step.get("block", 1), *below, "block"),
             self._expression(step.get("shared_bytes", 0), *below, "shared_bytes"),
@@ -199,7 +202,7 @@ class _Reader:
     def _extent(self, written: Any, *below: str | int) -> tuple[str, ...]:
         listed = written if isinstance(written, list) else [written]
         places = [(*below, at) if isinstance(written, list) else below for at in range(len(listed))]
-        return tuple(self._expression(one, *place) for one, place in zip(listed, places, strict=True))
+        return tuple(self._expression(text, *place) for text, place in zip(listed, places, strict=True))
 
     def _expression(self, written: Any, *below: str | int) -> str:
         try:

@@ -38,7 +38,7 @@ def declare(facts: Mapping[str, Any]) -> OwnOperator:
 
 def declared(operators: Iterable[OwnOperator]) -> dict[str, Operator[Any]]:
     """Return declared operators as operators, by name."""
-    return {one.name: DeclaredOperator(one) for one in operators}
+    return {operator.name: DeclaredOperator(operator) for operator in operators}
 
 
 def read_operator(
@@ -50,8 +50,8 @@ def read_operator(
     if name in OPERATORS or name in taken:
         document.add((*path, "name"), f"the name {name} is taken; choose another")
     operands = [
-        OwnOperand(each, one["role"], tuple(map(str, one["shape"])), canonical(one.get("dtype", "{dtype}")))
-        for each, one in entry["operands"].items()
+        OwnOperand(each, operand["role"], tuple(map(str, operand["shape"])), canonical(operand.get("dtype", "{dtype}")))
+        for each, operand in entry["operands"].items()
     ]
     written = [operand.name for operand in operands if operand.role != "in"]
     if len(written) != 1:
@@ -94,7 +94,7 @@ def _axes(document: Document, path: Path_, operands: Iterable[OwnOperand]) -> tu
             place = (*path, "operands", operand.name, "shape", at)
             found = sorted(set(re.findall(r"[A-Za-z_]\w*(?!\w*\s*\()", size)), key=size.index)
             for name in found:
-                if name in reserved or name in [one.name for one in listed]:
+                if name in reserved or name in [other.name for other in listed]:
                     document.add(place, f"the name {name} is taken; choose another for the axis")
                 names.setdefault(name)
             _sizes(document, place, size, set(found))

@@ -110,7 +110,7 @@ def _twice(suites: Sequence[Suite]) -> list[Mistake]:
     found = []
     for origin in (origin for suite in suites for origin in suite.brings):
         kernels, operators = origin.brought.kernels, origin.brought.operators
-        for name in (*(one.name for one in kernels), *(one.name for one in operators)):
+        for name in (*(kernel.name for kernel in kernels), *(operator.name for operator in operators)):
             if first.setdefault(name, origin.path) != origin.path:
                 message = f"{first[name]} brings a {name} too; run them one by one, or choose another name"
                 found.append(Mistake(origin.path, 1, 1, "", message))

@@ -73,8 +73,8 @@ def _extent() -> Type_:
     """Return the type of a grid or a block: an expression, or up to three."""
 
     def validate(value: Any) -> Any:
-        for one in value if isinstance(value, list) else [value]:
-            _expression(one)
+        for item in value if isinstance(value, list) else [value]:
+            _expression(item)
         if isinstance(value, list) and not 1 <= len(value) <= 3:
             message = f"found {found(value)}; allowed are 1 to 3 expressions: x, y, z"
             raise PydanticCustomError("suite", "{message}", {"message": message})

@@ -18,13 +18,13 @@ def row_annotations(comparisons: Sequence[Comparison], fails: Callable[[Row], bo
     change as a warning.
     """
     lines = []
-    for one in comparisons:
-        failed = sorted((row for row in one.rows if fails(row)), key=_ratio, reverse=True)
-        drifted = sorted((row for row in one.rows if row.verdict == "DRIFTED"), key=_ratio, reverse=True)
+    for comparison in comparisons:
+        failed = sorted((row for row in comparison.rows if fails(row)), key=_ratio, reverse=True)
+        drifted = sorted((row for row in comparison.rows if row.verdict == "DRIFTED"), key=_ratio, reverse=True)
         lines += _most([line("error", _title(row), _words(row)) for row in failed], "error", "fail")
         lines += _most([line("warning", _title(row), _words(row)) for row in drifted], "warning", "drifted")
-        if one.machine is not None and one.machine.changed:
-            lines.append(line("warning", "The machine changed", " ".join(machine_lines(one)[:2])))
+        if comparison.machine is not None and comparison.machine.changed:
+            lines.append(line("warning", "The machine changed", " ".join(machine_lines(comparison)[:2])))
     return lines
 
 
@@ -40,7 +40,7 @@ def step_annotations(steps: Sequence[StepTold]) -> list[str]:
         kind = kinds[step.verdict]
         title = f"{step.verdict}: {step.case} {step.contender}"
         found.setdefault(kind, []).append(line(kind, title, words))
-    return [one for kind, lines in found.items() for one in _most(lines, kind, "have a step")]
+    return [annotation for kind, lines in found.items() for annotation in _most(lines, kind, "have a step")]
 
 
 def line(kind: str, title: str, message: str) -> str:

@@ -64,7 +64,7 @@ def why(gpu: Gpu) -> list[str]:
     if gpu.finding == "MISSING":
         told.append(f"{gpu.member.status}: {text.printable(gpu.member.message or 'not measured yet')}")
     for words in (gpu.wrong, gpu.failed):
-        told += [text.printable(one) for one in words[:MOST_ANSWERS]]
+        told += [text.printable(word) for word in words[:MOST_ANSWERS]]
         if len(words) > MOST_ANSWERS:
             told.append(f"and {len(words) - MOST_ANSWERS} more")
     if gpu.again is not None:

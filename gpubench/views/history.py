@@ -29,7 +29,7 @@ def line_text(line: Line, look: Look) -> str:
     if line.steps is None:
         lines.append("`gpubench history steps` looks for steps; then they are shown here, too.")
     elif line.steps:
-        lines += [one for told in line.steps for one in _step(told)]
+        lines += [row for told in line.steps for row in _step(told)]
     else:
         lines.append("No step: no change beyond the threshold is certain.")
     return "\n".join([*lines, "", *_table(line.points[-LAST:], look)]) + "\n"
@@ -47,7 +47,7 @@ def _drawing(timed: Sequence[Timed], steps: Sequence[StepTold], look: Look) -> l
     width = min(look.width or WIDTH, 200) - 13
     each = -(-len(timed) // max(width, 8))
     columns = [timed[start : start + each] for start in range(0, len(timed), each)]
-    values = [median(one.us for one in column if one.us is not None) for column in columns]
+    values = [median(point.us for point in column if point.us is not None) for column in columns]
     middle = median(values)
     low, high = min(values), max(values)
     reach = max(high - low, LEAST_RANGE * middle) * 1.08
@@ -83,7 +83,7 @@ def _step(told: StepTold) -> list[str]:
     size = f"{step.ratio:.3f} x ({step.low:.3f} - {step.high:.3f})"
     head = f"{step.verdict}  {told.at.created[:16]}  {size}  {old} -> {new}  ({step.runs[0]} and {step.runs[1]} runs)"
     causes = [f"    {cause}" for cause in told.causes]
-    return [text.printable(one) for one in (head, *causes)]
+    return [text.printable(line) for line in (head, *causes)]
 
 
 def _table(points: Sequence[Timed], look: Look) -> list[str]:
@@ -122,13 +122,17 @@ def steps_text(
         added, least, most = moved.added_us
         words = f"the machine changed: {factor:.3f} x ({low:.3f} - {high:.3f}), "
         words += f"{added:+.2f} us ({least:+.2f} - {most:+.2f})"
-        lines += [text.printable(f"{run.created[:16]}  {words}"), *(text.printable(f"    {one}") for one in causes)]
+        lines += [text.printable(f"{run.created[:16]}  {words}"), *(text.printable(f"    {cause}") for cause in causes)]
     for told in steps:
         head, *rest = _step(told)
-        lines += [text.printable(f"{told.step.case} {told.step.contender}"), f"  {head}", *(f"  {one}" for one in rest)]
+        lines += [
+            text.printable(f"{told.step.case} {told.step.contender}"),
+            f"  {head}",
+            *(f"  {cause}" for cause in rest),
+        ]
     counts = [f"{sum(told.step.verdict == word for told in steps)} {word}" for word in ("SLOWER", "FASTER", "DRIFTED")]
     lines.append(f"{', '.join(counts)} in {len(sees)} series of {runs} runs")
-    known = sorted(one for one in sees if not math.isnan(one))
+    known = sorted(seen for seen in sees if not math.isnan(seen))
     if known:
         common, noisy = (text.percent(known[len(known) * part // 100]) for part in (50, 95))
         lines.append(f"Four more runs show, in 4 of 5 cases: {common} in half of the series, {noisy} in 19 of 20.")

@@ -75,12 +75,12 @@ def group_page(
             count=len(order),
             span=_span([runs[path] for path in order]),
             threshold=f"{100 * threshold:g} %",
-            stepped=[one for one in small if one.steps],
+            stepped=[chart for chart in small if chart.steps],
             operators=[
-                (name, [one for one in small if one.operator == name])
-                for name in dict.fromkeys(one.operator for one in small)
+                (name, [chart for chart in small if chart.operator == name])
+                for name in dict.fromkeys(chart.operator for chart in small)
             ],
-            machines=[_machine(*one) for one in machines],
+            machines=[_machine(*machine) for machine in machines],
             box=f"0 0 {WIDTH} {HEIGHT}",
         )
     )
@@ -97,7 +97,7 @@ def index_page(groups: Sequence[tuple[Group, str, Sequence[Run], Sequence[StepTo
             "runs": len(runs),
             "span": _span(runs),
             "steps": len(steps),
-            "newest": [_step(one) for one in list(steps)[-3:][::-1]],
+            "newest": [_step(step) for step in list(steps)[-3:][::-1]],
         }
         for group, name, runs, steps in groups
     ]
@@ -121,7 +121,7 @@ def _run(run: Run) -> list[str]:
         run.facts.get("branch"),
         run.facts.get("driver"),
     )
-    return [text.printable(str(one)) if one else "" for one in facts]
+    return [text.printable(str(fact)) if fact else "" for fact in facts]
 
 
 def _series(line: Line, order: dict[str, int]) -> list[list[Any]]:
@@ -141,7 +141,9 @@ def _series(line: Line, order: dict[str, int]) -> list[list[Any]]:
 
 
 def _range(line: Line) -> tuple[float, float]:
-    values = [us for one in line.points for us in (one.us, one.low_us, one.high_us) if us is not None and one.us]
+    values = [
+        us for point in line.points for us in (point.us, point.low_us, point.high_us) if us is not None and point.us
+    ]
     low, high = min(values), max(values)
     more = max(LEAST_RANGE * low - (high - low), 0.0) / 2
     return low - more, high + more
@@ -163,11 +165,11 @@ def _small(number: int, line: Line, order: dict[str, int]) -> Small:
         return _x(order[point.run.path], len(order))
 
     ranges = "".join(
-        f"M{x(one):.1f} {_y(one.low_us, low, high):.1f}V{_y(one.high_us, low, high):.1f}"
-        for one in timed
-        if one.low_us is not None and one.high_us is not None
+        f"M{x(shown):.1f} {_y(shown.low_us, low, high):.1f}V{_y(shown.high_us, low, high):.1f}"
+        for shown in timed
+        if shown.low_us is not None and shown.high_us is not None
     )
-    dots = "".join(f"M{x(one):.1f} {_y(one.us, low, high):.1f}h0" for one in timed if one.us is not None)
+    dots = "".join(f"M{x(shown):.1f} {_y(shown.us, low, high):.1f}h0" for shown in timed if shown.us is not None)
     half = WIDTH / len(order) / 2
     levels = "".join(
         f"M{x(timed[start]) - half:.1f} {_y(mean, low, high):.1f}H{x(timed[end - 1]) + half:.1f}"
@@ -207,7 +209,7 @@ def _step(told: StepTold) -> dict[str, Any]:
         "case": text.printable(f"{step.case} {step.contender}"),
         "when": text.printable(told.at.created[:16].replace("T", " ")),
         "size": f"{step.ratio:.3f} x ({step.low:.3f} - {step.high:.3f})",
-        "causes": [text.printable(one) for one in told.causes],
+        "causes": [text.printable(cause) for cause in told.causes],
     }
 
 
@@ -216,5 +218,5 @@ def _machine(moved: MachineStep, run: Run, causes: tuple[str, ...]) -> dict[str,
     return {
         "when": text.printable(run.created[:16].replace("T", " ")),
         "size": f"{factor:.3f} x ({low:.3f} - {high:.3f}), {moved.added_us[0]:+.2f} us",
-        "causes": [text.printable(one) for one in causes],
+        "causes": [text.printable(cause) for cause in causes],
     }

@@ -10,10 +10,13 @@ from gpubench.model import Json
 def lines(mismatches: Mapping[str, Json]) -> list[str]:
     """Return how many elements are wrong, the first of them, and the strip, however a foreign file wrote them."""
     first = mismatches.get("first")
-    several = [one for one in first if isinstance(one, Mapping)] if isinstance(first, list | tuple) else []
+    several = (
+        [mismatch for mismatch in first if isinstance(mismatch, Mapping)] if isinstance(first, list | tuple) else []
+    )
     told = [
-        f"{'mismatch' if place else 'first mismatch'}: " + ", ".join(f"{key} {value}" for key, value in one.items())
-        for place, one in enumerate(several)
+        f"{'mismatch' if place else 'first mismatch'}: "
+        + ", ".join(f"{key} {value}" for key, value in mismatch.items())
+        for place, mismatch in enumerate(several)
     ]
     return [*told, *strip(mismatches)]
 

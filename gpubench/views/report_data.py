@@ -48,7 +48,7 @@ def source(result: ResultSet) -> dict[str, Json]:
     """Return the commits and labels of a result, without those that are not known."""
     found = result.source
     commits = {"suite": asdict(found.suite), "kernels": asdict(found.kernels)}
-    return {name: one for name, one in commits.items() if one["commit"]} | {"label": dict(found.label)}
+    return {name: commit for name, commit in commits.items() if commit["commit"]} | {"label": dict(found.label)}
 
 
 def overview(result: ResultSet, found: Sequence[Point]) -> Facts:
@@ -122,7 +122,11 @@ def worst(found: Sequence[Point], anchors: Mapping[str, str]) -> list[dict[str, 
 
 def behind(result: ResultSet, anchors: Mapping[str, str]) -> list[dict[str, str]]:
     """Return the cases in which our automatic choice is furthest behind the fastest other contender."""
-    ranked = [(ratio, one) for one in worst_standings(standings([result]), AUTO, WORST) if (ratio := one.versus(AUTO))]
+    ranked = [
+        (ratio, standing)
+        for standing in worst_standings(standings([result]), AUTO, WORST)
+        if (ratio := standing.versus(AUTO))
+    ]
     return [
         {
             "anchor": anchors[standing.case.id],

@@ -92,7 +92,9 @@ def _check(point: Point) -> Facts:
         facts.append(("first mismatch", told))
     if check.mismatches:
         facts += zip(("wrong elements", "over the output"), mismatches.strip(check.mismatches), strict=True)
-    facts += [("stray write", "; ".join(f"{name} {value}" for name, value in flat(one))) for one in check.stray_writes]
+    facts += [
+        ("stray write", "; ".join(f"{name} {value}" for name, value in flat(stray))) for stray in check.stray_writes
+    ]
     return facts
 
 

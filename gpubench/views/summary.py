@@ -34,7 +34,10 @@ def summary(result: ResultSet, path: str, look: Look, program: str = "gpubench")
     lines = [*heading(result), "", *_grid(_table(found)), ""]
     if any(row.fraction is not None for row in found):
         lines += _wrapped(f"of ceiling: {OF_CEILING}; {NO_SHARE}. In brackets: of how many cases.", look)
-    lines += [*_problems(found, look), *(f"limit missed: {text.printable(str(one))}" for one in missed(result.records))]
+    lines += [
+        *_problems(found, look),
+        *(f"limit missed: {text.printable(str(miss))}" for miss in missed(result.records)),
+    ]
     lines += [totals(found), ""]
     name = text.printable(path)
     lines += [

@@ -132,7 +132,7 @@ def _notes(result: ResultSet, all_rows: Sequence[Row]) -> list[str]:
     assumed = sum(1 for record in result.records if (record.summary or {}).get("assumed"))
     if assumed:
         notes.append(f"ceilings of {assumed} results assume the expected number of distinct rows (summary.assumed)")
-    notes += [f"limit missed: {text.printable(str(one))}" for one in limits.missed(result.records)]
+    notes += [f"limit missed: {text.printable(str(miss))}" for miss in limits.missed(result.records)]
     over = sum(1 for row in all_rows if row.inaccurate)
     if over:
         star = f" ({INACCURATE} as best peer)" if any(row.peer_inaccurate for row in all_rows) else ""
@@ -173,9 +173,9 @@ def _messages(result: ResultSet, all_rows: Sequence[Row], look: Look) -> list[st
             continue
         where = row.case if count == 1 else f"{count} cases"
         line = f"{text.printable(where)} {text.printable(row.contender)}: {text.printable(row.message or '')}"
-        below = [text.printable(one) for one in strips.get((row.case, row.contender), ())] if count == 1 else []
-        several = [line, *(f"  {one}" for one in below)]
-        lines.append("\n".join(text.shorten(one, 4 * look.width) if look.width else one for one in several))
+        below = [text.printable(strip) for strip in strips.get((row.case, row.contender), ())] if count == 1 else []
+        several = [line, *(f"  {strip}" for strip in below)]
+        lines.append("\n".join(text.shorten(part, 4 * look.width) if look.width else part for part in several))
     if len(lines) > MESSAGES_SHOWN:
         lines[MESSAGES_SHOWN:] = [
             f"... and {len(lines) - MESSAGES_SHOWN} more; `gpubench show --json` gives all",

@@ -123,7 +123,11 @@ class Bench:
 
     def victims(self, what: str) -> list[int]:
         """Return the processes of a kind that are alive."""
-        roots = [one.pid for name, one in self._processes.items() if name.startswith("nanny") and one.poll() is None]
+        roots = [
+            process.pid
+            for name, process in self._processes.items()
+            if name.startswith("nanny") and process.poll() is None
+        ]
         if what == "scheduler":
             return [self._processes[what].pid]
         if what == "nanny":
@@ -251,11 +255,11 @@ def _examine(folder: Path, state: Path, account: Account) -> None:
 
 
 def _samples(record: Any) -> list[list[float]] | None:
-    return None if record.timing is None else [[sample.us for sample in one] for one in record.timing.rounds]
+    return None if record.timing is None else [[sample.us for sample in samples] for samples in record.timing.rounds]
 
 
 def lines(account: Account) -> Iterator[str]:
     """Yield what went wrong, if anything did."""
     for name in ("lost", "repeated", "invented"):
-        for one in getattr(account, name):
-            yield f"{name}: {one}"
+        for entry in getattr(account, name):
+            yield f"{name}: {entry}"

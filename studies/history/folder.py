@@ -37,7 +37,7 @@ def write(folder: Path, count: int) -> None:
         document["compact"]["of_sha256"] = f"{number:064x}"
         factors = np.exp(0.001 * random.normal(size=len(rounds)))
         for record, own, factor in zip(document["records"], rounds, factors.tolist(), strict=True):
-            record["rounds_us"] = [[round(us * factor, 4) for us in one] for one in own]
+            record["rounds_us"] = [[round(us * factor, 4) for us in samples] for samples in own]
         text = json.dumps(document, separators=(",", ":")).encode()
         (folder / f"smoke-{number:05d}.json.gz").write_bytes(gzip.compress(text, 6, mtime=0))
 

@@ -89,37 +89,37 @@ def false_steps(of: Recorded, detectors: Mapping[str, Detector], series: int, se
     lines = [f"| healthy series of {RUNS} runs | {' | '.join(detectors)} |", f"|---|{'---:|' * len(detectors)}"]
     for name, options in SCENARIOS.items():
         random = np.random.default_rng(seed)
-        shares = {one: Share() for one in detectors}
+        shares = {detector: Share() for detector in detectors}
         while next(iter(shares.values())).all < series:
             whole = history(of, random, RUNS, {}, **options)
-            for one, detect in detectors.items():
-                shares[one].hit += len(detect(whole))
-                shares[one].all += len(whole.series)
+            for detector, detect in detectors.items():
+                shares[detector].hit += len(detect(whole))
+                shares[detector].all += len(whole.series)
         lines.append(f"| {name} | {' | '.join(map(str, shares.values()))} |")
     return "\n".join(lines)
 
 
 def found_steps(of: Recorded, detectors: Mapping[str, Detector], histories: int, seed: int = 2) -> str:
     """Return the table of planted steps found with AFTER runs behind them, by the series' time and noise."""
-    head = ["| planted | series |", *(f" {one} |" for one in detectors)]
+    head = ["| planted | series |", *(f" {detector} |" for detector in detectors)]
     lines = ["".join(head), f"|---|---|{'---:|' * len(detectors)}"]
     for change in (0.02, 0.03, 0.05):
         random = np.random.default_rng(seed)
-        hit: dict[str, dict[str, Share]] = {one: {} for one in detectors}
+        hit: dict[str, dict[str, Share]] = {detector: {} for detector in detectors}
         for _ in range(histories):
             planted = random.choice(len(of.usual), 4, replace=False).tolist()
             whole = history(of, random, BEFORE + AFTER, {n: (BEFORE, float(np.log1p(change))) for n in planted})
-            for one, detect in detectors.items():
+            for detector, detect in detectors.items():
                 places = detect(whole)
                 for n in planted:
                     there = any(abs(run - BEFORE) <= NEAR for run in places.get(n, []))
                     for group in _classes(of, n):
-                        share = hit[one].setdefault(group, Share())
+                        share = hit[detector].setdefault(group, Share())
                         share.hit, share.all = share.hit + there, share.all + 1
         first = hit[next(iter(detectors))]
         for group in [*(name for _, _, name in CLASSES), CALM, "all"]:
             if group in first:
-                cells = " | ".join(str(hit[one][group]) for one in detectors)
+                cells = " | ".join(str(hit[detector][group]) for detector in detectors)
                 lines.append(f"| +{100 * change:.0f} % | {group} | {cells} |")
     return "\n".join(lines)
 
@@ -141,7 +141,7 @@ def same(one: Sequence[int], other: Sequence[int]) -> bool:
 def agreement(of: Recorded, detectors: Mapping[str, Detector], histories: int, seed: int = 3) -> str:
     """Return the table of series in which ours and another detector find the same steps."""
     first, *others = detectors
-    lines = [f"| series | {' | '.join(f'{first} and {one}' for one in others)} |", f"|---|{'---:|' * len(others)}"]
+    lines = [f"| series | {' | '.join(f'{first} and {other}' for other in others)} |", f"|---|{'---:|' * len(others)}"]
     random = np.random.default_rng(seed)
     sets: dict[str, list[Panel]] = {
         "recorded: 11 runs on one GPU": [recorded_panel("clean*.json")],
@@ -154,15 +154,15 @@ def agreement(of: Recorded, detectors: Mapping[str, Detector], histories: int, s
         ],
     }
     for name, panels in sets.items():
-        shares = {one: Share() for one in others}
+        shares = {other: Share() for other in others}
         for whole in panels:
             timed = [n for n, row in enumerate(whole.points["log_us"]) if not np.isnan(row).any()]
             kept = Panel(whole.runs, [whole.series[n] for n in timed], whole.points[timed], whole.ceilings)
-            found = {one: detect(kept) for one, detect in detectors.items()}
+            found = {detector: detect(kept) for detector, detect in detectors.items()}
             for n in range(len(kept.series)):
-                for one in others:
-                    shares[one].hit += same(found[first].get(n, []), found[one].get(n, []))
-                    shares[one].all += 1
+                for other in others:
+                    shares[other].hit += same(found[first].get(n, []), found[other].get(n, []))
+                    shares[other].all += 1
         lines.append(f"| {name} | {' | '.join(map(str, shares.values()))} |")
     return "\n".join(lines)
 

@@ -39,7 +39,7 @@ def counted(counts: Mapping[str, Json]) -> str | None:
     for case, contenders in counts.items():
         for before, after in BESIDE:
             found = [contenders.get(name) if isinstance(contenders, Mapping) else None for name in (before, after)]
-            numbers = [_numbers(one) for one in found if isinstance(one, Mapping)]
+            numbers = [_numbers(entry) for entry in found if isinstance(entry, Mapping)]
             if len(numbers) == 2:
                 lines.append((text.markdown_code(case), *_cells((before, after), *numbers)))
     heading = ("case", "before", "after", "DRAM bytes before", "after", "instructions before", "after", "saved")

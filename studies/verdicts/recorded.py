@@ -63,8 +63,8 @@ class Unchanged:
 
     def __init__(self, old: ResultSet, new: ResultSet, without: str = "") -> None:
         swept = ceilings(old, new)
-        self.before = result_times(old, {name: one for name, (one, _) in swept.items()})
-        self.after = result_times(new, {name: one for name, (_, one) in swept.items()})
+        self.before = result_times(old, {name: times for name, (times, _) in swept.items()})
+        self.after = result_times(new, {name: times for name, (_, times) in swept.items()})
         pairs = [pair for pair in _unchanged(old, new) if pair.either.contender != without]
         self.count = len(pairs)
         self.names = np.asarray([*(family(pair.either) for pair in pairs), *[CEILINGS] * len(swept)], dtype=object)
@@ -102,7 +102,7 @@ def crossed(old: ResultSet, new: ResultSet, without: str = "", seed: int = 0) ->
         long = (work.names[at] == OURS) & (work.time_us[at] > LONG_US)
         moved = long & (np.abs(effect.value) > np.log1p(0.02))
         held = np.abs(effect.value) <= effect.half()
-        counts += [one.sum() for one in (call == 1, call == -1, held, long, moved)]
+        counts += [flags.sum() for flags in (call == 1, call == -1, held, long, moved)]
     slower, faster, covered, long_ones, moved_ones = counts.tolist()
     share = covered / max(work.count, 1)
     return Crossed(work.count, int(slower), int(faster), share, int(long_ones), int(moved_ones))
@@ -122,12 +122,12 @@ def found(old: ResultSet, new: ResultSet, change: float) -> list[tuple[int, int]
 
 def _together(found: Sequence[Crossed]) -> str:
     """Return what several pairs of runs gave, in words."""
-    pairs = sum(one.pairs for one in found)
-    covered = sum(one.covered * one.pairs for one in found) / max(pairs, 1)
+    pairs = sum(tally.pairs for tally in found)
+    covered = sum(tally.covered * tally.pairs for tally in found) / max(pairs, 1)
     return (
-        f"{len(found)} pairs of runs, {pairs} pairs: {sum(one.slower for one in found)} slower, "
-        f"{sum(one.faster for one in found)} faster; intervals hold {100 * covered:.1f} %; of our kernels over 50 us "
-        f"{sum(one.moved for one in found)} of {sum(one.long for one in found)} moved by more than 2 %"
+        f"{len(found)} pairs of runs, {pairs} pairs: {sum(tally.slower for tally in found)} slower, "
+        f"{sum(tally.faster for tally in found)} faster; intervals hold {100 * covered:.1f} %; of our kernels over "
+        f"50 us {sum(tally.moved for tally in found)} of {sum(tally.long for tally in found)} moved by more than 2 %"
     )
 
 
@@ -149,10 +149,13 @@ def load(prefix: str) -> dict[str, ResultSet]:
 
 def called(comparisons: Sequence[Comparison]) -> str:
     """Return how many pairs were called what, in words."""
-    counts = {name: sum(one.count(name) for one in comparisons) for name in ("SLOWER", "FASTER", "DRIFTED", "SAME")}
-    pairs = sum(len(one.rows) for one in comparisons)
+    counts = {
+        name: sum(comparison.count(name) for comparison in comparisons)
+        for name in ("SLOWER", "FASTER", "DRIFTED", "SAME")
+    }
+    pairs = sum(len(comparison.rows) for comparison in comparisons)
     told = ", ".join(f"{count} {name}" for name, count in counts.items())
-    changed = sum(one.machine is not None and one.machine.changed for one in comparisons)
+    changed = sum(comparison.machine is not None and comparison.machine.changed for comparison in comparisons)
     return f"{len(comparisons)} pairs of runs, {pairs} pairs: {told}; the machine called changed in {changed}"
 
 
@@ -165,12 +168,12 @@ def on_another_machine(result: ResultSet, factor: float, added_us: float) -> Res
     def sweep(points: Sequence[CeilingPoint]) -> tuple[CeilingPoint, ...]:
         return tuple(
             replace(
-                one,
-                copy_us=one.copy_us * factor + added_us,
-                read_us=one.read_us * factor + added_us,
-                write_us=one.write_us * factor + added_us,
+                point,
+                copy_us=point.copy_us * factor + added_us,
+                read_us=point.read_us * factor + added_us,
+                write_us=point.write_us * factor + added_us,
             )
-            for one in points
+            for point in points
         )
 
     def record(one: Record) -> Record:
@@ -187,15 +190,15 @@ def on_another_machine(result: ResultSet, factor: float, added_us: float) -> Res
         sweep=sweep(was.sweep),
         rounds=tuple(
             replace(
-                one,
-                launch_us=time(one.launch_us),
-                event_overhead_us=time(one.event_overhead_us),
-                sweep=sweep(one.sweep),
+                before,
+                launch_us=time(before.launch_us),
+                event_overhead_us=time(before.event_overhead_us),
+                sweep=sweep(before.sweep),
             )
-            for one in was.rounds
+            for before in was.rounds
         ),
     )
-    return replace(result, ceiling=ceiling, records=tuple(record(one) for one in result.records))
+    return replace(result, ceiling=ceiling, records=tuple(record(measured) for measured in result.records))
 
 
 def planted() -> list[str]:
@@ -210,16 +213,16 @@ def planted() -> list[str]:
         slow, both = (read(VERDICTS / f"{name}{cycles}.json") for name in ("planted", "ab"))
         selection = Selection(a="gpubench:naive", b="gpubench:naive@b")
         told = compare(both, both, Options(Rule(0.001), selection, interleaved=True)).rows
-        plain = [compare(one, slow, adjusted) for one in clean]
-        moved = [compare(one, on_another_machine(slow, 0.98, 1.6), adjusted) for one in clean]
-        unchanged = [row for one in moved for row in one.rows if row.unchanged]
+        plain = [compare(result, slow, adjusted) for result in clean]
+        moved = [compare(result, on_another_machine(slow, 0.98, 1.6), adjusted) for result in clean]
+        unchanged = [row for comparison in moved for row in comparison.rows if row.unchanged]
         false = f"{sum(row.verdict == 'DRIFTED' for row in unchanged)} of {len(unchanged)}"
-        lines += [_planted_line(one, plain, moved, false) for one in told]
+        lines += [_planted_line(truth, plain, moved, false) for truth in told]
     return lines
 
 
 def _planted_line(truth: Row, plain: Sequence[Comparison], moved: Sequence[Comparison], false: str) -> str:
-    found = [sum(_verdict(one, truth.case) == "SLOWER" for one in group) for group in (plain, moved)]
+    found = [sum(_verdict(comparison, truth.case) == "SLOWER" for comparison in group) for group in (plain, moved)]
     ratio = 100 * (truth.estimate.ratio - 1) if truth.estimate else 0.0
     cells = (
         truth.case,
@@ -282,7 +285,7 @@ def _days(files: Sequence[ResultSet]) -> Iterator[str]:
             yield f"{where}: {_together(told)}"
     for change in (0.03, 0.05):
         each = [found(a, b, change) for a, b in pairs]
-        sums = [tuple(sum(one[place][i] for one in each) for i in range(2)) for place in range(len(TIMES))]
+        sums = [tuple(sum(entry[place][i] for entry in each) for i in range(2)) for place in range(len(TIMES))]
         shown = ", ".join(f"{hits} of {of}" for hits, of in sums)
         yield f"two GPUs, +{100 * change:.0f} % in one kernel (under 10 us, 10 to 50 us, over 50 us): {shown} found"
 

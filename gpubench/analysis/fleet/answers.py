@@ -36,9 +36,9 @@ def _stored(profile: Profile | None) -> Mapping[tuple[str, Work, str | None], st
     if profile is None:
         return {}
     return {
-        (profile.model, (one.case, one.contender), one.code_sha256): one.answer_sha256
-        for one in profile.standards
-        if one.answer_sha256 is not None
+        (profile.model, (standard.case, standard.contender), standard.code_sha256): standard.answer_sha256
+        for standard in profile.standards
+        if standard.answer_sha256 is not None
     }
 
 

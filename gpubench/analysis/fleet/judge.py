@@ -92,8 +92,8 @@ def _group(
     model: str, effects: Sequence[Effect | None], profile: Profile | None, rule: Rule
 ) -> tuple[Group, frozenset[int]]:
     """Return the rule that the members of a model are held to, and which of them are beyond it."""
-    known = [place for place, one in enumerate(effects) if one is not None]
-    values = np.asarray([one.value for one in effects if one is not None])
+    known = [place for place, measured in enumerate(effects) if measured is not None]
+    values = np.asarray([measured.value for measured in effects if measured is not None])
     if profile is not None:
         spread = max(profile.scale, rule.floor)
         threshold = rule.threshold(spread, len(known))
@@ -138,9 +138,9 @@ def _confirmed(
 def _last(fleet: Fleet, again: Mapping[str, Seen], role: str, member: str | None = None) -> Repeat | None:
     """Return the last repeated measurement of a role that is there."""
     found = [
-        one
-        for one in fleet.repeats
-        if one.role == role and one.result in again and (member is None or one.member == member)
+        repeat
+        for repeat in fleet.repeats
+        if repeat.role == role and repeat.result in again and (member is None or repeat.member == member)
     ]
     return found[-1] if found else None
 
@@ -160,8 +160,8 @@ def _with_answers(gpu: Gpu, member: Seen, odd: Mapping[Work, str], likes: Sequen
 
 def _others_did(work: Work, member: Seen, likes: Sequence[Seen]) -> bool:
     """Tell whether at least half of the others of the model have a time for this work."""
-    others = [one for one in likes if one is not member]
-    return bool(others) and 2 * sum(work in one.log_us for one in others) >= len(others)
+    others = [other for other in likes if other is not member]
+    return bool(others) and 2 * sum(work in other.log_us for other in others) >= len(others)
 
 
 def _notes(fleet: Fleet, groups: Sequence[Group], profile: Profile | None) -> list[str]:

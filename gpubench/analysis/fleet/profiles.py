@@ -28,12 +28,12 @@ def make_profile(fleet: Fleet, results: Mapping[str, Seen], findings: Findings) 
     """
     healthy = [gpu for gpu in findings.gpus if gpu.finding in ("FINE", "UNJUDGED") and gpu.member.key in results]
     seen = [results[gpu.member.key] for gpu in healthy]
-    models = sorted({one.model for one in seen})
+    models = sorted({member.model for member in seen})
     if len(models) != 1:
         found = ", ".join(models) or "none"
         raise ComparisonError(f"A profile is of one model of GPU; the healthy members of this fleet have: {found}.")
     values = np.asarray([gpu.effect.value for gpu in healthy if gpu.effect is not None])
-    works = dict.fromkeys(work for one in seen for work in one.log_us)
+    works = dict.fromkeys(work for member in seen for work in member.log_us)
     return Profile(
         model=models[0],
         created=fleet.created,
@@ -50,9 +50,9 @@ def make_profile(fleet: Fleet, results: Mapping[str, Seen], findings: Findings) 
 
 
 def _standard(work: Work, seen: Sequence[Seen]) -> Standard:
-    times = [one.log_us[work] for one in seen if work in one.log_us]
-    answers = [one.answers[work] for one in seen if work in one.answers]
-    (code, digest), _ = Counter((one.code, one.digest) for one in answers).most_common(1)[0]
+    times = [member.log_us[work] for member in seen if work in member.log_us]
+    answers = [member.answers[work] for member in seen if work in member.answers]
+    (code, digest), _ = Counter((answer.code, answer.digest) for answer in answers).most_common(1)[0]
     return Standard(*work, math.exp(float(np.median(times))), code, digest)
 
 
@@ -86,7 +86,7 @@ def standard_times(profile: Profile, members: Sequence[Seen], columns: Sequence[
 
     ComparisonError when nothing is left.
     """
-    stored = {(one.case, one.contender): one for one in profile.standards}
+    stored = {(standard.case, standard.contender): standard for standard in profile.standards}
     codes = {work: answer.code for member in members for work, answer in member.answers.items()}
     found = [
         math.log(one.us) if (one := stored.get(work)) is not None and one.code_sha256 == codes.get(work) else math.nan

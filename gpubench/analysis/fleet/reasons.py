@@ -30,40 +30,40 @@ _MOVING = (
 
 def reasons(member: Seen, likes: Sequence[Seen]) -> tuple[str, ...]:
     """Return what sets a member apart from the others of its model, in plain words; empty when nothing does."""
-    others = [one for one in likes if one is not member]
+    others = [other for other in likes if other is not member]
     return tuple(_all(member, others))
 
 
 def _all(member: Seen, others: Sequence[Seen]) -> Iterator[str]:
     for name, words, unit in _MOVING:
-        usual = _usual([one.figures.get(name) for one in others])
+        usual = _usual([other.figures.get(name) for other in others])
         own = member.figures.get(name)
         if own is not None and usual is not None and own < LESS * usual:
             yield f"{words} {own:.0f} {unit} where others have {usual:.0f}"
     for reason, count in member.throttled.items():
-        if reason in SLOWING and count > 2 * (_usual([one.throttled.get(reason, 0) for one in others]) or 0):
+        if reason in SLOWING and count > 2 * (_usual([other.throttled.get(reason, 0) for other in others]) or 0):
             yield f"clocks held down by {reason} in {count} of {member.records} records"
-    hot, usual = member.figures.get("temperature_c"), _usual([one.figures.get("temperature_c") for one in others])
+    hot, usual = member.figures.get("temperature_c"), _usual([other.figures.get("temperature_c") for other in others])
     if hot is not None and usual is not None and hot > usual + HOTTER_C:
         yield f"{hot:.0f} C where others have {usual:.0f}"
-    device, likes = _device(member), [_device(one) for one in others]
+    device, likes = _device(member), [_device(other) for other in others]
     yield from _limits(device, likes)
     yield from _memory(device, likes)
 
 
 def _limits(device: Mapping[str, Json], others: Sequence[Mapping[str, Json]]) -> Iterator[str]:
     """Power cap, PCIe, driver and company."""
-    cap, usual = _number(device, "power_limit_w"), _usual([_number(one, "power_limit_w") for one in others])
+    cap, usual = _number(device, "power_limit_w"), _usual([_number(other, "power_limit_w") for other in others])
     normal = usual if usual is not None else _number(device, "power_default_w")
     if cap is not None and normal is not None and cap < LESS * normal:
         yield f"power limit {cap:.0f} W where {'others have' if usual is not None else 'usual are'} {normal:.0f}"
     width, most = _number(device, "pcie_width"), _number(device, "pcie_max_width")
-    usual = _usual([_number(one, "pcie_width") for one in others])
+    usual = _usual([_number(other, "pcie_width") for other in others])
     full, who = (usual, "others have") if usual is not None else (most, "there could be")
     if width is not None and full is not None and width < full:
         yield f"PCIe link of {width:.0f} lanes where {who} {full:.0f}"
     for key, words in (("driver", "driver"), ("mig", "MIG"), ("ecc", "ECC")):
-        common = _common([one.get(key) for one in others])
+        common = _common([other.get(key) for other in others])
         if common is not None and device.get(key) is not None and device.get(key) != common:
             yield f"{words} {_word(device.get(key))} where others have {_word(common)}"
     company = _number(device, "neighbours")

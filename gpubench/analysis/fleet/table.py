@@ -68,7 +68,7 @@ def _rounds(record: Record) -> Rounds:
     """Return the times of a record that has any, round by round."""
     if record.status not in MEASURED or record.timing is None:
         return []
-    rounds = [[sample.us for sample in one] for one in record.timing.rounds]
+    rounds = [[sample.us for sample in samples] for samples in record.timing.rounds]
     return rounds if usable(rounds) and any(rounds) else []
 
 

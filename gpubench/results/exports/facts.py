@@ -53,7 +53,7 @@ def median_us(record: Record) -> float | None:
     """
     found = figure(record, "median_us") or 0.0
     samples = () if record.timing is None else record.timing.samples
-    return found if all(LEAST_US <= us <= MOST_US for us in (found, *(one.us for one in samples))) else None
+    return found if all(LEAST_US <= us <= MOST_US for us in (found, *(sample.us for sample in samples))) else None
 
 
 def interval_us(record: Record) -> tuple[float, float] | None:

@@ -108,7 +108,7 @@ def _draw_strip(findings: Findings, panels: Sequence[Sequence[int]], title: str)
     if thresholds:
         legend.append(Entry("slow beyond this", {"color": INK, "linestyle": (0, (4, 2))}))
     values = [percent(end) for gpu in gpus if gpu.effect for end in (gpu.effect.low, gpu.effect.high, gpu.effect.value)]
-    values += [percent(one) for one in thresholds]
+    values += [percent(limit) for limit in thresholds]
     low, high = min([*values, -0.005]), max([*values, 0.005])
     pad = 0.06 * (high - low)
     step = STRIP_HEIGHT + HOST_HEIGHT + GAP
@@ -229,7 +229,7 @@ def _draw_heat(findings: Findings, panel: Sequence[int], title: str) -> Figure:
     notes = [NOTE]
     if left_out:
         notes.append(f"The {MOST_ROWS} pieces of work on which GPUs differ most; {left_out} more differ less.")
-    legend = [Entry(one.words, patch={"facecolor": one.color, "edgecolor": FAINT}) for one in SHADES]
+    legend = [Entry(shade.words, patch={"facecolor": shade.color, "edgecolor": FAINT}) for shade in SHADES]
     body = 0.22 + len(rows) * ROW_HEIGHT + HOST_HEIGHT + 0.2
     made = sheet(title, _below(findings), body, legend=legend, notes=notes)
     axes = _axes(made, left, 0.22, len(rows) * ROW_HEIGHT, len(panel), len(panel))

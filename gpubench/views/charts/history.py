@@ -33,7 +33,7 @@ def chart(line: Line) -> Chart:
     )
     span = (
         f"{text.duration(min(us))} to {text.duration(max(us))}"
-        if (us := [one.us for one in timed if one.us])
+        if (us := [shown.us for shown in timed if shown.us])
         else "none"
     )
     alt = f"Medians of {len(timed)} runs of {title} on {line.group.device}: {span}. Steps: {words or 'none'}."
@@ -45,7 +45,7 @@ def segments(line: Line, timed: list[Timed]) -> list[tuple[int, int, float]]:
     starts = {told.at.path for told in line.steps or ()}
     edges = [0, *(n for n, point in enumerate(timed) if n and point.run.path in starts), len(timed)]
     parts = pairwise(edges)
-    return [(a, b, fmean(one.us for one in timed[a:b] if one.us is not None)) for a, b in parts if b > a]
+    return [(a, b, fmean(point.us for point in timed[a:b] if point.us is not None)) for a, b in parts if b > a]
 
 
 def _draw(line: Line, timed: list[Timed], title: str) -> Figure:
@@ -89,7 +89,10 @@ def _draw(line: Line, timed: list[Timed], title: str) -> Figure:
                 [number] * 2, [point.low_us / scale, point.high_us / scale], color=BAND, linewidth=1.6, zorder=1.5
             )
     axes.plot(
-        range(len(timed)), [(one.us or 0.0) / scale for one in timed], **{**POINT.point, "markersize": 3.4}, zorder=3
+        range(len(timed)),
+        [(shown.us or 0.0) / scale for shown in timed],
+        **{**POINT.point, "markersize": 3.4},
+        zorder=3,
     )
     for start, end, mean in segments(line, timed):
         axes.plot([start - 0.4, end - 0.6], [mean / scale] * 2, color=INK, linewidth=1.4, zorder=2.5)
@@ -98,7 +101,7 @@ def _draw(line: Line, timed: list[Timed], title: str) -> Figure:
         if told.at.path in places:
             color = COLORS[told.step.verdict]
             axes.axvline(places[told.at.path] - 0.5, color=color, linestyle=(0, (4, 2)), linewidth=1.2, zorder=2)
-    values = [us / scale for one in timed for us in (one.us, one.low_us, one.high_us) if us is not None]
+    values = [us / scale for shown in timed for us in (shown.us, shown.low_us, shown.high_us) if us is not None]
     middle, reach = (min(values) + max(values)) / 2, max(max(values) - min(values), LEAST_RANGE * min(values)) * 0.55
     axes.set_ylim(middle - reach, middle + reach)
     _dates(axes, timed)
