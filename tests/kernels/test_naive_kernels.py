@@ -43,6 +43,7 @@ def _failures(requests: list[Request]) -> list[str]:
     return [str(outcome) for outcome in compile_many(requests) if isinstance(outcome, CompileError)]
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.usefixtures("compiler")
 def test_every_variant_compiles_for_every_architecture() -> None:
     """A sample that meets every variant, dtype and architecture compiles (`gpubench compile` compiles them all)."""

@@ -40,7 +40,7 @@ def test_two_percent_are_found_within_four_runs_in_long_kernels(of: Recorded) ->
 
 def test_otava_agrees(of: Recorded) -> None:
     """Where Otava is installed it finds the same steps in at least 95 % of simulated series."""
-    pytest.importorskip("otava", reason="needs apache-otava: pip install --no-deps apache-otava")
+    pytest.importorskip("otava.analysis", reason="needs apache-otava: pip install --no-deps apache-otava")
     table = agreement(of, {"gpubench": ours, "Otava": otava(corrected=True)}, 1)
     shares = [float(line.split("|")[2].split("%")[0]) for line in table.splitlines() if "simulated" in line]
     assert len(shares) == 2

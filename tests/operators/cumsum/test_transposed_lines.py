@@ -12,6 +12,7 @@ from gpubench.operators.cumsum import transposed_tuning
 from gpubench.operators.cumsum.transposed_lines import lines_of, units_of_turn
 from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.cumsum.test_fast_kernels import outputs
+from tests.operators.sampling import some
 
 CUMSUM = OPERATORS["cumsum"]
 FIVE = {"permute": [4, 1, 3, 0, 2]}  # x along the lines, the neighbours of y over two dims
@@ -23,8 +24,7 @@ def problem_of(shape: list[int], dim: int, dtype: str = "float32", **layout: Any
     return CUMSUM.problem(make_case("cumsum", dtype, shape=shape, dim=dim, layout=layout))
 
 
-@pytest.mark.parametrize("dtype", NAMES)
-@pytest.mark.parametrize("length", [2, 17, 64])
+@pytest.mark.parametrize(("length", "dtype"), some([2, 17, 64], NAMES))
 def test_lines_of_any_length(length: int, dtype: str) -> None:
     """Five dims in another order, lines of no whole unit and of several: each its own sum, NaN and infinity, too."""
     for shape, dim, layout in (([2, 3, length, 2, 12], 2, FIVE), ([4, 3, 3, 4, length], 4, MIRROR)):
@@ -32,8 +32,7 @@ def test_lines_of_any_length(length: int, dtype: str) -> None:
         outputs("transposed_lines", dtype, runs=1, shape=shape, dim=dim, layout=layout, distribution=special)
 
 
-@pytest.mark.parametrize("offset", [0, 1, 2, 3])
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8", "complex64"])
+@pytest.mark.parametrize(("dtype", "offset"), some(["float32", "bfloat16", "int8", "complex64"], [0, 1, 2, 3], each=2))
 def test_lines_begin_anywhere(dtype: str, offset: int) -> None:
     """A base off the grid of units, and lines of 64 and 63 elements from it: nothing beside them is touched."""
     for length in (63, 64):
@@ -42,9 +41,10 @@ def test_lines_begin_anywhere(dtype: str, offset: int) -> None:
         outputs("transposed_lines", dtype, runs=1, shape=[70, length], dim=1, layout=layout)
 
 
-@pytest.mark.parametrize("schedule", ["reverse", "random:3"])
-@pytest.mark.parametrize("dtype", ["float32", "float16", "int16", "float64", "complex128"])
-@pytest.mark.parametrize("length", [299, 1024])
+@pytest.mark.parametrize(
+    ("length", "dtype", "schedule"),
+    some([299, 1024], ["float32", "float16", "int16", "float64", "complex128"], ["reverse", "random:3"], each=2),
+)
 def test_long_lines_take_turns(length: int, dtype: str, schedule: str) -> None:
     """Lines of several turns: a turn is brought while another is added up, in any order of threads."""
     layout = {"permute": [1, 0], "offset": length % 2}

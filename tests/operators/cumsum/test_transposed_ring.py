@@ -15,6 +15,7 @@ from gpubench.operators.cumsum.transposed_ring import Ring, ring_shape, widths
 from gpubench.operators.results import sum_dtype
 from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.cumsum.test_fast_kernels import outputs
+from tests.operators.sampling import some
 
 CUMSUM = OPERATORS["cumsum"]
 VARIANT = next(one for one in CUMSUM.variants if one.name == "transposed_ring")
@@ -96,11 +97,10 @@ def test_units_of_x_meet_as_few_banks_twice_as_can_be(name: str, ring: Ring) -> 
                 assert passes(loaded, ring.beside * size) == 16 // (ring.beside * size)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("shared", "sms"), [(64, 1), (227, 1), (227, 132)])
-def test_lines_of_several_tiles(name: str, shared: int, sms: int) -> None:
+@pytest.mark.parametrize(("name", "device"), some(NAMES, [(64, 1), (227, 1), (227, 132)]))
+def test_lines_of_several_tiles(name: str, device: tuple[int, int]) -> None:
     """More tiles than slots, the last one cut, and a cut strip; NaN and infinity stay in their line."""
-    figures = {"max_shared_bytes": shared << 10, "sm_count": sms}
+    figures = {"max_shared_bytes": device[0] << 10, "sm_count": device[1]}
     layout = {"permute": [1, 0]}
     special = "with_nonfinite"
     outputs(
@@ -111,8 +111,10 @@ def test_lines_of_several_tiles(name: str, shared: int, sms: int) -> None:
     )
 
 
-@pytest.mark.parametrize("schedule", ["reverse", "random:3"])
-@pytest.mark.parametrize("name", ["float32", "bfloat16", "int8", "int32", "float64", "complex128"])
+@pytest.mark.parametrize(
+    ("name", "schedule"),
+    some(["float32", "bfloat16", "int8", "int32", "float64", "complex128"], ["reverse", "random:3"]),
+)
 def test_a_slot_is_filled_again_only_when_it_is_free(name: str, schedule: str) -> None:
     """Many turns of a small ring, in any order of threads."""
     figures = {"max_shared_bytes": 64 << 10}
