@@ -23,6 +23,20 @@ NAIVE = "gpubench:naive"
 SECOND_SUFFIX = "@b"
 """`gpubench:auto@b` is `gpubench:auto` with kernels from the second cuda_src folder (`kernels.sources.SECOND`)."""
 
+CONSTANTS_MARK = "@"
+"""`gpubench:auto@FEW_THREADS=256+SHORT_RUN=0` has these constants, and the shipped ones else, whatever is tuned."""
+
+SHIPPED = "shipped"
+"""`gpubench:auto@shipped` has the shipped constants, whatever is tuned."""
+
+
+def split_constants(contender: str) -> tuple[str, str | None]:
+    """Return a contender without its constants, and their text, None where it names none; `@b` stays where it was."""
+    base = contender.removesuffix(SECOND_SUFFIX)
+    plain, mark, text = base.partition(CONSTANTS_MARK)
+    return plain + contender[len(base) :], text if mark else None
+
+
 NUMPY = "numpy"
 CUPY = "cupy"
 TORCH = "torch"

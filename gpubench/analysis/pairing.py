@@ -138,9 +138,15 @@ HARMLESS = (
     "device.properties.uuid",
     "device.name",
     "source",
+    "tuning.from",
+    "tuning.entries",
+    "tuning.ignored",
 )
 """Entries of the environment that cannot make a kernel faster; they are listed all the same. (Another device name is
 refused, or allowed explicitly, before this is asked.)"""
+
+TUNING = "tuning.sha256"
+"""The entry that tells one tuning of `auto` from another."""
 
 VOLATILE = ("free_bytes", "pci_bus_id", "temperature_c", "power_w")
 """Last words of entries that differ from run to run and say nothing."""
@@ -157,6 +163,7 @@ MEANINGS: tuple[tuple[Callable[[str], bool], str], ...] = (
     ),
     (lambda name: name.endswith("driver"), "libraries may choose other kernels, and the driver other clocks"),
     (lambda name: name.startswith("libraries."), "this library's pairs are judged as changed"),
+    (lambda name: name == TUNING, "`auto` has other constants: what changed of it may be theirs, not the kernels'"),
     (lambda name: name.startswith("SM clock"), "a card held down slows some kernels more than others"),
 )
 """Which differences say what to a reader of the verdicts."""
@@ -206,7 +213,8 @@ def differences(old: ResultSet, new: ResultSet) -> tuple[Difference, ...]:
         if name.rpartition(".")[2] in VOLATILE or _alike(before.get(name), after.get(name)):
             continue
         matters = not any(name == one or name.startswith(f"{one}.") for one in HARMLESS)
-        unknown = name not in before or name not in after  # a writer that did not record it yet
+        # A writer that did not record it yet; but where no tuning is recorded, there was none.
+        unknown = name != TUNING and (name not in before or name not in after)
         meaning = "" if unknown else next((words for fits, words in MEANINGS if fits(name)), "")
         found.append(Difference(name, before.get(name), after.get(name), matters, meaning))
     found += _capped(old, new)

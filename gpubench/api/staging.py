@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpubench.errors import UsageError
-from gpubench.names import SECOND_SUFFIX, is_own
+from gpubench.names import SECOND_SUFFIX, is_own, split_constants
 
 if TYPE_CHECKING:
     from gpubench.model import Case
@@ -39,7 +39,8 @@ def _staged(
     from gpubench.own import trust
     from gpubench.own.registry import Staged
 
-    contenders = {name.removesuffix(SECOND_SUFFIX) for case in cases for name in case.contenders if is_own(name)}
+    names = (name for case in cases for name in case.contenders if is_own(name))
+    contenders = {split_constants(name)[0].removesuffix(SECOND_SUFFIX) for name in names}
     on_host = device.partition(":")[0] == "host"
     wanted = trust.needed(origin.brought, contenders, {case.operator for case in cases}, on_host)
     if wanted == "nothing":

@@ -27,8 +27,9 @@ from gpubench.cli.options import (
     suites_argument,
 )
 from gpubench.cli.origin import Origin, origin_options
+from gpubench.cli.tuning_choice import tuning_choice, tuning_option
 from gpubench.errors import ExitCode, UsageError
-from gpubench.names import AUTO, NUMPY, SECOND_SUFFIX, contender_of, is_kernel, is_own
+from gpubench.names import AUTO, NUMPY, SECOND_SUFFIX, contender_of, is_kernel, is_own, split_constants
 from gpubench.results.strict import shown
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Where the result goes (- prints it, too); without it, runs/DEVICE/SUITE-ab-TIME.json here.",
 )
+@tuning_option
 @allow_options
 @share_option
 @origin_options
@@ -107,6 +109,7 @@ def command(
     seed: int | None,
     result_file: Path | None,
     share_device: bool,
+    tuning: str | None,
     allow: Permission,
     origin: Origin,
     quiet: bool,
@@ -138,6 +141,7 @@ def command(
         _known(name, {case.operator for case in cases}, loaded)
     last = _last_version(loaded, b_source) if is_own(other) else None
     with (
+        tuning_choice(tuning),
         _second_source(None if last else b_source),
         brought_by(loaded, cases, device, allow) as first,
         brought_by(last or loaded, cases if last else (), device, allow) as second,
@@ -205,7 +209,7 @@ def _known(name: str, operators: Iterable[str], suite: Suite) -> None:
     own = [kernel.contender for one in suite.brings for kernel in one.brought.kernels]
     ours = [contender_of(variant.name) for each in operators for variant in operator(each).variants]
     names = [AUTO, *own, *ours, *PEERS]
-    if name not in names:
+    if split_constants(name)[0] not in names:
         near = difflib.get_close_matches(name, names, n=3) or names[:12]
         raise UsageError(f"There is no contender {shown(name)!r} for these cases. The nearest: {', '.join(near)}.")
 

@@ -27,6 +27,7 @@ from gpubench.cli.options import (
 from gpubench.cli.origin import Origin, origin_options
 from gpubench.cli.planned import planned_rounds, with_planned
 from gpubench.cli.quantities import share, size
+from gpubench.cli.tuning_choice import tuning_choice, tuning_option
 from gpubench.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ Exit codes (the first that applies):
     type=click.Choice(("events", "cupti", "both")),
     help="events: CUDA events (most suites). cupti: the kernels' own times. both: events, and CUPTI for some samples.",
 )
+@tuning_option
 @click.option(
     "--isolate",
     is_flag=True,
@@ -186,7 +188,7 @@ def command(
         share_device=given["share_device"],
         source=origin.source(suites),
     )
-    with brought_by(loaded, request.cases, device, allow) as staged:
+    with tuning_choice(given["tuning"]), brought_by(loaded, request.cases, device, allow) as staged:
         if staged:
             brings = {name: digest for one in staged for name, digest in one.hashes.items()}
             request = replace(request, suite={**request.suite, "brings": brings})

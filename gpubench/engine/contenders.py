@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import difflib
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
@@ -12,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gpubench.engine.buffers import Operands
+from gpubench.engine.planned import given_constants, planned
 from gpubench.errors import GpubenchError, OutOfMemoryError, UnsupportedError
 from gpubench.kernels.sources import SECOND_PREFIX
 from gpubench.model import Accuracy, Json, KernelResources, Launch, Plan, Problem, Refused
-from gpubench.names import AUTO, SECOND_SUFFIX, contender_of, is_ours, is_own, variant_of
-from gpubench.operators.base import Operator, Variant
+from gpubench.names import SECOND_SUFFIX, is_ours, is_own, split_constants
+from gpubench.operators.base import Operator
 from gpubench.own.code import attribute
 from gpubench.own.definitions import Kernel
 from gpubench.own.plan import names_of, refusal_of
@@ -26,6 +26,8 @@ from gpubench.peers import load, refusal
 from gpubench.peers.own_function import OwnFunction, registered
 from gpubench.peers.own_library import OwnLibrary
 from gpubench.results.format import plain
+from gpubench.tuning.active import active, constants_for
+from gpubench.tuning.regimes import regimes_of, with_constants
 
 if TYPE_CHECKING:
     from gpubench.devices.base import Device
@@ -72,11 +74,8 @@ class Runner(Protocol):
 def resolve(name: str, operator: Operator[Any], problem: Problem[Any], device: Device) -> Runner:
     """Return the runner of a contender. UnsupportedError with the reason when it does not take the problem."""
     if is_ours(name):
-        plain_name, second = name.removesuffix(SECOND_SUFFIX), name.endswith(SECOND_SUFFIX)
-        plan_of = operator.choose if plain_name == AUTO else _variant(plain_name, operator).plan
-        plan = plan_of(problem, device.info)
-        if isinstance(plan, Refused):
-            raise UnsupportedError(plan.reason)
+        plan = planned(name, operator, problem, device.info)
+        second = name.endswith(SECOND_SUFFIX)
         return OwnKernels(name, _from_second_tree(plan) if second else plan, device)
     function = registered(name)
     if is_own(name) and function is None:
@@ -86,9 +85,15 @@ def resolve(name: str, operator: Operator[Any], problem: Problem[Any], device: D
 
 def _brought(name: str, operator: Operator[Any], problem: Problem[Any], device: Device) -> Runner:
     """Return the runner of a kernel that a suite brings. UnsupportedError when it does not take the problem."""
-    kernel, staged = kernel_of(name, device.info)
+    bare, text = split_constants(name)
+    kernel, staged = kernel_of(bare, device.info)
     if kernel.operator != operator.name:
         raise UnsupportedError(f"{name} is a kernel of {kernel.operator}")
+    if text is not None:
+        constants = given_constants(text, regimes_of(operator, kernel), bare)
+    else:
+        _, constants = constants_for(operator, problem, device.info, kernel)
+    kernel = with_constants(kernel, constants)
     if kernel.form in ("python", "library"):
         return BroughtFunction(name, kernel, staged.folder, operator, problem, device)
     plan = own_plan(kernel, operator, problem, device.info, staged.folder)
@@ -103,17 +108,6 @@ def _from_second_tree(plan: Plan) -> Plan:
         replace(step, source=SECOND_PREFIX + step.source) if isinstance(step, Launch) else step for step in plan.steps
     )
     return replace(plan, steps=steps)
-
-
-def _variant(name: str, operator: Operator[Any]) -> Variant:
-    wanted = variant_of(name)
-    for variant in operator.variants:
-        if variant.name == wanted:
-            return variant
-    names = [variant.name for variant in operator.variants]
-    near = difflib.get_close_matches(wanted, names, n=1)
-    hint = f" Did you mean {contender_of(near[0])}?" if near else ""
-    raise UnsupportedError(f"{operator.name} has no variant {wanted!r}; it has {', '.join(names)}.{hint}")
 
 
 class OwnKernels:
@@ -150,7 +144,9 @@ class OwnKernels:
 
     def kernel(self) -> dict[str, Json]:
         """Return variant, launches and what the compiler said of them."""
-        return kernel_block(self._plan, self._resources)
+        block = kernel_block(self._plan, self._resources)
+        tuning = active().sha256
+        return block if tuning is None else {**block, "tuning": tuning}
 
 
 def kernel_block(plan: Plan, resources: tuple[KernelResources, ...]) -> dict[str, Json]:

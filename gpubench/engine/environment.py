@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
 from gpubench.libraries import CUPY, NVRTC, PACKAGES
 from gpubench.model import DeviceInfo, Json
+from gpubench.operators.architectures import device_of
 from gpubench.results.format import plain
 
 
-def environment(info: DeviceInfo) -> dict[str, Json]:
-    """Return the environment as the result format writes it. What is not known is null."""
+def environment(info: DeviceInfo, tuning: dict[str, Json] | None = None) -> dict[str, Json]:
+    """Return the environment as the result format writes it. What is not known is null.
+
+    tuning: what the device's tuning says of itself; left out where no constants are tuned.
+    """
     properties = info.properties
     major, minor = info.compute_capability
     device = {
@@ -43,7 +49,29 @@ def environment(info: DeviceInfo) -> dict[str, Json]:
         "os": f"{platform.system()} {platform.release()} {platform.machine()}",
         "cpu": cpu_name(),
     }
-    return block
+    return block if tuning is None else {**block, "tuning": tuning}
+
+
+def device_from(environment: Mapping[str, Json]) -> DeviceInfo:
+    """Return a device's figures from the environment block, for plans that are made without the device.
+
+    What the block does not have is as on every device of the architecture.
+    """
+    device = environment["device"]
+    capability = str(device.get("compute_capability", "9.0"))
+    known = device_of(f"sm_{capability.replace('.', '')}") or device_of("sm_90")
+    assert known is not None
+    major, _, minor = capability.partition(".")
+    return replace(
+        known,
+        kind=device["kind"],
+        name=str(device.get("name")),
+        compute_capability=(int(major), int(minor or 0)),
+        sm_count=int(device.get("sm_count") or 1),
+        l2_bytes=int(device.get("l2_bytes") or 1),
+        memory_bytes=int(device.get("memory_bytes") or 1 << 30),
+        simulated=bool(device.get("simulated")),
+    )
 
 
 def library_versions() -> dict[str, Json]:

@@ -151,6 +151,16 @@ def refuse_changes(path: Path, old: Mapping[str, Json], new: Mapping[str, Json])
             )
 
 
+def refuse_another_tuning(path: Path, old: Mapping[str, Json], environment: Mapping[str, Json]) -> None:
+    """Raise ResultFileError when `auto` would now have other constants than when the run began."""
+    before, now = ((one.get("tuning") or {}).get("sha256") for one in (old.get("environment") or {}, environment))
+    if before != now:
+        raise ResultFileError(
+            f"{path}: the tuning has changed since this run began, so its records and new ones must not be mixed. "
+            "Give the tuning file of that time (--tuning FILE), or start a new run without --resume."
+        )
+
+
 class Journal:
     """An open journal. Every `append` is on disk when it returns; ResultFileError (a full disk) leaves no half line."""
 

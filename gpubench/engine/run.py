@@ -14,7 +14,7 @@ import gpubench
 from gpubench.engine.events import Event, Note, RunStarted
 from gpubench.engine.identity import device_key, kernels_sha256, measuring_sha256, plan_sha256
 from gpubench.engine.idle import idle
-from gpubench.engine.journal import Journal, Loaded, load, refuse_changes
+from gpubench.engine.journal import Journal, Loaded, load, refuse_another_tuning, refuse_changes
 from gpubench.engine.lock import WITHOUT, device_lock
 from gpubench.engine.measurer import Measurer, Outcome
 from gpubench.engine.noise import with_intervals
@@ -93,6 +93,8 @@ def execute(
                     on_event(Note(WITHOUT.format(reason=missing), is_warning=True))
 
         environment, ceiling = supervisor.open(ceiling, claim)
+        for line in (environment.get("tuning") or {}).get("ignored", ()):
+            on_event(Note(line, is_warning=True))
         created = _now()
         if loaded is None:
             path = request.output or default_path(
@@ -104,6 +106,7 @@ def execute(
         else:
             journal_file, path = _places(request)
             refuse_changes(journal_file, loaded.header, identity)
+            refuse_another_tuning(journal_file, loaded.header, environment)
             journal = Journal.reopen(journal_file, loaded)
             created = str(loaded.header.get("created") or created)
             if loaded.torn:

@@ -155,12 +155,14 @@ def _open(start: Start, line: Line) -> Device | None:
     from gpubench.devices.visible import show_only
     from gpubench.engine.environment import environment
     from gpubench.own.registry import register, staged_from_json
+    from gpubench.tuning.active import active, find, use
 
     try:
         limit_memory(start.memory_limit)
         device = open_device(show_only(start.device))
         register(staged_from_json(one) for one in (start.staged or {}).get("suites", ()))
-        line.say(Ready(environment(device.info)))
+        use(find(device.info))
+        line.say(Ready(environment(device.info, active().to_json())))
     except GpubenchError as error:
         line.say(StartFailed(str(error), isinstance(error, UsageError)))
         return None

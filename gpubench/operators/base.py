@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from gpubench.model import Accuracy, Case, DeviceInfo, Distribution, Json, Plan, Problem, Refused
 from gpubench.operators.choosing import first_plan
+from gpubench.operators.constants import Regime
 from gpubench.operators.parameters import from_json
 from gpubench.operators.sizes import Size
 from gpubench.operators.variant import Variant as Variant
@@ -61,6 +62,8 @@ class Operator(Protocol[P]):
     """What an expression of a suite may name, beside `operators.sizes.GENERAL` and the operands' own."""
     words: tuple[str, ...] = ()
     """Words that such a name may stand for, dtypes left out."""
+    regimes: tuple[Regime, ...] = ()
+    """Where constants of its rules may be tuned; a problem belongs to the first that holds."""
 
     def normalise(self, params: P, dtype: str) -> P:
         """Count dims from 0, fill in defaults that depend on others. errors.ParameterError names the field at fault."""

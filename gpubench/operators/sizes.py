@@ -22,6 +22,10 @@ class Size(NamedTuple):
 GENERAL: Mapping[str, Size] = {
     "dtype": Size("the case's dtype, a word: dtype == float32", lambda problem: problem.case.dtype),
     "itemsize": Size("bytes of an element of that dtype", lambda problem: dtype(problem.case.dtype).itemsize),
+    "contiguous": Size(
+        "1 where every operand is contiguous",
+        lambda problem: int(all(operand.view.is_contiguous for operand in problem.operands)),
+    ),
 }
 """For every operator."""
 

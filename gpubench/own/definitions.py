@@ -49,7 +49,10 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One implementation of an operator. `function`: of a Python file, or the symbol of a shared library."""
+    """One implementation of an operator. `function`: of a Python file, or the symbol of a shared library. `tune`: the
+    constants that a tuner may choose, with their candidates; `constraints` hold among them, and `regimes` are the
+    regions of problems, by name, that may each have values of their own.
+    """
 
     name: str
     operator: str
@@ -66,6 +69,9 @@ class Kernel:
     workspace_bytes: str = "0"
     workspace_zeroed: bool = False
     accuracy: Bound | None = None
+    tune: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    constraints: tuple[str, ...] = ()
+    regimes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def contender(self) -> str:

@@ -65,9 +65,14 @@ def plan(
 
 
 def names_of(kernel: Kernel, operator: Operator[Any], problem: Problem[Any], device: DeviceInfo) -> dict[str, Value]:
-    """Return every name's value for a problem on a device."""
+    """Return every name's value for a problem on a device, the kernel's constants with them."""
+    return {**names_of_problem(operator, problem, device), **kernel.constants}
+
+
+def names_of_problem(operator: Operator[Any], problem: Problem[Any], device: DeviceInfo) -> dict[str, Value]:
+    """Return the value of every name of a problem and a device."""
     words = {word: word for word in (*dtypes.NAMES, *operator.words)}
-    return {**words, **values(operator.sizes, problem, device), **kernel.constants}
+    return {**words, **values(operator.sizes, problem, device)}
 
 
 def refusal_of(

@@ -81,3 +81,13 @@ def kernel_of(contender: str, device: DeviceInfo) -> tuple[Kernel, Staged]:
                 raise UsageError(f"{contender} may not run here; {what}give {FLAGS[wanted]}, or trust its suite")
             return kernel, one
     raise UsageError(f"There is no kernel {contender}: its suite did not bring it.")
+
+
+def brought_kernels() -> dict[str, tuple[Kernel, tuple[str, ...]]]:
+    """Return the kernels that suites bring to this process, by contender, with the hashes of their suite's files."""
+    return {
+        kernel.contender: (kernel, tuple(one.hashes.values()))
+        for one in _STAGED
+        if not one.second
+        for kernel in one.brought.kernels
+    }

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from gpubench.model import TimingOptions
-from gpubench.names import AUTO, NUMPY, contender_of, is_kernel, is_own
+from gpubench.names import AUTO, CONSTANTS_MARK, NUMPY, contender_of, is_kernel, is_own, split_constants
 from gpubench.operators import OPERATORS
 from gpubench.operators.base import Operator
 from gpubench.operators.drawing.wishes import Wishes
@@ -233,7 +233,10 @@ def _contenders(
         for position, name in enumerate(option.value):
             if not isinstance(name, str):
                 continue  # told already
-            matching = [name] if not is_kernel(name) or name == AUTO else _matching(name, kernels)
+            plain, constants = split_constants(name)
+            matching = [name] if not is_kernel(name) or plain == AUTO else _matching(plain, kernels)
+            if constants is not None and plain != AUTO:
+                matching = [kernel + CONSTANTS_MARK + constants for kernel in matching]
             if not matching:
                 document.add((*option.path, position), _no_kernel(operator, name, kernels, known))
             names += matching

@@ -12,7 +12,7 @@ from gpubench import dtypes, plugins
 from gpubench.libraries import PEERS
 from gpubench.limits import FORM, METRICS, WHO, parse
 from gpubench.model import Distribution, Method
-from gpubench.names import AUTO, NUMPY, OURS, OWN, contender_of
+from gpubench.names import AUTO, CONSTANTS_MARK, NUMPY, OURS, OWN, contender_of
 from gpubench.operators import OPERATORS
 from gpubench.operators.drawing.wishes import LAYOUTS
 from gpubench.suite.annotations import is_required, members, origin, yaml_type
@@ -37,7 +37,7 @@ MAX_ENTRIES = 10_000
 
 CONTENDER = one_of_names(
     lambda: (NUMPY, *PEERS, *plugins.named(plugins.PEERS)),
-    rf"(?:{OURS}|{OWN})[A-Za-z0-9_.*?-]+",
+    rf"(?:{OURS}|{OWN})[A-Za-z0-9_.*?-]+(?:{CONSTANTS_MARK}[A-Za-z0-9_.=+-]+)?",
     (AUTO, contender_of("VARIANT"), contender_of("*"), OWN + "KERNEL"),
 )
 PEER = one_of_names(lambda: (NUMPY, *PEERS, *plugins.named(plugins.PEERS)))

@@ -10,10 +10,12 @@ from gpubench import dtypes
 from gpubench.layout import view
 from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Plan, Problem, Refused
 from gpubench.operators.base import Operator, Reference, Variant
+from gpubench.operators.constants import Regime
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.auto import choose
 from gpubench.operators.cumsum.params import CumsumParams
 from gpubench.operators.cumsum.sizes import SIZES
+from gpubench.operators.cumsum.tunable import REGIMES
 from gpubench.operators.cumsum.variants import VARIANTS
 from gpubench.operators.parameters import check_shape, count_dim, count_layout, layout_label, shape_label
 from gpubench.operators.results import require_dtype, sum_dtype
@@ -35,6 +37,7 @@ class CumsumOperator(Operator[CumsumParams]):
     variants: tuple[Variant, ...] = VARIANTS
     operands: tuple[str, ...] = ("x", "y")
     sizes: Mapping[str, Size] = SIZES
+    regimes: tuple[Regime, ...] = REGIMES
 
     def normalise(self, params: CumsumParams, dtype: str) -> CumsumParams:
         """Count dims from 0; ParameterError names the field at fault."""

@@ -10,6 +10,7 @@ from gpubench.errors import UnsupportedError
 from gpubench.layout import Layout, View, view
 from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Plan, Problem, Refused
 from gpubench.operators.base import Operator, Reference, Variant
+from gpubench.operators.constants import Regime
 from gpubench.operators.elementwise.auto import choose
 from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.operators.elementwise.naive import broadcast_strides
@@ -18,6 +19,7 @@ from gpubench.operators.elementwise.params import ElementwiseParams, OperandSpec
 from gpubench.operators.elementwise.promotion import accuracy, natural_dtype, operand_dtypes, result_dtype, work_dtype
 from gpubench.operators.elementwise.pytorch.iterator import sorted_dims
 from gpubench.operators.elementwise.sizes import SIZES
+from gpubench.operators.elementwise.tunable import REGIMES
 from gpubench.operators.elementwise.variants import VARIANTS
 from gpubench.operators.parameters import layout_label, number_label, shape_label
 from gpubench.operators.results import require_dtype
@@ -47,6 +49,7 @@ class ElementwiseOperator(Operator[ElementwiseParams]):
     variants: tuple[Variant, ...] = VARIANTS
     operands: tuple[str, ...] = (*NAMES, "y")
     sizes: Mapping[str, Size] = SIZES
+    regimes: tuple[Regime, ...] = REGIMES
     words: tuple[str, ...] = tuple(FUNCTIONS)
 
     def normalise(self, params: ElementwiseParams, dtype: str) -> ElementwiseParams:

@@ -12,6 +12,7 @@ from gpubench.errors import ParameterError
 from gpubench.layout import view
 from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Plan, Problem, Refused
 from gpubench.operators.base import Operator, Reference, Variant
+from gpubench.operators.constants import Regime
 from gpubench.operators.index_add import given
 from gpubench.operators.index_add.accuracy import atomic_accuracy
 from gpubench.operators.index_add.auto import choose
@@ -19,6 +20,7 @@ from gpubench.operators.index_add.indices import distinct_places, draw, is_exact
 from gpubench.operators.index_add.params import Below, Duplicates, FromFile, IndexAddParams, IndexFile, OutOfRange
 from gpubench.operators.index_add.rows import row_bytes
 from gpubench.operators.index_add.sizes import SIZES
+from gpubench.operators.index_add.tunable import REGIMES
 from gpubench.operators.index_add.variants import VARIANTS
 from gpubench.operators.parameters import (
     check_shape,
@@ -52,6 +54,7 @@ class IndexAddOperator(Operator[IndexAddParams]):
     variants: tuple[Variant, ...] = VARIANTS
     operands: tuple[str, ...] = ("destination", "index", "source")
     sizes: Mapping[str, Size] = SIZES
+    regimes: tuple[Regime, ...] = REGIMES
 
     def normalise(self, params: IndexAddParams, dtype: str) -> IndexAddParams:
         """Count dims from 0 and check the pattern; ParameterError names the field at fault."""

@@ -12,6 +12,7 @@ from gpubench.errors import ParameterError
 from gpubench.layout import view
 from gpubench.model import Accuracy, Case, DeviceInfo, Json, Operand, Plan, Problem, Refused
 from gpubench.operators.base import Operator, Reference, Variant
+from gpubench.operators.constants import Regime
 from gpubench.operators.geometry.dims import split
 from gpubench.operators.parameters import check_shape, count_dim, count_layout, layout_label, shape_label
 from gpubench.operators.results import require_dtype, sum_dtype
@@ -19,6 +20,7 @@ from gpubench.operators.sizes import Size
 from gpubench.operators.sum.auto import choose
 from gpubench.operators.sum.params import SumParams
 from gpubench.operators.sum.sizes import SIZES
+from gpubench.operators.sum.tunable import REGIMES
 from gpubench.operators.sum.variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ class SumOperator(Operator[SumParams]):
     variants: tuple[Variant, ...] = VARIANTS
     operands: tuple[str, ...] = ("x", "y")
     sizes: Mapping[str, Size] = SIZES
+    regimes: tuple[Regime, ...] = REGIMES
 
     def normalise(self, params: SumParams, dtype: str) -> SumParams:
         """Turn dim into the sorted tuple of dims counted from 0; ParameterError names the field at fault."""

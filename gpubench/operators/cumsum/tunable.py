@@ -1,0 +1,101 @@
+"""What can be tuned of `cumsum`: constants of its rules, and the regimes in which they may differ."""
+
+from __future__ import annotations
+
+from gpubench.operators.constants import Constant, Regime
+from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning
+
+FLAT_LEAST = Constant("FLAT_LEAST", tuning.FLAT_LEAST, (1 << 13, 1 << 20, 1 << 40))
+FLAT_VECTORS = Constant("FLAT_VECTORS", tuning.FLAT_VECTORS, (2, 8))
+LANES_LONGEST = Constant("LANES_LONGEST", tuning.LANES_VECTORS, (8, 16, 32))
+BLOCK_SHAPE = Constant(
+    "BLOCK_SHAPE",
+    None,
+    (
+        (2, 2),
+        (2, 4),
+        (4, 2),
+        (4, 4),
+        (8, 2),
+        (4, 8),
+        (8, 4),
+        (5, 4),
+        (8, 8),
+        (16, 2),
+        (16, 4),
+        (16, 8),
+        (32, 4),
+        (32, 8),
+    ),
+)
+REPEATED_THREADS = Constant("REPEATED_THREADS", tuning.REPEATED_THREADS, (1024, 2048))
+REPEATED_VECTORS = Constant("REPEATED_VECTORS", tuning.REPEATED_VECTORS, (64, 256, 1 << 30))
+LINKED_VECTORS = Constant("LINKED_VECTORS", tuning.LINKED_VECTORS, (256, 512, 2048, 4096))
+LINKED_SHAPE = Constant("LINKED_SHAPE", None, ((8, 1), (8, 2), (8, 4), (16, 4), (8, 8), (16, 8)))
+RING = Constant("RING", None, ((16, 8, 4, 6), (16, 8, 4, 4), (16, 8, 8, 3), (8, 4, 4, 6), (20, 8, 8, 5), (8, 4, 2, 4)))
+STREAMING_L2 = Constant("STREAMING_L2", tuning.STREAMING_L2, (0.0, 1.0, 5.0))
+SHORT_COLUMN = Constant("SHORT_COLUMN", tuning.SHORT_COLUMN, (96, 192, 768))
+WALKED_COLUMN = Constant("WALKED_COLUMN", tuning.WALKED_COLUMN, (0, 24, 48, 192))
+WALK_BLOCKS = Constant("WALK_BLOCKS", tuning.WALK_BLOCKS, (1, 4))
+STRIP = Constant(
+    "STRIP",
+    None,
+    ((32, 8, 16, 1), (32, 4, 16, 1), (32, 8, 8, 2), (16, 8, 16, 1), (16, 8, 8, 2), (8, 8, 16, 1), (8, 8, 8, 2)),
+)
+FULL_SHARE = Constant("FULL_SHARE", tuning.FULL_SHARE, (0.4, 0.6, 1.5, 3.0))
+LINKED_COLUMN = Constant("LINKED_COLUMN", tuning.LINKED_COLUMN, (0, 4096, 65536))
+RESIDENT_LEAST = Constant("RESIDENT_LEAST", resident_tuning.LEAST_BYTES, (2 << 20, 24 << 20, 1 << 40))
+SPILLED = Constant("SPILLED", resident_tuning.SPILLED, (0.0, 0.1, 0.5))
+FORWARD_STAGE = Constant(
+    "FORWARD_STAGE", None, ((48 << 10, 4), (64 << 10, 3), (32 << 10, 5), (32 << 10, 4), (16 << 10, 4))
+)
+TURNED_LENGTH = Constant("TURNED_LENGTH", transposed_tuning.LENGTH, (128, 256, 1024, 4096))
+TURNED_SHAPE = Constant("TURNED_SHAPE", None, ((32, 32, 2), (32, 16, 1), (32, 32, 4), (32, 16, 2)))
+RING_SLOT = Constant("RING_SLOT", transposed_tuning.RING_SLOT, (8 << 10, 32 << 10))
+RING_LINES = Constant("RING_LINES", transposed_tuning.RING_LINES, ((32, 16), (16, 8)))
+LINE_STRIPS = Constant("LINE_STRIPS", transposed_tuning.LINE_STRIPS, (1, 4, 8))
+LINE_WARPS = Constant("LINE_WARPS", transposed_tuning.LINE_WARPS, (1, 4))
+
+BLOCKS = ("block_rows", "repeated_rows", "flat_rows", "lanes_rows", "linked_blocks", "carry_forward")
+COLUMNS = ("columns", "walked_lines", "resident_columns", "linked_columns", "column_forward", "paired_columns")
+TURNED = ("transposed_ring", "transposed_tiles", "transposed_lines", "sklansky_rows", "walked_lines")
+
+_ROWS = "inner == 1 and contiguous"
+
+
+def _block_regime(name: str, most: int) -> Regime:
+    """Return the regime of rows of up to so many bytes, of which there are as many as SMs."""
+    when = f"{_ROWS} and rows >= sms and row_size * x_itemsize <= {most}"
+    fits = "BLOCK_SHAPE_0 * BLOCK_SHAPE_1 * 512 <= 8 * row_size * x_itemsize"  # larger tiles stay empty
+    return Regime(name, when, BLOCKS, (BLOCK_SHAPE,), (fits,))
+
+
+REGIMES: tuple[Regime, ...] = (
+    Regime(
+        "short-rows",
+        f"{_ROWS} and row_size * x_itemsize <= 1024",
+        ("single_elements", "lanes_rows", "flat_rows", "block_rows"),
+        (FLAT_LEAST, FLAT_VECTORS, LANES_LONGEST),
+    ),
+    _block_regime("rows-of-4K", 4096),
+    _block_regime("rows-of-16K", 16384),
+    _block_regime("rows-of-128K", 131072),
+    Regime(
+        "few-rows",
+        f"{_ROWS} and n * x_itemsize <= 16777216",
+        BLOCKS,
+        (LINKED_VECTORS, LINKED_SHAPE),
+    ),
+    Regime("long-rows", _ROWS, BLOCKS, (RING, STREAMING_L2)),
+    Regime("repeated-rows", "inner == 1 and x_stride_0 == 0", BLOCKS, (REPEATED_THREADS, REPEATED_VECTORS)),
+    Regime("short-columns", "contiguous and row_size <= 384", COLUMNS, (WALKED_COLUMN, SHORT_COLUMN, WALK_BLOCKS)),
+    Regime(
+        "few-columns",
+        "contiguous and outer * inner * x_itemsize <= 131072",
+        COLUMNS,
+        (RESIDENT_LEAST, SPILLED, LINKED_COLUMN, FORWARD_STAGE),
+    ),
+    Regime("columns", "contiguous", COLUMNS, (STRIP, FULL_SHARE)),
+    Regime("short-turned-lines", "row_size <= 512", (*TURNED, *BLOCKS), (TURNED_LENGTH, LINE_STRIPS, LINE_WARPS)),
+    Regime("turned-lines", "1", (*TURNED, *BLOCKS, *COLUMNS), (TURNED_SHAPE, RING_SLOT, RING_LINES)),
+)

@@ -1,0 +1,48 @@
+"""What can be tuned of `index_add`: constants of its rules, and the regimes in which they may differ."""
+
+from __future__ import annotations
+
+from gpubench.operators.constants import Constant, Regime
+from gpubench.operators.index_add import tuning
+
+COPIES_LEAST = Constant("COPIES_LEAST", tuning.COPIES_LEAST, (512, 32768, 1 << 40))
+COPIES_PLACES = Constant("COPIES_PLACES", tuning.COPIES_PLACES, (0, 512, 8192))
+COPIES_DENSE = Constant("COPIES_DENSE", tuning.COPIES_DENSE, (16, 1024))
+LAST_DIM = Constant("LAST_DIM", tuning.LAST_DIM, (2048, 65536, 1 << 40))
+CACHED_ROW = Constant("CACHED_ROW", tuning.CACHED_ROW, (0, 16, 256))
+CACHED_LEAST = Constant("CACHED_LEAST", tuning.CACHED_LEAST, (1 << 13, 1 << 15, 1 << 21, 1 << 40))
+CACHED_BLOCKS = Constant("CACHED_BLOCKS", 3, (1, 2, 6, 12))
+GROUPED_ROW = Constant("GROUPED_ROW", tuning.GROUPED_ROW, (32, 512))
+GROUPED_COST = Constant("GROUPED_COST", 1.0, (0.0, 0.5, 0.75, 1.5, 1000.0))
+PARTITION_LEAST = Constant("PARTITION_LEAST", tuning.PARTITION_LEAST, (1 << 21, 1 << 23, 1 << 40))
+PARTITION_REACH = Constant("PARTITION_REACH", tuning.PARTITION_REACH, (24 << 20, 96 << 20, 768 << 20))
+WAVES = Constant("WAVES", tuning.WAVES, (1, 3, 12))
+WARPS = Constant("WARPS", 16, (4, 8, 32, 64))
+
+REGIMES: tuple[Regime, ...] = (
+    Regime(
+        "along-the-last-dim",
+        "inner == 1 and outer > 1",
+        ("block_copies", "cached", "combined"),
+        (LAST_DIM, CACHED_LEAST, CACHED_BLOCKS),
+    ),
+    Regime(
+        "few-elements",
+        "inner == 1 and indices < 1048576",
+        ("private_copies", "block_copies", "cached", "combined"),
+        (COPIES_LEAST, COPIES_PLACES, COPIES_DENSE, CACHED_LEAST),
+    ),
+    Regime(
+        "elements",
+        "inner == 1",
+        ("private_copies", "partitioned", "block_copies", "cached", "combined"),
+        (PARTITION_LEAST, PARTITION_REACH, COPIES_LEAST, CACHED_BLOCKS),
+    ),
+    Regime(
+        "short-rows",
+        "inner * itemsize < 128",
+        ("block_copies", "cached", "combined", "grouped"),
+        (CACHED_ROW, CACHED_BLOCKS, GROUPED_ROW),
+    ),
+    Regime("rows", "1", ("combined", "grouped", "block_copies"), (GROUPED_COST, WAVES, WARPS)),
+)

@@ -1,0 +1,319 @@
+"""One regime's contest: a race that drops who is behind, finals side by side with the shipped constants, and a proof.
+
+What it asks for next follows from its space and from the records of what it asked before, and from nothing else. So a
+contest that was interrupted comes to the same place again by being told the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gpubench.analysis.compare import Options, compare
+from gpubench.analysis.pairing import Selection
+from gpubench.analysis.race import BEHIND, Times, laps, race
+from gpubench.analysis.rounds import samples
+from gpubench.analysis.rule import Rule
+from gpubench.comparison import Row as Compared
+from gpubench.model import Case, Ceiling, Record, ResultSet, TimingOptions
+from gpubench.names import MEASURED
+from gpubench.operators.constants import text_of
+from gpubench.tuned import STAGE, Decision, Interval, Row, Timed
+from gpubench.tuning.space import Entrant, Space
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is spent on a regime. `turns`: rounds of each turn of the race. Closer than `resolution` is a tie."""
+
+    cases: int = 4
+    turns: tuple[int, ...] = (2, 2, 4, 4, 8)
+    samples: int = 6
+    finalists: int = 2
+    rounds: int = 24
+    final_samples: int = 8
+    proof_cases: int = 24
+    proof_rounds: int = 12
+    resolution: float = 0.005
+    time_limit_s: float = 5.0
+
+
+@dataclass
+class Contest:
+    """See the module. `failed`: who is out, and why; `dropped`: those of them that were never timed."""
+
+    space: Space
+    effort: Effort = field(default_factory=Effort)
+    failed: dict[str, str] = field(default_factory=dict)
+    dropped: dict[str, str] = field(default_factory=dict)
+    decision: Decision = "undecided"
+    chosen: Entrant | None = None
+    ratio: Interval | None = None
+    why: str = "the time was over before it began"
+    timed: tuple[Timed, ...] = ()
+    rounds: int = 0
+
+    def __post_init__(self) -> None:
+        """Let everybody start."""
+        self._alive = list(self.space.entrants)
+        self._rounds: dict[tuple[str, str], list[list[float]]] = {}
+        self._told: dict[tuple[str, str], Record] = {}
+        self._tried: set[str] = set()
+        self.cases = self._spread([case for case in self.space.cases if self._differs(case, self._alive)])
+
+    def drop(self, reasons: Mapping[str, str]) -> None:
+        """Leave configurations out before they are timed: what the compiler's report says. The shipped ones stay."""
+        self.dropped |= {name: why for name, why in reasons.items() if name != self.space.incumbent.name}
+        self._alive = [one for one in self._alive if one.name not in self.dropped]
+
+    def batches(self) -> Iterator[list[Case]]:
+        """Yield the cases of each stage; `take` their records before asking for the next."""
+        if len(self._alive) == 1:
+            self._keep("no other configuration makes another plan")
+            return
+        self.why = "the time was over before the race was"
+        for turn, rounds in enumerate(self.effort.turns):
+            yield [self._stage(case, f"race.{turn + 1}", self._on(case, self._alive), rounds) for case in self.cases]
+            if self._lap():
+                break
+        if self.space.incumbent.name in self.failed:
+            self.why = f"the shipped constants failed: {self.failed[self.space.incumbent.name]}"
+            return
+        finalists = self._finalists()
+        if not finalists:
+            return
+        self.why = "the time was over before the finals were"
+        yield from self._finals(finalists)
+
+    def take(self, records: Iterable[Record]) -> None:
+        """Be told what came of the cases that were asked for last. What was not reached (skipped) is not told."""
+        for record in records:
+            if record.status == "skipped":
+                continue
+            self._told[record.case.id, record.contender] = record
+            if record.status not in MEASURED or record.status == "inaccurate":
+                self._fail(record)
+
+    # --- the race ----------------------------------------------------------------------------------------------------
+
+    def _lap(self) -> bool:
+        """Work out who is behind; return whether the race is over."""
+        self._gather()
+        self._alive = [one for one in self._alive if one.name not in self.failed]
+        if self.space.incumbent.name in self.failed or len(self._alive) == 1:
+            return True
+        field_ = {one.name: self._times(one) for one in self._alive}
+        stay, over = race(field_, self.space.incumbent.name, self.effort.resolution)
+        self._alive = [one for one in self._alive if one.name in stay]
+        return over or len(self._alive) == 1
+
+    def _gather(self) -> None:
+        """Add the rounds of the last turn to those of each plan."""
+        for (case_id, name), record in self._told.items():
+            base, _, stage = case_id.partition(STAGE)
+            entrant = next((one for one in self.space.entrants if one.name == name), None)
+            if entrant is not None and ".race." in stage and name not in self.failed:
+                self._rounds.setdefault((base, entrant.plans[base]), []).extend(samples(record))
+            self._tried.add(name)
+        self._told.clear()
+
+    def _times(self, entrant: Entrant) -> Times:
+        return {case.id: self._rounds[case.id, entrant.plans[case.id]] for case in self.cases}
+
+    def _finalists(self) -> list[Entrant]:
+        """Return who may be ahead of the shipped constants by more than a tie, best first; decide where nobody may."""
+        others = [one for one in self._alive if one.name != self.space.incumbent.name]
+        if not others:
+            self._keep("every other one is behind, or slower on a case")
+            return []
+        shipped = self._times(self.space.incumbent)
+        found = list(zip(others, laps([self._times(one) for one in others], shipped), strict=True))
+        found.sort(key=lambda pair: (pair[1].log_ratio, len(pair[0].values), pair[0].name))
+        best = found[0][1]
+        half = 2 * best.error
+        self.ratio = _interval(best.log_ratio - half, best.log_ratio, best.log_ratio + half)
+        limit = math.log1p(-self.effort.resolution / 2)
+        ahead = [entrant for entrant, lap in found if lap.log_ratio < limit or lap.log_ratio + BEHIND * lap.error < 0]
+        if not ahead:
+            self._keep("nothing is ahead by more than a tie")
+        return ahead[: self.effort.finalists]
+
+    # --- finals ------------------------------------------------------------------------------------------------------
+
+    def _finals(self, finalists: Sequence[Entrant]) -> Iterator[list[Case]]:
+        """Time finalists and shipped constants side by side, then the best on all other cases that it changes."""
+        effort = self.effort
+        shipped = self.space.incumbent
+        cases = [case for case in self.cases if self._differs(case, [shipped, *finalists])]
+        yield [
+            self._stage(case, "final", self._on(case, [shipped, *finalists]), effort.rounds, ends=True)
+            for case in cases
+        ]
+        finals = list(self._told.values())
+        self.rounds = effort.rounds
+        refused: list[str] = []
+        for place, one in enumerate(self._ranked(finalists, finals)):
+            found = self._compared(one, finals)
+            why = self._objection(found)
+            if not why:
+                rest = [case for case in self.space.cases if self._differs(case, [shipped, one]) and case not in cases]
+                yield [
+                    self._stage(case, f"proof.{place + 1}", [shipped, one], effort.proof_rounds, ends=True)
+                    for case in self._spread(rest, effort.proof_cases)
+                ]
+                found = self._compared(one, self._told.values())
+                why = self._objection(found)
+            if not why:
+                self._choose(one, found)
+                return
+            refused.append(why)
+        self._decide_without(refused)
+
+    def _ranked(self, finalists: Sequence[Entrant], records: Sequence[Record]) -> list[Entrant]:
+        """Return the finalists that did not fail, best first."""
+        means = {one.name: _mean(self._compared(one, records)) for one in finalists if one.name not in self.failed}
+        return sorted((one for one in finalists if means.get(one.name)), key=lambda one: (means[one.name], one.name))
+
+    def _compared(self, one: Entrant, records: Iterable[Record]) -> list[Compared]:
+        """Return the comparison of a finalist with the shipped constants, case by case, by the method of `ab`."""
+        names = (self.space.incumbent.name, one.name)
+        mine = [self._as_planned(record, one) for record in records if record.status in MEASURED]
+        both = [record for record in mine if record is not None and record.contender in names]
+        ids = {record.case.id for record in both if record.contender == names[1]}
+        if not ids or one.name in self.failed:
+            return []
+        result = ResultSet("", "", (), {}, {}, Ceiling(), tuple(r for r in both if r.case.id in ids))
+        options = Options(Rule(self.effort.resolution), Selection(a=names[0], b=names[1]), interleaved=True)
+        return [row for row in compare(result, result, options).rows if row.estimate is not None]
+
+    def _as_planned(self, record: Record, one: Entrant) -> Record | None:
+        """Return the record of whoever has this finalist's plan on a case, as the finalist's own."""
+        base = record.case.id.partition(STAGE)[0]
+        runner = next((each for each in self.space.entrants if each.name == record.contender), None)
+        if runner is None or record.contender == self.space.incumbent.name:
+            return record
+        same = runner.plans[base] == one.plans[base]
+        return replace(record, contender=one.name) if same else None
+
+    def _objection(self, found: Sequence[Compared]) -> str:
+        """Return why a finalist is not taken, empty where it is: it ties, may be slower, or is slower somewhere."""
+        whole = _whole(found)
+        if whole is None:
+            return "it failed in the finals"
+        low, high = 1 - self.effort.resolution, 1 + self.effort.resolution
+        slower = [row for row in found if row.estimate is not None and row.estimate.ratio > high]
+        if slower:
+            worst = max(slower, key=lambda row: row.estimate.ratio if row.estimate else 0.0)
+            ratio = worst.estimate.ratio if worst.estimate else 0.0
+            return f"it takes {ratio:.3f} of the time on {worst.case.partition(STAGE)[0]}"
+        if (whole[1] >= low and whole[2] <= high) or (whole[2] < 1 and whole[0] > low):
+            return f"a tie: {whole[0]:.4f} of the time"
+        return "" if whole[2] < 1 else f"undecided: {whole[0]:.4f} of the time, {whole[1]:.4f} to {whole[2]:.4f}"
+
+    def _choose(self, one: Entrant, found: Sequence[Compared]) -> None:
+        self.chosen, self.decision, self.why = one, "tuned", ""
+        self.ratio = _whole(found)
+        self.timed = tuple(map(_timed, found))
+
+    def _decide_without(self, refused: Sequence[str]) -> None:
+        """Keep the shipped constants, or leave it undecided where a finalist may well be better."""
+        open_ = [why for why in refused if why.startswith("undecided")]
+        if open_:
+            self.decision, self.why = "undecided", f"the best others are {open_[0].removeprefix('undecided: ')}"
+        else:
+            self._keep("; ".join(dict.fromkeys(refused)) or "no finalist was left")
+
+    # --- what both need ----------------------------------------------------------------------------------------------
+
+    def _keep(self, why: str) -> None:
+        self.chosen, self.decision, self.why = self.space.incumbent, "kept", why
+
+    def _fail(self, record: Record) -> None:
+        """Put everybody out who has the plan of a contender that failed."""
+        base = record.case.id.partition(STAGE)[0]
+        runner = next((one for one in self.space.entrants if one.name == record.contender), None)
+        if runner is None:
+            return
+        reason = f"{record.status}: {record.message}" if record.message else record.status
+        for one in self.space.entrants:
+            if one.plans[base] == runner.plans[base]:
+                self.failed.setdefault(one.name, f"{base}: {reason}"[:500])
+
+    def _differs(self, case: Case, entrants: Sequence[Entrant]) -> bool:
+        return len({one.plans[case.id] for one in entrants}) > 1
+
+    def _on(self, case: Case, entrants: Sequence[Entrant]) -> list[Entrant]:
+        """Return one of those that have the same plan on a case, the first; the shipped constants are always there."""
+        first: dict[str, Entrant] = {}
+        for one in entrants:
+            first.setdefault(one.plans[case.id], one)
+        return list(first.values())
+
+    def _spread(self, cases: Sequence[Case], most: int | None = None) -> list[Case]:
+        """Return so many cases at most, evenly spread over them as they are listed."""
+        most = self.effort.cases if most is None else most
+        step = max(len(cases) / max(most, 1), 1.0)
+        return [cases[int(place * step)] for place in range(min(most, len(cases)))]
+
+    def _stage(self, case: Case, stage: str, entrants: Sequence[Entrant], rounds: int, ends: bool = False) -> Case:
+        each = self.effort.final_samples if ends else self.effort.samples
+        timing: TimingOptions = replace(
+            case.timing,
+            rounds=rounds,
+            min_samples=each * rounds,
+            max_samples=2 * each * rounds,
+            max_noise=1.0,
+            time_limit_s=self.effort.time_limit_s,
+            order="alternating" if ends else "random",
+        )
+        name = f"{case.id}{STAGE}{self.space.subject.name}.{self.space.regime.name}.{stage}"
+        return replace(case, id=name, contenders=tuple(one.name for one in entrants), timing=timing, limits={})
+
+    def row(self) -> Row:
+        """Return what is known so far."""
+        entrants = self.space.entrants
+        failed = [name for name in self.failed if name not in self.dropped]
+        values = {} if self.chosen is None else {name: text_of(one) for name, one in self.chosen.values.items()}
+        return Row(
+            self.space.subject.name,
+            self.space.regime.name,
+            len(self.space.cases),
+            self.decision,
+            values,
+            self.ratio,
+            self.space.total,
+            len({one.name for one in entrants} - {*self.dropped}) if self._tried else 0,
+            len(self.dropped) + len(self.space.refused) + self.space.outside,
+            len(failed),
+            self.rounds,
+            self.why,
+            self.timed,
+        )
+
+
+def _interval(low: float, middle: float, high: float) -> Interval:
+    return math.exp(middle), math.exp(low), math.exp(high)
+
+
+def _whole(found: Sequence[Compared]) -> Interval | None:
+    """Return the geometric mean ratio of rows with its 95 % interval: their own intervals, taken to be independent."""
+    known = [row.estimate for row in found if row.estimate is not None]
+    if not known:
+        return None
+    middle = sum(math.log(one.ratio) for one in known) / len(known)
+    half = math.sqrt(sum((math.log(one.high / one.low) / 2) ** 2 for one in known)) / len(known)
+    return _interval(middle - half, middle, middle + half)
+
+
+def _mean(found: Sequence[Compared]) -> float:
+    whole = _whole(found)
+    return math.inf if whole is None else whole[0]
+
+
+def _timed(row: Compared) -> Timed:
+    assert row.estimate is not None
+    assert row.old_us is not None
+    assert row.new_us is not None
+    interval = (row.estimate.ratio, row.estimate.low, row.estimate.high)
+    return Timed(row.case.partition(STAGE)[0], row.old_us, row.new_us, interval)

@@ -1,0 +1,87 @@
+"""From decided contests to the entries of a tuning file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+import gpubench
+from gpubench.model import DeviceInfo
+from gpubench.operators.constants import Value
+from gpubench.own.registry import Staged
+from gpubench.tuned import Interval
+from gpubench.tuning.contest import Contest
+from gpubench.tuning.file import VERSION, CaseEvidence, Entry, Evidence, Number, Ratio, Tuning, figures_of
+from gpubench.tuning.sources import files_sha256, sources_sha256
+from gpubench.tuning.space import launches_of
+
+
+def entry_of(
+    contest: Contest, device: DeviceInfo, seed: int, result: str, staged: Iterable[Staged] = ()
+) -> Entry | None:
+    """Return the entry of a contest, None where it decided nothing. result: the SHA-256 of the result's records."""
+    row, space, chosen = contest.row(), contest.space, contest.chosen
+    if row.decision == "undecided" or chosen is None:
+        return None
+    sources = sorted(
+        {
+            launch.source
+            for one in {chosen.name: chosen, space.incumbent.name: space.incumbent}.values()
+            for launch in launches_of(space, one, device, space.cases)
+            if launch.foreign is None
+        }
+    )
+    kernel = space.subject.kernel
+    if kernel is None:
+        digest = sources_sha256(sources, space.regime)
+    else:
+        hashes = [
+            value
+            for one in staged
+            if one.brought.kernel(kernel.contender) and not one.second
+            for value in one.hashes.values()
+        ]
+        digest = files_sha256(hashes, space.regime)
+    evidence = Evidence(
+        ratio=None if row.decision == "kept" or row.ratio is None else _ratio(row.ratio),
+        cases=[
+            CaseEvidence(case=one.case, shipped_us=one.shipped_us, tuned_us=one.tuned_us, ratio=_ratio(one.ratio))
+            for one in row.timed
+        ],
+        tried=row.tried,
+        dropped=row.dropped,
+        failed=row.failed,
+        rounds=row.rounds,
+        seed=seed,
+        result=result,
+    )
+    return Entry(
+        subject=row.subject,
+        regime=row.regime,
+        constants={name: _plain(value) for name, value in chosen.values.items()},
+        sources=sources,
+        sources_sha256=digest,
+        evidence=evidence,
+    )
+
+
+def merged(before: Tuning | None, entries: Iterable[Entry], device: DeviceInfo, nvrtc: str | None) -> Tuning:
+    """Return a tuning with these entries, and those of other regimes from before where they are of the same GPU."""
+    figures = figures_of(device)
+    kept = [] if before is None or before.device != figures else before.entries
+    empty = Tuning(schema_version=VERSION, gpubench="", created="", device=figures, entries=kept)
+    return empty.with_entries(
+        {(one.subject, one.regime): one for one in entries},
+        gpubench=gpubench.__version__,
+        created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        nvrtc=nvrtc,
+    )
+
+
+def _plain(value: Value) -> Number:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _ratio(interval: Interval) -> Ratio:
+    ratio, low, high = (float(f"{one:.6g}") for one in interval)
+    return Ratio(ratio=ratio, low=low, high=high)
