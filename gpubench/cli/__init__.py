@@ -77,6 +77,7 @@ COMMANDS: dict[str, Entry] = {
     ),
     "ab": Entry("gpubench.cli.ab:command", "Run two contenders interleaved and tell which is faster."),
     "explore": Entry("gpubench.cli.explore:command", "Draw cases and find the regions in which a contender loses."),
+    "tune": Entry("gpubench.cli.tune:command", "Find the best constants of the kernels for this GPU."),
     "plan": Entry("gpubench.cli.plan:command", "Say how many rounds would show a change, and what they take."),
     "plot": Entry("gpubench.cli.plot:command", "Draw charts of results.", NOT_COMPARABLE),
     "history": Entry(

@@ -73,6 +73,7 @@ class Supervisor:
         self._options = options
         self._on_event = on_event
         self._workers = Workers(options.worker, spawn)
+        self.environment: dict[str, Json] = {}  # what the first worker told; empty before `open`
         self._number = 0
         self._used = False
         self._tainted = False
@@ -104,6 +105,7 @@ class Supervisor:
         except StopRunError as error:
             raise DeviceError(str(error)) from error
         self._spend({"start": time.monotonic() - began})
+        self.environment = ready.environment
         return ready.environment, self._ceiling
 
     def run(

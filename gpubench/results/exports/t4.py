@@ -13,6 +13,7 @@ from typing import NamedTuple
 from gpubench.model import Json, Record, ResultSet
 from gpubench.names import Status
 from gpubench.results.exports import Exported, Options, facts
+from gpubench.results.exports.tuned import documents
 
 
 class _Failure(NamedTuple):
@@ -34,8 +35,14 @@ _FAILURES: dict[Status, _Failure] = {
 
 
 def export(result: ResultSet, options: Options) -> Exported:
-    """Return the document: for each record an entry of `results` and one of `cache`."""
+    """Return the document: for each record an entry of `results` and one of `cache`.
+
+    Of a tuning: of its first regime, with those of the others beside it (`exports.tuned`).
+    """
     del options
+    regimes = list(documents(result).items())
+    if regimes:
+        return Exported(regimes[0][1], {f".{name}.json": data for name, data in regimes[1:]})
     records = facts.records(result)
     tuned: dict[str, Json] = {
         "case": list(dict.fromkeys(facts.harmless(record.case.id) for record in records)),

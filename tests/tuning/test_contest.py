@@ -1,0 +1,109 @@
+"""Contests: the best of planted landscapes is found, failures and ties do no harm, and one goes on where it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from gpubench.model import Case
+from gpubench.tuning.contest import Contest
+from studies.tuning import SHIPPED, Landscape, contest_on, hold, landscape, measured
+
+
+def flat(**us: float) -> Landscape:
+    """Return a landscape of one case, 10 us with the shipped constants."""
+    return Landscape(("case0",), {SHIPPED: {"case0": 10.0}, **{name: {"case0": one} for name, one in us.items()}})
+
+
+def held(planted: Landscape, seed: int = 1) -> Contest:
+    """Hold a contest to its end."""
+    contest = contest_on(planted)
+    for batch in contest.batches():
+        contest.take(measured(planted, batch, seed))
+    return contest
+
+
+def test_the_best_is_found_within_one_percent() -> None:
+    """Noise, ties, cliffs and failures: of 40 landscapes at most one choice is more than 1 % off."""
+    found = [hold(landscape(seed), seed) for seed in range(1000, 1040)]
+    assert sum(one.regret > 0.01 for one in found) <= 1
+    assert all(one.decision != "undecided" for one in found)
+
+
+@pytest.mark.parametrize("other", [9.98, 10.0, 10.02])
+def test_a_tie_goes_to_the_shipped_constants(other: float) -> None:
+    """What is closer than half a percent changes nothing, whatever the noise says."""
+    for seed in range(5):
+        contest = held(flat(c1=other), seed)
+        assert contest.decision == "kept"
+        assert contest.chosen is contest.space.incumbent
+
+
+def test_what_is_slower_on_one_case_is_not_taken() -> None:
+    """A configuration that gains a tenth on one case and loses 2 % on another is left; the lesser gain is taken."""
+    times = {SHIPPED: (10.0, 10.0), "c1": (9.0, 10.2), "c2": (9.8, 9.8)}
+    planted = Landscape(("case0", "case1"), {name: {"case0": a, "case1": b} for name, (a, b) in times.items()})
+    contest = held(planted)
+    assert contest.decision == "tuned"
+    assert contest.chosen is not None
+    assert contest.chosen.name == "c2"
+    assert contest.ratio is not None
+    assert contest.ratio[1] < 0.98 < contest.ratio[2]
+
+
+def test_failures_are_out_and_counted() -> None:
+    """The fastest configuration has wrong answers: it is never asked for again, and the row counts it."""
+    planted = flat(c1=5.0, c2=9.0)
+    planted.failures["c1"] = "wrong"
+    contest = contest_on(planted)
+    asked: list[str] = []
+    for batch in contest.batches():
+        asked += [name for case in batch for name in case.contenders]
+        contest.take(measured(planted, batch, 1))
+    assert asked.count("c1") == 1
+    assert contest.chosen is not None
+    assert contest.chosen.name == "c2"
+    assert contest.row().failed == 1
+
+
+def test_nothing_is_decided_where_the_shipped_constants_fail() -> None:
+    """There is nothing to beat then: the regime is left alone, with the reason."""
+    planted = flat(c1=5.0)
+    planted.failures[SHIPPED] = "crashed"
+    contest = held(planted)
+    assert contest.decision == "undecided"
+    assert "the shipped constants failed" in contest.why
+
+
+def test_what_is_dropped_is_never_timed() -> None:
+    """What the compiler's report leaves out is in no case, and counts as dropped; the shipped constants stay."""
+    contest = contest_on(flat(c1=5.0, c2=9.0))
+    contest.drop({"c1": "spills 8 bytes", SHIPPED: "spills 8 bytes"})
+    asked = [name for batch in [next(contest.batches())] for case in batch for name in case.contenders]
+    assert asked == [SHIPPED, "c2"]
+    assert contest.row().dropped == 1
+
+
+def plays(contest: Contest, planted: Landscape, stop: int | None = None) -> Iterable[list[Case]]:
+    """Hold a contest for so many batches and yield them."""
+    for number, batch in enumerate(contest.batches()):
+        if number == stop:
+            return
+        yield batch
+        contest.take(measured(planted, batch, 7))
+
+
+@pytest.mark.parametrize("seed", [3, 8])
+def test_a_contest_goes_on_where_it_ended(seed: int) -> None:
+    """Ended after any batch and told the same again, a contest asks for the same and decides the same."""
+    planted = landscape(seed, most=12)
+    whole = contest_on(planted)
+    batches = list(plays(whole, planted))
+    for stop in range(len(batches)):
+        ended = contest_on(planted)
+        assert list(plays(ended, planted, stop)) == batches[:stop]
+        assert ended.decision == "undecided"
+        again = contest_on(planted)
+        assert list(plays(again, planted)) == batches
+        assert again.row() == whole.row()
