@@ -205,6 +205,23 @@ def test_an_outlier_does_not_stretch_the_axis() -> None:
     assert len([x for x, y in marks(figure.axes[0]) if y >= 0]) == 20
 
 
+def test_the_value_of_an_outlier_hides_no_mark() -> None:
+    """The words beside the edge lie clear of the other marks of their row."""
+    cases = [case_of("sum", [2**20, n], "float32") for n in range(4, 24)]
+    records = []
+    for number, (case, moved) in enumerate(cases):
+        us = us_of("torch", moved)
+        far = number == 3
+        for name, faster in (("torch", 1.0), ("gpubench:auto", 1000.0 if far else 2.0), ("jax", 2.6 if far else 1.9)):
+            records.append(timed_record(case, name, moved, us / faster, f"{case.id} {name}"))
+    (chart,) = speedup.charts(h200(tuple(records)), "torch")
+    figure = chart.draw()
+    (told,) = [one for one in figure.axes[0].texts if "\u25b8" in one.get_text()]
+    box = told.get_window_extent()
+    places = figure.axes[0].transData.transform([(x, y) for x, y in marks(figure.axes[0]) if y >= 0])
+    assert not [place for place in places if box.contains(*place)]
+
+
 def test_a_wide_spread_is_no_outlier() -> None:
     """Where many are far faster the axis holds them all."""
     cases = [case_of("sum", [2**20, n], "float32") for n in range(4, 24)]

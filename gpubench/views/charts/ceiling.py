@@ -104,9 +104,10 @@ def _draw(
         simulated=is_simulated(drawn),
     )
     _, high = dots.reach([0.0, 100.0, *(dot.x for line in page for dot in line.dots)], 50.0)
-    axes = dots.draw(made, dots.within(page, 0.0, high, "{:.0f} %".format), marks, connect=True)
+    shown = dots.within(page, 0.0, high, "{:.0f} %".format)
+    axes = dots.draw(made, shown, marks, connect=True)
     axes.set_xlim(-1, max(103.0, high * 1.03))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f} %")
     dots.draw_reference(axes, 100)
-    dots.name_axis(axes, "achieved bandwidth, % of the measured ceiling")
+    dots.name_axis(axes, "achieved bandwidth, % of the measured ceiling", shown)
     return made.figure

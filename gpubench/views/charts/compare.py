@@ -110,7 +110,7 @@ def _draw(comparison: Comparison, page: list[dots.Line], missing: list[str], pla
     axes = dots.draw(made, shown, {str(verdict): mark for verdict, mark in VERDICT_MARKS.items()}, scale="log")
     _scale(axes, shown)
     dots.draw_reference(axes, 1.0)
-    dots.name_axis(axes, "new time / old time (log scale):  \u25c2 faster | slower \u25b8")
+    dots.name_axis(axes, "new time / old time (log scale):  \u25c2 faster | slower \u25b8", shown)
     return made.figure
 
 

@@ -116,8 +116,6 @@ def draw(
     aside = _aside([line for _, line in places], list(marks), scale)
     for series, mark in marks.items():
         _draw_series(axes, places, series, mark, aside)
-    for y, line in places:
-        _tell_beyond(axes, y, line)
     return axes
 
 
@@ -256,7 +254,7 @@ def _tell_beyond(axes: Axes, y: float, line: Line) -> None:
             axes.annotate(
                 f"\u25c2 {words}" if is_left else f"{words} \u25b8",
                 (told[0].x, y),
-                xytext=(7 if is_left else -7, 0),
+                xytext=((1 if is_left else -1) * _clear(axes, told[0].x, line, len(words) + 2), 0),
                 textcoords="offset points",
                 ha="left" if is_left else "right",
                 va="center",
@@ -267,9 +265,26 @@ def _tell_beyond(axes: Axes, y: float, line: Line) -> None:
             )
 
 
-def name_axis(axes: Axes, words: str) -> None:
-    """Label the axis under the rows, and show its scale above them too, for tall charts."""
+def _clear(axes: Axes, edge: float, line: Line, letters: int) -> float:
+    """Return how many points from the edge words of so many letters hide no other mark of the row."""
+    places = axes.transData.transform([(dot.x, 0.0) for dot in line.dots])[:, 0]
+    (origin,) = axes.transData.transform([(edge, 0.0)])[:, 0]
+    start, width = 7.0, 4.4 * letters
+    for away in sorted(abs(places - origin) * 72 / axes.figure.dpi):
+        if start - 4 < away < start + width + 4:
+            start = away + 7.0
+    return float(start)
+
+
+def name_axis(axes: Axes, words: str, lines: Sequence[Line]) -> None:
+    """Label the axis under the rows, which has its scale by now, and show the scale above them too, for tall charts.
+
+    The values of marks at its edges are written here: where they hide no other mark, the scale decides.
+    """
     axes.set_xlabel(words)
+    for y, _, line in _numbered(lines):
+        if line is not None:
+            _tell_beyond(axes, y, line)
     if axes.get_ylim()[0] > PAGE / 3:
         axes.tick_params(axis="x", labeltop=True)
 

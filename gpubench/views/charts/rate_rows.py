@@ -100,7 +100,7 @@ def draw(
             axes.axvline(rate, color=INK, linewidth=0.9, linestyle=dashes, zorder=0.7)
     limits = [f"{name} {text.rate(rate)}" for name, rate in ((scale.memory, scale.copy), ("peak", scale.peak)) if rate]
     words = "GB/s (log scale)" if kind == "log" else "GB/s"
-    dots.name_axis(axes, f"{words}; lines: {', '.join(limits)}" if limits and not small else words)
+    dots.name_axis(axes, f"{words}; lines: {', '.join(limits)}" if limits and not small else words, page)
     return made.figure
 
 

@@ -143,13 +143,14 @@ def _draw(
     low, high = dots.reach([dot.x for line in page for dot in line.dots], OUTLIER, "log")
     ends = [1.0, low, high, *(mean for mean, _ in means.values())]
     low, high = min(ends), max(ends)
-    axes = dots.draw(made, dots.within(page, low, high, text.ratio), marks, connect=True, scale="log")
+    shown = dots.within(page, low, high, text.ratio)
+    axes = dots.draw(made, shown, marks, connect=True, scale="log")
     log_axis(axes, low, high)
     for name, (mean, _) in means.items():
         axes.axvline(mean, color=marks[name].color, linewidth=1.2, linestyle=(0, (4, 2)), zorder=1.4)
         axes.plot([mean], [axes.get_ylim()[1]], **marks[name].point, clip_on=False, zorder=4)
     dots.draw_reference(axes, 1.0)
-    dots.name_axis(axes, f"times as fast as {style.label(over, 24)} (log scale):  \u25c2 slower | faster \u25b8")
+    dots.name_axis(axes, f"times as fast as {style.label(over, 24)} (log scale):  \u25c2 slower | faster \u25b8", shown)
     return made.figure
 
 
