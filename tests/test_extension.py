@@ -100,7 +100,7 @@ def test_they_are_listed(checkout: Checkout) -> None:
 def test_they_are_run_and_right(results: tuple[str, str], checkout: Checkout) -> None:
     """Every contender of ours gives right answers on the host; the peer says why it has none there."""
     records = json.loads((checkout.root.parent / results[0]).read_text(encoding="utf-8"))["records"]
-    statuses = {(one["case"]["id"], one["contender"]): one["status"] for one in records}
+    statuses = {(record["case"]["id"], record["contender"]): record["status"] for record in records}
     toy = {key for key in statuses if key[1] == "toy"}
     assert len(toy) == 2
     assert {statuses[key] for key in toy} == {"unsupported"}

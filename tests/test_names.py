@@ -23,7 +23,7 @@ def spelt(node: ast.AST) -> set[object]:
     """Return the texts that a display of a tuple, list or set holds."""
     if not isinstance(node, ast.Tuple | ast.List | ast.Set):
         return set()
-    return {one.value for one in node.elts if isinstance(one, ast.Constant)}
+    return {element.value for element in node.elts if isinstance(element, ast.Constant)}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))

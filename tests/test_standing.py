@@ -42,7 +42,7 @@ def test_the_worst_come_first_and_equal_ones_by_name() -> None:
     """Cases are ranked by the ratio, of all results together."""
     ratios = {"b": 0.5, "a": 0.5, "c": 2.0, "d": 0.9}
     found = [standing_of([timed(case, AUTO, 1.0), timed(case, "torch", ratio)]) for case, ratio in ratios.items()]
-    assert [one.case.id for one in worst(found, AUTO)] == ["a", "b", "d", "c"]
-    assert [one.case.id for one in worst(found, AUTO, 2)] == ["a", "b"]
-    assert [one.case.id for one in worst(found, "torch", 1)] == ["c"]
+    assert [standing.case.id for standing in worst(found, AUTO)] == ["a", "b", "d", "c"]
+    assert [standing.case.id for standing in worst(found, AUTO, 2)] == ["a", "b"]
+    assert [standing.case.id for standing in worst(found, "torch", 1)] == ["c"]
     assert worst(found, "jax") == []

@@ -58,7 +58,7 @@ def record(
         message=message,
         bytes=bytes_moved,
         simulated=simulated,
-        timing=Timing(tuple(tuple(Sample(float(us), sm_mhz) for us in one) for one in rounds)),
+        timing=Timing(tuple(tuple(Sample(float(us), sm_mhz) for us in samples) for samples in rounds)),
         kernel=kernel,
     )
 

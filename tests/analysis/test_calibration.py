@@ -70,9 +70,11 @@ def test_a_calibration_sharpens_what_is_known_and_never_widens_the_threshold() -
     floor = floor_of(merged.extra["noise_floor"])
     assert max(floor[50:]) < 0.03 < float(np.median(floor[:50]))
     slow = [
-        replace(one, timing=replace(one.timing, rounds=tuple(_slower(part, 1.2) for part in one.timing.rounds)))
-        for one in given[0].records
-        if one.timing is not None
+        replace(
+            record, timing=replace(record.timing, rounds=tuple(_slower(part, 1.2) for part in record.timing.rounds))
+        )
+        for record in given[0].records
+        if record.timing is not None
     ]
     verdicts = [row.verdict for row in compare(merged, replace(given[0], records=tuple(slow))).rows]
     assert verdicts[50:] == ["SLOWER"] * 6
@@ -81,7 +83,7 @@ def test_a_calibration_sharpens_what_is_known_and_never_widens_the_threshold() -
 
 
 def _slower(samples: tuple[Sample, ...], factor: float) -> tuple[Sample, ...]:
-    return tuple(replace(one, us=one.us * factor) for one in samples)
+    return tuple(replace(sample, us=sample.us * factor) for sample in samples)
 
 
 def test_a_failure_in_any_run_is_kept() -> None:

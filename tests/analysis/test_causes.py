@@ -17,15 +17,15 @@ def test_each_kind_of_change_is_named() -> None:
     old, new = run(of, 0), run(of, 1)
     device: dict[str, Json] = {**new.environment["device"], "uuid": "GPU-2", "power_limit_w": 500.0}
     slow = [
-        one
-        if one.timing is None
+        record
+        if record.timing is None
         else replace(
-            one,
+            record,
             timing=replace(
-                one.timing, rounds=tuple(tuple(Sample(s.us, 1755.0) for s in each) for each in one.timing.rounds)
+                record.timing, rounds=tuple(tuple(Sample(s.us, 1755.0) for s in each) for each in record.timing.rounds)
             ),
         )
-        for one in new.records
+        for record in new.records
     ]
     environment = {**new.environment, "device": device, "nvrtc": "13.1"}
     revision = Revision("f" * 40, True, "main")

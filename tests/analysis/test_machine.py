@@ -37,10 +37,10 @@ def run(
     data[7 * 2] *= slow
     data = data * factor + added_us
     records = [
-        record(f"sum/{number}/float32", one, contender="torch")
+        record(f"sum/{number}/float32", us, contender="torch")
         if number % 2
-        else record(f"sum/{number}/float32", one, kernel=kernel(f"{seed}"))
-        for number, one in enumerate(data)
+        else record(f"sum/{number}/float32", us, kernel=kernel(f"{seed}"))
+        for number, us in enumerate(data)
     ]
     libraries = {} if version is None else {"libraries": {"torch": {"torch": version}}}
     return result(*records, machine=ceiling(factor, added_us), environment=libraries, device={"uuid": device})
@@ -56,7 +56,7 @@ def test_a_gpu_that_is_20_percent_slower_never_passes() -> None:
     data = times(1, 7, **CALM)
     before, after = (
         result(
-            *(record(f"sum/{i}/float32", one * factor, kernel=kernel("a")) for i, one in enumerate(data)),
+            *(record(f"sum/{i}/float32", us * factor, kernel=kernel("a")) for i, us in enumerate(data)),
             machine=ceiling(factor),
             device={"uuid": str(factor)},
         )
@@ -100,18 +100,18 @@ def test_a_library_of_another_version_is_judged_and_not_a_control() -> None:
     """Torch 2.11 that is 5 % slower than 2.10 is SLOWER; of one version it drifted, and tells no other machine."""
     slower = [
         replace(
-            one,
-            timing=record("x/float32", np.asarray([[s.us * 1.05 for s in part] for part in one.timing.rounds])).timing,
+            made,
+            timing=record("x/float32", np.asarray([[s.us * 1.05 for s in part] for part in made.timing.rounds])).timing,
         )
-        if one.contender == "torch" and one.timing
-        else one
-        for one in run(2).records
+        if made.contender == "torch" and made.timing
+        else made
+        for made in run(2).records
     ]
     old = run(1)
     changed = compare(old, replace(run(2, version="2.11"), records=tuple(slower)))
     assert sum(row.verdict == "SLOWER" for row in rows(changed, "torch")) > 5
     assert not any(row.unchanged for row in rows(changed, "torch"))
-    assert any(one.name == "libraries.torch.torch" and one.meaning for one in changed.differences)
+    assert any(difference.name == "libraries.torch.torch" and difference.meaning for difference in changed.differences)
     same = compare(old, replace(run(2), records=tuple(slower)))
     assert all(row.verdict in ("DRIFTED", "UNDECIDED") for row in rows(same, "torch"))
     assert same.machine is not None
@@ -137,7 +137,7 @@ def test_without_controls_and_ceilings_nothing_is_decided() -> None:
 def test_short_kernels_can_be_gated_by_microseconds(threshold_us: float, verdict: str) -> None:
     """At 4 us 1 % is lost in what runs differ by; half a microsecond is not."""
     old, new = (
-        result(*(record(f"sum/{i}/float32", one / 25) for i, one in enumerate(times(seed, 20, **CALM))))
+        result(*(record(f"sum/{i}/float32", us / 25) for i, us in enumerate(times(seed, 20, **CALM))))
         for seed in (1, 2)
     )
     comparison = compare(old, new, Options(Rule(threshold_us=threshold_us)))
@@ -153,7 +153,7 @@ def test_an_undecided_row_says_what_it_sees_and_what_would_decide_it() -> None:
     assert 3 < row.estimate.rounds < 200
     assert f"{row.estimate.rounds} rounds decide 1 %" in row.reasons[0]
     first, second = (
-        result(*(record(f"sum/{i}/float32", one / 25) for i, one in enumerate(times(seed, 20, **CALM))))
+        result(*(record(f"sum/{i}/float32", us / 25) for i, us in enumerate(times(seed, 20, **CALM))))
         for seed in (1, 2)
     )
     row = compare(first, second).rows[0]

@@ -25,7 +25,7 @@ def test_intervals_of_three_rounds_cover_the_truth() -> None:
     held = 0
     for seed in range(80):
         time_us, logs = simulated(seed, 100, 3)
-        found = intervals([[[float(np.exp(one))] for one in case] for case in logs])
+        found = intervals([[[float(np.exp(log))] for log in case] for case in logs])
         held += sum(low <= us <= high for us, (low, high) in zip(time_us, found, strict=True))  # type: ignore[misc] # none is None
     assert 0.94 <= held / 8000 <= 0.96
 
@@ -70,8 +70,8 @@ def test_what_cannot_be_judged_has_no_interval(bad: float) -> None:
 @settings(max_examples=60, deadline=None)
 def test_any_times_give_ordered_finite_intervals(rounds: list[list[list[float]]]) -> None:
     """Equal samples, wild ones and empty rounds: ends are finite, ordered, and hold the typical round."""
-    for one, found in zip(rounds, intervals(rounds), strict=True):
-        medians = [np.median(np.log(samples)) for samples in one if samples]
+    for of_case, found in zip(rounds, intervals(rounds), strict=True):
+        medians = [np.median(np.log(samples)) for samples in of_case if samples]
         assert (found is None) == (len(medians) < 2)
         if found is not None:
             assert found[0] <= np.exp(np.mean(medians)) * (1 + 1e-9)

@@ -36,7 +36,7 @@ def panel_of(folder: Path, of: History) -> Panel:
 
 def steps(found: Found) -> list[tuple[str, str, int, str]]:
     """Return case, contender, run and verdict of each step."""
-    return [(one.case, one.contender, one.at, one.verdict) for one in found.steps]
+    return [(step.case, step.contender, step.at, step.verdict) for step in found.steps]
 
 
 def test_a_step_is_found_at_its_run_and_named_by_its_code(tmp_path: Path) -> None:

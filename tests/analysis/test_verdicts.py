@@ -75,7 +75,7 @@ def test_a_card_held_down_is_said() -> None:
     old, new = slow_pair(KERNEL, max_sm_mhz=1980)
     capped = replace(new, records=(record(CASE, times(2)[0] * 1.05, kernel=KERNEL, sm_mhz=1400.0),))
     comparison = compare(replace(old, environment=new.environment), capped)
-    (clock,) = [one for one in comparison.differences if one.name == "SM clock"]
+    (clock,) = [difference for difference in comparison.differences if difference.name == "SM clock"]
     assert (clock.old, clock.new) == ("1980 of 1980 MHz", "1400 of 1980 MHz")
     assert clock.meaning
     assert "SM clock 1980 -> 1400 MHz" in comparison.rows[0].reasons

@@ -77,7 +77,7 @@ def test_a_worker_is_not_asked_for_an_operator_that_only_this_process_knows(devi
 def test_a_suite_can_name_it(device: str) -> None:
     """Its axes are the keys of a case, with lists as for any operator."""
     suite = gb.suite({"name": "s", "cases": [{"operator": "reversed_rows", "rows": [2, 3], "cols": 4}]})
-    assert [one.id for one in suite.cases] == [f"reversed_rows/rows={rows}/cols=4/float32" for rows in (2, 3)]
+    assert [case.id for case in suite.cases] == [f"reversed_rows/rows={rows}/cols=4/float32" for rows in (2, 3)]
     result = gb.run(suite, contenders=[turned], device=device, **FAST)
     assert [record.status for record in result.records] == ["ok", "ok"]
 

@@ -45,7 +45,9 @@ def test_a_suite_runs_in_a_worker_as_on_the_command_line(device: str, tmp_path: 
     more = ["--rounds", "2", "--min-samples", "4", "-q", "-o", str(tmp_path / "c.json")]
     assert main(["run", str(tmp_path / "small.yaml"), "--device", device, *more]) == 0
     others = gb.read(tmp_path / "c.json").records
-    assert [(one.case.id, one.contender) for one in others] == [(one.case.id, one.contender) for one in result.records]
+    assert [(other.case.id, other.contender) for other in others] == [
+        (record.case.id, record.contender) for record in result.records
+    ]
 
 
 def test_a_function_of_this_process_is_a_contender(device: str) -> None:

@@ -43,7 +43,7 @@ def test_calibrate_stores_floors_that_compare_uses(device: str, capsys: pytest.C
     known = calibrated(merged)
     assert known is not None
     assert (known.runs, len(known.spread)) == (3, 2)
-    assert all(len(one.timing.rounds) == 9 for one in merged.records if one.timing)
+    assert all(len(record.timing.rounds) == 9 for record in merged.records if record.timing)
     assert merged.extra["noise_floor"]["gates"] == 6
     assert main(["run", "tiny.yaml", "--device", device, "-o", "new.json", "-q"]) == 0
     assert main(["compare", "c.json", "new.json"]) == 0
@@ -59,10 +59,10 @@ def test_ab_alternates_and_pairs_two_checkouts(device: str, capsys: pytest.Captu
     assert "timed alternately" in shown
     assert shown.count("SAME") == 3
     measured = read("ab.json")
-    assert {one.contender for one in measured.records} == {"gpubench:naive", "gpubench:naive@b"}
-    assert all(one.case.timing.order == "alternating" for one in measured.records)
-    assert all(one.timing and len(one.timing.rounds) == 6 for one in measured.records)
-    launches = [one.kernel["launches"][0]["source"] for one in measured.records if one.kernel]
+    assert {record.contender for record in measured.records} == {"gpubench:naive", "gpubench:naive@b"}
+    assert all(record.case.timing.order == "alternating" for record in measured.records)
+    assert all(record.timing and len(record.timing.rounds) == 6 for record in measured.records)
+    launches = [record.kernel["launches"][0]["source"] for record in measured.records if record.kernel]
     assert sorted(set(launches)) == ["@b/cumsum/naive.cu", "cumsum/naive.cu"]
 
 

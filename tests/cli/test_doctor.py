@@ -99,7 +99,7 @@ def test_gpus_are_opened_one_after_the_other(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(machine, "Supervisor", Supervisor)
     monkeypatch.setattr(nvml, "bus_ids", lambda: ["a", "b"])
     found = list(machine.gpus())
-    assert [(one.subject, one.level) for one, _ in found] == [("cuda:0", "blocks"), ("cuda:1", "good")]
+    assert [(finding.subject, finding.level) for finding, _ in found] == [("cuda:0", "blocks"), ("cuda:1", "good")]
     assert "not open after 90 s" in found[0][0].message
 
 
@@ -121,13 +121,13 @@ def test_a_machine_without_a_gpu_is_told_what_is_missing(tmp_path: Path) -> None
     """With no GPU to be seen the command still looks at everything else, and ends with 2."""
     code, document = _real(tmp_path, CUDA_VISIBLE_DEVICES="", GPUBENCH_CACHE_DIR=str(tmp_path / "cache"))
     assert code == 2
-    areas = {one["area"] for one in document["findings"]}
+    areas = {finding["area"] for finding in document["findings"]}
     assert areas >= {"driver", "opening", "headers", "nvrtc", "compiler", "results", "cache", "lock", "memory", "load"}
-    assert any(one["area"] == "opening" and one["level"] == "blocks" for one in document["findings"])
+    assert any(finding["area"] == "opening" and finding["level"] == "blocks" for finding in document["findings"])
 
 
 def _levels(findings: Iterator[Finding]) -> dict[str, Level]:
-    return {one.area: one.level for one in findings}
+    return {finding.area: finding.level for finding in findings}
 
 
 def test_places_that_cannot_be_written_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,6 +156,6 @@ def test_an_nvrtc_that_the_driver_cannot_serve_is_told(monkeypatch: pytest.Monke
     monkeypatch.setattr(nvml, "cuda_version", lambda: 12080)
     monkeypatch.setattr(nvrtc, "version", lambda: (13, 0))
     monkeypatch.setattr(machine, "compile_instance", lambda *_: type("Compiled", (), {"cached": True}))
-    levels = [(one.level, one.message) for one in machine._nvrtc("sm_90")]
+    levels = [(finding.level, finding.message) for finding in machine._nvrtc("sm_90")]
     assert [level for level, _ in levels] == ["good", "blocks"]
     assert "install cupy-cuda12x" in levels[1][1].replace("'", "")

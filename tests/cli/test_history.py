@@ -58,7 +58,7 @@ def test_steps_are_listed_with_what_changed(folder: Path, capsys: pytest.Capture
 def test_steps_for_programs_and_for_github(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """JSON holds every field; annotations are one line each; --since leaves out what came before."""
     code, out, _ = call(capsys, "steps", "--in", folder, "--json")
-    ((first, second),) = (one["steps"] for one in json.loads(out))
+    ((first, second),) = (group["steps"] for group in json.loads(out))
     assert (first["case"], first["verdict"], first["at"]["path"]) == (name(1), "SLOWER", file_of(9))
     assert first["low"] < 1.06 < first["high"]
     assert second["causes"][0] == "same machine code"

@@ -25,7 +25,7 @@ def options() -> Iterator[tuple[str, click.Option]]:
         name, command = waiting.pop()
         assert command is not None
         if isinstance(command, click.Group):
-            waiting += [(f"{name} {one}", command.commands[one]) for one in command.commands]
+            waiting += [(f"{name} {below}", command.commands[below]) for below in command.commands]
         for parameter in command.params:
             if isinstance(parameter, click.Option) and not parameter.is_flag:
                 yield name, parameter

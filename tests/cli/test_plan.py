@@ -32,25 +32,25 @@ cases:
 def noisy(drift: float, cases: int = 30, us: float = 200.0) -> ResultSet:
     """Return a result of cases of `us` microseconds whose rounds vary by `drift`, with its cost of sampling."""
     data = times(1, cases, drift=drift, noise=0.001) * us / 100
-    records = [record(f"sum/{number}/float32", one) for number, one in enumerate(data)]
+    records = [record(f"sum/{number}/float32", us) for number, us in enumerate(data)]
     return result(*records, extra={"timings": {"time": 6.0}})
 
 
 def test_noisier_rounds_take_more_of_them_and_more_time() -> None:
     """A plan asks for more rounds where rounds vary more, and its time grows with them."""
     calm, wild = (plan(noisy(drift), 0.03, Rule()) for drift in (0.002, 0.01))
-    assert all(one.rounds is not None for one in (*calm, *wild))
-    few, many = (float(np.median([one.rounds or 0 for one in planned])) for planned in (calm, wild))
+    assert all(plan.rounds is not None for plan in (*calm, *wild))
+    few, many = (float(np.median([plan.rounds or 0 for plan in planned])) for planned in (calm, wild))
     assert 2 <= few <= 6 < many < 60
-    assert sum(one.seconds or 0 for one in wild) > sum(one.seconds or 0 for one in calm) > 0
+    assert sum(plan.seconds or 0 for plan in wild) > sum(plan.seconds or 0 for plan in calm) > 0
 
 
 def test_larger_changes_take_fewer_rounds_and_short_kernels_never_show_small_ones() -> None:
     """5 % takes fewer rounds than 3 %; at 4 us no number shows 3 %, and the plan says what is seen instead."""
     large, small = (plan(noisy(0.01), change, Rule()) for change in (0.05, 0.03))
-    assert max(one.rounds or 0 for one in large) < max(one.rounds or 0 for one in small)
+    assert max(plan.rounds or 0 for plan in large) < max(plan.rounds or 0 for plan in small)
     short = plan(noisy(0.002, us=4.0), 0.03, Rule())
-    assert all(one.rounds is None and one.least > 0.03 for one in short)
+    assert all(plan.rounds is None and plan.least > 0.03 for plan in short)
 
 
 def test_nothing_timed_is_nothing_to_plan_from() -> None:
@@ -72,7 +72,7 @@ def test_a_plan_is_written_and_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     document["rounds"] = {first: 7}
     Path("plan.json").write_text(json.dumps(document))
     assert main([*run, "--rounds-from", "plan.json", "-o", "second.json"]) == 0
-    found = {one.case.id: one for one in read("second.json").records}
+    found = {record.case.id: record for record in read("second.json").records}
     timing = found[first].timing
     assert timing is not None
     assert len(timing.rounds) == 7

@@ -162,9 +162,9 @@ def test_two_starts_at_once_install_once(clone: Clone) -> None:
     """The second start waits for the first one's installation and then uses it."""
     command = [clone.root / "scripts" / "bench"]
     both = [subprocess.Popen(command, env=clone.environment(SLOW="1"), stderr=subprocess.PIPE) for _ in range(2)]
-    for one in both:
-        one.communicate(timeout=60)
-    assert [one.returncode for one in both] == [0, 0]
+    for process in both:
+        process.communicate(timeout=60)
+    assert [process.returncode for process in both] == [0, 0]
     assert len(clone.installs()) == 1
 
 

@@ -37,8 +37,8 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_the_table_has_every_record(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Each record of the file is one line of the piped table."""
     table = shown(capsys, path).splitlines()
-    for one in read(path).records:
-        assert any(line.startswith(one.case.id) and f" {one.contender} " in line for line in table)
+    for stored in read(path).records:
+        assert any(line.startswith(stored.case.id) and f" {stored.contender} " in line for line in table)
 
 
 def test_columns_and_order_can_be_chosen(path: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,7 +75,7 @@ def test_a_damaged_file_is_refused(path: str, capsys: pytest.CaptureFixture[str]
 def test_filters_are_those_of_run(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     """-k, --operator, --dtype and --contender keep the records that they keep for other commands."""
     lines = shown(capsys, path, "--jsonl", "--operator", "cumsum", "--contender", "numpy").splitlines()
-    assert [(one["case"]["id"], one["contender"]) for one in map(json.loads, lines)] == [
+    assert [(record["case"]["id"], record["contender"]) for record in map(json.loads, lines)] == [
         ("cumsum/4096x4096/dim=1/float32", "numpy")
     ]
     table = shown(capsys, path, "-k", "zipf")
@@ -97,7 +97,7 @@ def test_several_files_are_shown_one_after_another(
     rows = list(csv.DictReader(io.StringIO(shown(capsys, path, str(other), "--csv"))))
     assert [row["suite"] for row in rows] == ["smoke"] * (both - 1) + ["second"]
     assert len(shown(capsys, path, str(other), "--jsonl").splitlines()) == both
-    assert [one["suite"]["name"] for one in json.loads(shown(capsys, path, str(other), "--json"))] == [
+    assert [result["suite"]["name"] for result in json.loads(shown(capsys, path, str(other), "--json"))] == [
         "smoke",
         "second",
     ]

@@ -68,7 +68,7 @@ def test_a_signal_while_the_device_opens_is_told(number: int, tmp_path: Path) ->
     process.send_signal(number)
     _, error = process.communicate(timeout=30)
     assert (process.returncode, error) == (130, "gpubench: interrupted\n")
-    assert {one.name for one in tmp_path.iterdir()} == {"fake.json", "began"}
+    assert {path.name for path in tmp_path.iterdir()} == {"fake.json", "began"}
 
 
 @pytest.mark.parametrize("command", ["list", "check", "calibrate", "ab --a gpubench:naive --b gpubench:auto"])

@@ -233,7 +233,7 @@ class CudaDouble:
         self._enqueue(name, lambda: self._execute(name, arguments))
 
     def _execute(self, name: str, arguments: list[bytes]) -> None:
-        numbers = [int.from_bytes(one, "little") for one in arguments]
+        numbers = [int.from_bytes(argument, "little") for argument in arguments]
         if name.endswith("blocker"):
             ticket = numbers[2] & 0xFFFFFFFF
             if ctypes.c_uint32.from_address(numbers[0]).value != ticket:

@@ -166,9 +166,9 @@ def test_rounds_time_the_fastest_way_again_in_new_buffers() -> None:
     times = {"copy<4>": 2.0, "driver fill": 0.5, "read<8>": 1.0, "nothing": 1.25, "one_element": 3.5}
     device = MadeUp(lambda name: times.get(name, 10.0))
     ceiling = measured(device, 16000)
-    assert [one.phase for one in ceiling.rounds] == ["start"] * ROUNDS
-    assert all((one.launch_us, one.event_overhead_us) == (3.5, 1.25) for one in ceiling.rounds)
-    ways = [(point.copy_by, point.read_by, point.write_by) for one in ceiling.rounds for point in one.sweep]
+    assert [sweep.phase for sweep in ceiling.rounds] == ["start"] * ROUNDS
+    assert all((sweep.launch_us, sweep.event_overhead_us) == (3.5, 1.25) for sweep in ceiling.rounds)
+    ways = [(point.copy_by, point.read_by, point.write_by) for sweep in ceiling.rounds for point in sweep.sweep]
     assert ways == [("copy<4>", "read<8>", "device fill")] * ROUNDS
     assert device.allocated.count(16000) == 2 * (ROUNDS + 1)
 
@@ -183,7 +183,7 @@ def test_the_least_of_all_rounds_is_the_ceiling() -> None:
         return 10.0 - reads if name == "read<1>" else 10.0
 
     ceiling = measured(MadeUp(us), 16000)
-    assert [one.sweep[0].read_us for one in ceiling.rounds] == [8.0, 7.0, 6.0]
+    assert [sweep.sweep[0].read_us for sweep in ceiling.rounds] == [8.0, 7.0, 6.0]
     assert ceiling.sweep[0].read_us == 6.0
 
 
@@ -193,8 +193,8 @@ def test_the_end_of_a_run_times_the_same_ways() -> None:
     device = MadeUp(lambda name: 5.0 if name == "read<2>" else 1.0)
     after = measure_again(device, before)  # type: ignore[arg-type] # only what a ceiling needs of a device
     assert after.sweep == before.sweep
-    assert [one.phase for one in after.rounds] == ["start"] * ROUNDS + ["end"] * ROUNDS
-    assert {one.sweep[0].read_us for one in after.rounds[ROUNDS:]} == {5.0}
+    assert [sweep.phase for sweep in after.rounds] == ["start"] * ROUNDS + ["end"] * ROUNDS
+    assert {sweep.sweep[0].read_us for sweep in after.rounds[ROUNDS:]} == {5.0}
 
 
 def test_a_sweep_of_unknown_ways_is_left_alone() -> None:

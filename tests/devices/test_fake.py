@@ -55,12 +55,12 @@ class Bound:
         self.plan = planned(self.operator.variants[0], self.problem, device.info)
         self.buffers = {}
         addresses = {}
-        for one in self.problem.operands:
-            size = dtype(one.dtype).itemsize
-            buffer = self.buffers[one.name] = device.allocate(one.view.storage * size)
-            addresses[one.name] = buffer.address + one.view.offset * size
-            if one.name in self.inputs:
-                device.upload(self.inputs[one.name], buffer)
+        for operand in self.problem.operands:
+            size = dtype(operand.dtype).itemsize
+            buffer = self.buffers[operand.name] = device.allocate(operand.view.storage * size)
+            addresses[operand.name] = buffer.address + operand.view.offset * size
+            if operand.name in self.inputs:
+                device.upload(self.inputs[operand.name], buffer)
         self.executable = device.bind(self.plan, addresses, device.allocate(self.plan.workspace_bytes))
 
     def output(self) -> np.ndarray[Any, np.dtype[Any]]:

@@ -37,8 +37,8 @@ GOOD: dict[str, Any] = {
 def test_a_quiet_gpu_has_nothing_against_it() -> None:
     """An idle, cool, unshared GPU gets only good findings, one at least for each thing looked at."""
     found = judge("cuda:0", GOOD)
-    assert {one.level for one in found} == {"good"}
-    assert [one.area for one in found] == ["processes", "memory", "clocks", "throttling", "ecc"]
+    assert {finding.level for finding in found} == {"good"}
+    assert [finding.area for finding in found] == ["processes", "memory", "clocks", "throttling", "ecc"]
 
 
 BAD: list[tuple[dict[str, Any], str, str, str]] = [
@@ -68,15 +68,15 @@ BAD: list[tuple[dict[str, Any], str, str, str]] = [
 def test_each_disturbance_is_told(change: dict[str, Any], area: str, level: str, words: str) -> None:
     """One figure that is off gives one finding of its area and level, in words that name it."""
     found = judge("cuda:0", {**GOOD, **change})
-    hits = [one for one in found if words in one.message]
-    assert [(one.area, one.level) for one in hits] == [(area, level)]
-    others = [one.level for one in found if one not in hits]
+    hits = [finding for finding in found if words in finding.message]
+    assert [(hit.area, hit.level) for hit in hits] == [(area, level)]
+    others = [finding.level for finding in found if finding not in hits]
     assert set(others) <= {"good"}
 
 
 def test_what_is_not_known_is_never_called_good_or_bad() -> None:
     """A driver that answers none of the questions gives notes."""
-    assert {one.level for one in judge("cuda:0", dict.fromkeys(GOOD))} == {"note"}
+    assert {finding.level for finding in judge("cuda:0", dict.fromkeys(GOOD))} == {"note"}
 
 
 def test_a_gpu_without_nvml_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:

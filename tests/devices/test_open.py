@@ -72,7 +72,7 @@ def test_listing_goes_on_after_a_kind_that_has_none(monkeypatch: pytest.MonkeyPa
     kinds = {"cuda": SimpleNamespace(list_devices=none), "host": SimpleNamespace(list_devices=lambda: ["host"])}
     monkeypatch.setattr(devices, "_module", kinds.get)
     found, reasons = list_devices()
-    assert [str(one) for one in found] == ["host"]
+    assert [str(device) for device in found] == ["host"]
     assert reasons == ["cuda: no driver"]
 
 

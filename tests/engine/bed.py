@@ -88,7 +88,7 @@ def run(
     with Supervisor(RunOptions(worker, **options), handle, spawn) as supervisor:
         supervisor.open()
         outcome = supervisor.run(cases, keep)
-    wanted = [(one.id, name) for one in cases for name in one.contenders]
+    wanted = [(case.id, name) for case in cases for name in case.contenders]
     assert [(record.case.id, record.contender) for record in outcome.records] == wanted
     kept = [(record.case.id, record.contender) for record in stored]
     assert len(set(kept)) == len(kept)

@@ -79,7 +79,7 @@ def test_a_talkative_worker_does_not_block() -> None:
 
 def test_a_hanging_worker_is_killed_at_its_deadline() -> None:
     """At the case's timeout the worker is killed; the contender at work gets `timeout`, the others their time."""
-    cases = [replace(one, timing=replace(QUICK, timeout_s=1.5)) for one in TWO]
+    cases = [replace(case, timing=replace(QUICK, timeout_s=1.5)) for case in TWO]
     began = time.monotonic()
     outcome = run(cases, spawn=rogue("hang", "good"))
     assert statuses(outcome) == ["timeout", "ok", "ok"]

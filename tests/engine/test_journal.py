@@ -50,8 +50,8 @@ def test_what_is_appended_is_read_back(tmp_path: Path, records: list[Record]) ->
     """A journal gives back header and records, equal and in order."""
     path = tmp_path / "a.journal.jsonl"
     with Journal.create(path, HEADER) as journal:
-        for one in records:
-            journal.append(one)
+        for record in records:
+            journal.append(record)
     loaded = load(path)
     assert loaded.records == tuple(records)
     assert {key: loaded.header[key] for key in HEADER} == HEADER

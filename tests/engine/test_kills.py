@@ -60,7 +60,7 @@ def test_kills_of_the_worker_lose_nothing(tmp_path: Path) -> None:
     thread.join()
     assert "crashed" in {record.status for record in stored}, "no worker was killed at work"
     found = Counter((record.case.id, record.contender) for record in stored)
-    assert found == Counter((one.id, name) for one in cases for name in one.contenders)
+    assert found == Counter((case.id, name) for case in cases for name in case.contenders)
     assert {record.status for record in stored} <= {"ok", "crashed"}
     crashed = [record for record in stored if record.status == "crashed"]
     assert all("SIGKILL" in str(record.message) for record in crashed)

@@ -16,7 +16,7 @@ from tests.analysis.synthetic import record as measured
 
 def record(rounds: list[list[float]], contender: str = AUTO, status: Status = "ok", **options: float) -> Record:
     """Return a record with these rounds of samples in microseconds."""
-    timing = Timing(tuple(tuple(Sample(us) for us in one) for one in rounds))
+    timing = Timing(tuple(tuple(Sample(us) for us in samples) for samples in rounds))
     case = Case("sum/1/float32", "sum", "float32", {}, timing=replace(TimingOptions(), **options))  # type: ignore[arg-type] # numbers
     summary = {"median_us": rounds[0][0], "ci95_us": [1.0, 2.0]}
     return Record(case, contender, status, None, 8, timing=timing, summary=summary)
@@ -63,10 +63,10 @@ def test_three_rounds_that_agree_by_chance_are_not_known_better_than_all_others(
 def test_too_few_samples_alone_make_nothing_noisy() -> None:
     """Slow cases that had time for a few samples only are ok when these agree; the message says how many there were."""
     slow = [record([[1e5, 1e5 * (1 + 1e-5 * seed)]] * 3, status="noisy") for seed in range(12)]
-    for one in with_intervals(slow):
-        assert (one.status, one.message) == ("ok", "Only 6 of 20 samples were taken within 2 s.")
-        assert one.timing is not None
-        assert not one.timing.noisy
+    for kept in with_intervals(slow):
+        assert (kept.status, kept.message) == ("ok", "Only 6 of 20 samples were taken within 2 s.")
+        assert kept.timing is not None
+        assert not kept.timing.noisy
 
 
 def test_both_reasons_are_told() -> None:
@@ -81,7 +81,7 @@ def test_both_reasons_are_told() -> None:
 def test_a_step_of_the_timer_is_not_noise() -> None:
     """2.2 us in steps of 0.032 cannot be known to 0.5 %: rounds that agree are ok."""
     found = with_intervals([record([[2.208] * 10] * 3) for _ in range(10)])
-    assert {one.status for one in found} == {"ok"}
+    assert {record.status for record in found} == {"ok"}
 
 
 @pytest.mark.parametrize("status", ["wrong", "inaccurate", "throttled"])
@@ -114,7 +114,7 @@ def test_numpy_is_judged_by_itself_and_never_noisy() -> None:
     host = [record(calm(1e4, 0.2, seed), NUMPY) for seed in range(20)]
     alone, beside = with_intervals(ours), with_intervals([*ours, *host])
     assert beside[:20] == alone
-    assert {one.status for one in beside[20:]} == {"ok"}
+    assert {record.status for record in beside[20:]} == {"ok"}
 
 
 def test_too_few_is_told_in_words() -> None:

@@ -77,8 +77,8 @@ def test_a_result_says_what_measured_and_how_the_machine_was_before_and_after(fo
     code, _, error = finish(start(folder, "--device", device, "-q", "-o", "r.json"))
     assert code == 0, error
     result = read(folder / "r.json")
-    assert [one.phase for one in result.ceiling.rounds] == ["start", "end"]
-    assert {one.sweep[0].read_us for one in result.ceiling.rounds} == {3.0}
+    assert [sweep.phase for sweep in result.ceiling.rounds] == ["start", "end"]
+    assert {sweep.sweep[0].read_us for sweep in result.ceiling.rounds} == {3.0}
     assert result.harness.protocol >= 1
     assert re.fullmatch(r"[0-9a-f]{64}", result.harness.code_sha256 or "")
     assert result.environment["libraries"] == {"numpy": {"numpy": metadata.version("numpy")}}
@@ -94,7 +94,7 @@ def test_a_run_whose_end_cannot_be_measured_keeps_its_records(folder: Path) -> N
     assert "not measured again at the end of the run" in error
     assert "the cable was pulled" in error
     result = read(folder / "r.json")
-    assert [one.phase for one in result.ceiling.rounds] == ["start"]
+    assert [sweep.phase for sweep in result.ceiling.rounds] == ["start"]
     assert [record.status for record in result.records] == ["ok"] * 8
 
 

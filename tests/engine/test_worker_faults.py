@@ -86,7 +86,7 @@ def test_a_fault_costs_only_the_contender_at_fault(name: str, tmp_path: Path) ->
     """The contender at fault gets its status and the reason; its case's other contender and the next case are `ok`."""
     fault, status, message = FAULTS[name]
     deadline = 6.0 if fault.get("do") == "hang" else QUICK.timeout_s
-    cases = [replace(one, timing=replace(QUICK, timeout_s=deadline)) for one in CASES]
+    cases = [replace(case, timing=replace(QUICK, timeout_s=deadline)) for case in CASES]
     outcome = run(cases, script(tmp_path, faults=[{"kernel": CUMSUM, **fault}]))
     assert statuses(outcome) == [status, "ok", "ok", "ok"]
     assert message in str(outcome.records[0].message)

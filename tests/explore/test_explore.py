@@ -103,5 +103,5 @@ def test_regions_are_printed_worst_first(planted: str, capsys: pytest.CaptureFix
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("cumsum over dim 0 of [")
     assert lines[-1].endswith("cases tried")
-    ratios = [one["ratio"] for one in read(Path("found.json")).extra["regions"]]
+    ratios = [region["ratio"] for region in read(Path("found.json")).extra["regions"]]
     assert ratios == sorted(ratios)

@@ -50,14 +50,18 @@ def test_neighbours_differ_in_one_parameter(operator: str) -> None:
         before, most = values(case), 4 * memory_bytes(case)
         found = neighbours(case, most)
         assert len(found) > 5
-        assert len({one.case.id for one in found} | {case.id}) == len(found) + 1
-        for one in found:
-            after = values(one.case)
-            assert after[one.parameter] == one.value != before[one.parameter]
-            assert memory_bytes(one.case) <= most
+        assert len({neighbour.case.id for neighbour in found} | {case.id}) == len(found) + 1
+        for neighbour in found:
+            after = values(neighbour.case)
+            assert after[neighbour.parameter] == neighbour.value != before[neighbour.parameter]
+            assert memory_bytes(neighbour.case) <= most
             tied = {"indices", "pattern", "dim"} if operator == "index_add" else set()
             operands = {name for name in before if name.startswith("operand")}
-            assert {name for name in before if before[name] != after.get(name)} <= {one.parameter, *tied, *operands}
+            assert {name for name in before if before[name] != after.get(name)} <= {
+                neighbour.parameter,
+                *tied,
+                *operands,
+            }
 
 
 def test_a_value_without_meaning_gives_no_neighbour() -> None:

@@ -21,7 +21,7 @@ def compile_for(device: Device, works: Iterable[tuple[Case, Variant]]) -> None:
     """Compile what variants need for cases, side by side, into the cache on disk."""
     major, minor = device.info.compute_capability
     plans = (variant.plan(OPERATORS[case.operator].problem(case), device.info) for case, variant in works)
-    launches = {(one.source, one.kernel) for plan in plans if isinstance(plan, Plan) for one in plan.launches}
+    launches = {(launch.source, launch.kernel) for plan in plans if isinstance(plan, Plan) for launch in plan.launches}
     compile_many([Request(*pair, f"sm_{major}{minor}") for pair in sorted(launches)], os.cpu_count() or 1)
 
 

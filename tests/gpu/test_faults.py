@@ -68,9 +68,9 @@ def run(cases: tuple[Case, ...] = CASES, spawn: Callable[[], WorkerProcess] = Wo
 def medians(outcome: Outcome) -> dict[tuple[str, str], float]:
     """Return the median of each contender that has one, in microseconds."""
     return {
-        (one.case.id, one.contender): float(one.summary["median_us"])
-        for one in outcome.records
-        if one.summary is not None
+        (record.case.id, record.contender): float(record.summary["median_us"])
+        for record in outcome.records
+        if record.summary is not None
     }
 
 
@@ -81,7 +81,9 @@ def clean(sources: Path) -> dict[tuple[str, str], float]:
         patch.setenv(OVERRIDE, str(sources))
         run(CASES)  # fills the compile cache, so that no deadline is spent on compiling
         outcome = run(CASES)
-    assert {one.status for one in outcome.records} <= {"ok", "noisy"}, [one.message for one in outcome.records]
+    assert {record.status for record in outcome.records} <= {"ok", "noisy"}, [
+        record.message for record in outcome.records
+    ]
     assert outcome.workers == 1
     return medians(outcome)
 
@@ -90,13 +92,13 @@ def others_are_right(outcome: Outcome, clean: dict[tuple[str, str], float], labe
     """Every record but that of the contender at fault is good, checked, and as fast as without the fault."""
     found = medians(outcome)
     worst = 0.0
-    for one in outcome.records:
-        if one.contender == NAIVE:
+    for record in outcome.records:
+        if record.contender == NAIVE:
             continue
-        assert one.status in ("ok", "noisy"), (one.case.id, one.status, one.message)
-        assert one.check is not None
-        assert one.check.ok
-        key = (one.case.id, one.contender)
+        assert record.status in ("ok", "noisy"), (record.case.id, record.status, record.message)
+        assert record.check is not None
+        assert record.check.ok
+        key = (record.case.id, record.contender)
         worst = max(worst, abs(found[key] / clean[key] - 1))
     print(f"{label}: {len(found)} others, medians within {100 * worst:.2f} % of the clean run")
     assert worst < AGREEMENT
@@ -117,7 +119,7 @@ def test_a_fault_of_a_kernel_costs_only_its_contender(
         outcome = run()
     finally:
         path.write_text(good)
-    (broken,) = (one for one in outcome.records if one.contender == NAIVE)
+    (broken,) = (record for record in outcome.records if record.contender == NAIVE)
     print(f"{name}: {broken.status}: {broken.message}")
     assert broken.status == status
     assert message in str(broken.message)
@@ -129,7 +131,7 @@ def test_a_fault_of_a_kernel_costs_only_its_contender(
 def test_an_allocation_of_more_than_the_card_is_refused(clean: dict[tuple[str, str], float]) -> None:
     """The driver's refusal is `out_of_memory`; the context lives, and the same worker goes on."""
     outcome = run(spawn=lambda: WorkerProcess("tests.gpu.greedy_worker"))
-    (broken,) = (one for one in outcome.records if one.contender == NAIVE)
+    (broken,) = (record for record in outcome.records if record.contender == NAIVE)
     print(f"allocation: {broken.status}: {broken.message}")
     assert broken.status == "out_of_memory"
     assert "code 2" in str(broken.message)
@@ -144,6 +146,6 @@ def test_more_than_the_card_is_foreseen(clean: dict[tuple[str, str], float]) -> 
     big = case("elementwise", {"function": "copy", "shape": [2**37]}, contenders=(AUTO,), timing=TIMING)
     outcome = run((big, CASES[0]))
     print(f"foreseen: {outcome.records[0].status}: {outcome.records[0].message}")
-    assert [one.status in ("ok", "noisy") for one in outcome.records] == [False, True]
+    assert [record.status in ("ok", "noisy") for record in outcome.records] == [False, True]
     assert outcome.records[0].status == "skipped"
     assert "GB are free" in str(outcome.records[0].message)

@@ -26,7 +26,7 @@ DTYPES = tuple(os.environ.get("GPUBENCH_TEST_DTYPES", ",".join(dtypes.NAMES)).sp
 
 def wrong(device: Device, chosen: list[Case], variant_name: str, operator: str) -> tuple[list[str], int]:
     """Return what is wrong with a variant's answers, and how many cases it took."""
-    variant = next(one for one in OPERATORS[operator].variants if one.name == variant_name)
+    variant = next(variant for variant in OPERATORS[operator].variants if variant.name == variant_name)
     faults, taken = [], 0
     for case in chosen:
         got = answer(device, case, variant)
@@ -74,7 +74,7 @@ def test_more_than_2_to_the_31_elements(device: Device, case: Case) -> None:
     """Offsets do not wrap: `naive` and what `auto` picks are right beyond 2^31 elements."""
     operator = OPERATORS[case.operator]
     picked = auto(operator.problem(case), device.info)
-    naive = next(one for one in operator.variants if one.name == "naive")
+    naive = next(variant for variant in operator.variants if variant.name == "naive")
     for variant in {picked.name: picked, naive.name: naive}.values():
         got = answer(device, case, variant)
         assert isinstance(got, Check), got

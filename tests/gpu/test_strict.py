@@ -101,7 +101,7 @@ def compiled(device: CudaDevice) -> None:
 @pytest.mark.parametrize(("operator", "variant"), PAIRS, ids=str)
 def test_no_variant_of_ours_is_called_dishonest(device: CudaDevice, operator: str, variant: str) -> None:
     """Every variant of every operator is right on inputs that change, in all that strict integrity looks at."""
-    rule = next(one for one in OPERATORS[operator].variants if one.name == variant)
+    rule = next(known for known in OPERATORS[operator].variants if known.name == variant)
     chosen = hard_ones(device, operator, rule)
     assert chosen
     for hard in chosen:

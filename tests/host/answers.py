@@ -20,7 +20,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 def variant_of(operator: str, name: str) -> Variant:
     """Return a variant by name."""
-    return next(one for one in OPERATORS[operator].variants if one.name == name)
+    return next(variant for variant in OPERATORS[operator].variants if variant.name == name)
 
 
 def answer(case: Case, variant: str, schedule: str = "forward") -> tuple[Plan, Array, Check]:

@@ -20,7 +20,7 @@ def test_the_host_is_listed_and_opened_by_its_name() -> None:
     assert device.info.simulated
     assert device.info.kind == "host"
     assert device.info.warp_size == 32
-    assert "host" in [one.spec for one in list_devices()[0]]
+    assert "host" in [device.spec for device in list_devices()[0]]
 
 
 def test_memory_comes_aligned_exact_and_back() -> None:

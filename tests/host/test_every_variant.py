@@ -109,7 +109,7 @@ def test_every_variant_is_right_in_every_dtype_and_hard_shape(operator: str, nam
 
     Each of its dtypes is met, and each case in some of them; GPUBENCH_FULL_MATRIX takes all.
     """
-    variant = next(one for one in OPERATORS[operator].variants if one.name == name)
+    variant = next(variant for variant in OPERATORS[operator].variants if variant.name == name)
     device = HostDevice(parse_options("build=checked,workers=1"))
     choose = random.Random(f"{operator} {name}")
     works = _plans(operator, variant, device)
@@ -126,7 +126,7 @@ def test_every_variant_is_right_in_every_dtype_and_hard_shape(operator: str, nam
 @pytest.mark.parametrize(("operator", "name"), PAIRS, ids=str)
 def test_fast_builds_are_right_too(operator: str, name: str) -> None:
     """What `run` uses on the host, with the compiler's optimiser at work: a case in each of a few dtypes, by a seed."""
-    variant = next(one for one in OPERATORS[operator].variants if one.name == name)
+    variant = next(variant for variant in OPERATORS[operator].variants if variant.name == name)
     device = HostDevice(parse_options("build=fast,workers=1"))
     choose = random.Random(f"fast {operator} {name}")
     by_dtype: dict[str, list[Work]] = {}

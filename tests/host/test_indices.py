@@ -8,7 +8,7 @@ from gpubench.operators.structs import LIMIT, divider, int32
 from tests.host.simulate import host, launch
 
 POWERS = [(1 << power) + distance for power in range(32) for distance in (-3, -2, -1, 0, 1, 2, 3)]
-DIVISORS = sorted({LIMIT, *range(1, 200), *(one for one in POWERS if 1 <= one <= LIMIT)})
+DIVISORS = sorted({LIMIT, *range(1, 200), *(power for power in POWERS if 1 <= power <= LIMIT)})
 
 
 def edges(divisor: int) -> set[int]:

@@ -74,7 +74,9 @@ def test_the_hash_is_of_the_kernel_alone(tree: SourceTree, tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     requests = [Request(SCALE, f"demo::scale<{name}>", "sm_90") for name in ("double", "float", "int")]
     together = [
-        one.resources.cubin_sha256 for one in compile_many(requests, 1, tree) if not isinstance(one, CompileError)
+        outcome.resources.cubin_sha256
+        for outcome in compile_many(requests, 1, tree)
+        if not isinstance(outcome, CompileError)
     ]
     assert together[1] == alone.resources.cubin_sha256
     assert len(set(together)) == 3
@@ -87,7 +89,7 @@ def test_a_renamed_kernel_has_the_same_code(tree: SourceTree) -> None:
     first = [compile_instance(SCALE, name, "sm_90", tree) for name in names]
     _edit(tree, SCALE, "scale", "grow")
     renamed = compile_instance(SCALE, "demo::grow<float>", "sm_90", tree)
-    before, other = (code_sha256(one.cubin, one.lowered_name, named=False) for one in first)
+    before, other = (code_sha256(kernel.cubin, kernel.lowered_name, named=False) for kernel in first)
     assert code_sha256(renamed.cubin, renamed.lowered_name, named=False) == before
     assert renamed.resources.cubin_sha256 != first[0].resources.cubin_sha256
     assert before != other

@@ -48,8 +48,10 @@ def _failures(requests: list[Request]) -> list[str]:
 def test_every_variant_compiles_for_every_architecture() -> None:
     """A sample that meets every variant, dtype and architecture compiles (`gpubench compile` compiles them all)."""
     variants, dtypes, requests = zip(*_sample(), strict=True)
-    every = [(one, variant) for one in OPERATORS.values() for variant in one.variants]
-    assert set(variants) == {f"{one.name} {variant.name}" for one, variant in every if _has_instances(one, variant)}
+    every = [(operator, variant) for operator in OPERATORS.values() for variant in operator.variants]
+    assert set(variants) == {
+        f"{operator.name} {variant.name}" for operator, variant in every if _has_instances(operator, variant)
+    }
     assert set(dtypes) == set(DTYPES)
     assert {request.arch for request in requests} == set(ARCHITECTURES)
     assert _failures(list(dict.fromkeys(requests))) == []

@@ -95,7 +95,7 @@ def test_one_wrong_element_is_found(dtype: str, seed: int, place: int) -> None:
     found[index] += 8 * row.roundoff
     verdict = judge(found, value, dtype, additions=1)
     assert not verdict.ok
-    assert verdict.first_mismatch["index"] == [int(one) for one in index]
+    assert verdict.first_mismatch["index"] == [int(place) for place in index]
     assert verdict.first_mismatch["wanted"] == value[index]
     assert verdict.first_mismatch["found"] == found[index]
     assert verdict.max_error == pytest.approx(8 * row.roundoff)

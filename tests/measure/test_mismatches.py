@@ -74,7 +74,7 @@ def test_the_strip_marks_exactly_the_cells_with_a_wrong_element(size: int, data:
 def test_the_first_three_mismatches_are_kept() -> None:
     """Index, found, wanted and allowed of the first three in row-major order, over the blocks."""
     verdict = judge([1, 0, 1, 1, 1, 1, 1, 0, 0, 0], [1] * 10, "int32")
-    assert [one["index"] for one in verdict.mismatches["first"]] == [[1], [7], [8]]
+    assert [mismatch["index"] for mismatch in verdict.mismatches["first"]] == [[1], [7], [8]]
     assert verdict.mismatches["count"] == 4
     assert verdict.mismatches["strip"] == ".x.....xxx"
 

@@ -13,7 +13,7 @@ from gpubench.model import Ceiling, CeilingPoint, Sample, Timing, TimingOptions,
 
 def timing(*rounds: list[float]) -> Timing:
     """Return a timing of these samples."""
-    return Timing(tuple(tuple(Sample(us) for us in one) for one in rounds))
+    return Timing(tuple(tuple(Sample(us) for us in samples) for samples in rounds))
 
 
 def test_the_figures_of_a_known_sample() -> None:

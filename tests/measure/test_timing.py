@@ -103,7 +103,7 @@ def test_a_steady_contestant_stops_early_with_enough_samples() -> None:
     clock = Clock()
     contestant = Scripted("a", clock, steady())
     timing = timing_of(timed(clock, contestant)["a"])
-    assert [len(one) for one in timing.rounds] == [7, 7, 7]
+    assert [len(samples) for samples in timing.rounds] == [7, 7, 7]
     assert 20 <= len(timing.samples) <= 21
     assert contestant.prepared == contestant.closed == 3
     assert not timing.noisy
@@ -139,7 +139,7 @@ def test_a_very_slow_contestant_gives_one_sample_a_round() -> None:
     clock = Clock()
     contestant = Scripted("a", clock, steady(3e6), seconds=3.0)
     timing = timing_of(timed(clock, contestant)["a"])
-    assert [len(one) for one in timing.rounds] == [1, 1, 1]
+    assert [len(samples) for samples in timing.rounds] == [1, 1, 1]
     assert set(contestant.batches) == {1}
     assert timing.noisy
     assert "Only 3 of 20" in str(timing.message)

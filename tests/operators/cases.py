@@ -47,7 +47,7 @@ def auto(problem: Problem[Any], device: DeviceInfo = DEVICE) -> Variant:
     operator = OPERATORS[problem.case.operator]
     plan = operator.choose(problem, device)
     assert isinstance(plan, Plan), plan
-    return next(one for one in operator.variants if one.name == plan.variant)
+    return next(variant for variant in operator.variants if variant.name == plan.variant)
 
 
 def logical(problem: Problem[Any], inputs: Mapping[str, Array], name: str) -> Array:

@@ -24,7 +24,7 @@ def host() -> HostDevice:
 
 def variant(operator: str, name: str) -> Any:
     """Return the variant called so."""
-    return next(one for one in OPERATORS[operator].variants if one.name == name)
+    return next(variant for variant in OPERATORS[operator].variants if variant.name == name)
 
 
 def output(problem: Problem[Any], plan: Plan, schedule: str = "forward") -> Array:

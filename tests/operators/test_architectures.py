@@ -66,7 +66,7 @@ def test_plans_name_only_what_is_compiled_for_the_architecture(problem: Any, arc
 @pytest.mark.parametrize("name", NARROWED)
 def test_less_is_compiled_for_one_architecture_than_for_all(name: str) -> None:
     """The smaller rings and tiles are for devices with less shared memory, and none is left out altogether."""
-    variant = next(one for one in CUMSUM.variants if one.name == name)
+    variant = next(variant for variant in CUMSUM.variants if variant.name == name)
     every = {pair for dtype in CUMSUM.dtypes for pair in variant.instances(dtype)}
     ours = {arch: set() for arch in ("sm_75", "sm_80", "sm_90", "sm_120")}  # type: dict[str, set[tuple[str, str]]]
     for arch, found in ours.items():
@@ -78,6 +78,6 @@ def test_less_is_compiled_for_one_architecture_than_for_all(name: str) -> None:
 
 def test_an_unknown_architecture_gets_every_instance() -> None:
     """A new GPU is no reason to leave something out."""
-    variant = next(one for one in CUMSUM.variants if one.name == NARROWED[0])
+    variant = next(variant for variant in CUMSUM.variants if variant.name == NARROWED[0])
     assert device_of("sm_999") is None
     assert list(reachable(variant, "float32", device_of("sm_999"))) == list(variant.instances("float32"))

@@ -51,7 +51,7 @@ def test_their_sources_stand_apart(operator: str) -> None:
 @pytest.mark.parametrize(("operator", "name"), DESIGNS)
 def test_a_header_names_source_and_weak_spots(operator: str, name: str) -> None:
     """Each source that the variant compiles begins with its data's way, where it is from and what it keeps."""
-    variant = next(one for one in OPERATORS[operator].variants if one.name == name)
+    variant = next(variant for variant in OPERATORS[operator].variants if variant.name == name)
     for path in {source for source, _ in variant.instances("float32")}:
         header = default_tree().read(path).split("#include")[0]
         assert "// Data: " in header or "\n// Data" in header or "The host reorders" in header

@@ -63,11 +63,11 @@ def test_values_agree_with_plain_python(name: str, distribution: str) -> None:
         if kind not in FUNCTIONS[name].kinds:
             continue
         problem, inputs = prepare(make_case("elementwise", case_dtype, distribution, function=name, shape=(6, 7)))
-        operands = [logical(problem, inputs, one.name) for one in problem.operands if one.role == "in"]
+        operands = [logical(problem, inputs, operand.name) for operand in problem.operands if operand.role == "in"]
         value, _ = whole(OPERATORS["elementwise"].reference(problem, inputs))
         bits = 8 * dtype(case_dtype).itemsize
         for flat, at in enumerate(np.ndindex(6, 7)):
-            wanted = BY_HAND[name](*(one[at].item() for one in operands))
+            wanted = BY_HAND[name](*(operand[at].item() for operand in operands))
             if kind == "integer":
                 assert value[flat] == (wanted + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
             else:
@@ -162,7 +162,9 @@ def test_scalars_reach_the_result() -> None:
         ("clamp", {"low": -0.5, "high": 0.1}, lambda a: min(max(a, -0.5), float(np.float32(0.1)))),
     ):
         problem, inputs = prepare(make_case("elementwise", "float32", function=function, shape=[40], scalars=scalars))
-        operands = [logical(problem, inputs, one.name).tolist() for one in problem.operands if one.role == "in"]
+        operands = [
+            logical(problem, inputs, operand.name).tolist() for operand in problem.operands if operand.role == "in"
+        ]
         value, _ = whole(OPERATORS["elementwise"].reference(problem, inputs))
         np.testing.assert_allclose(
             value, [by_hand(*row) for row in zip(*operands, strict=True)], rtol=1e-14, atol=1e-15

@@ -90,7 +90,11 @@ def test_gaps_hold_the_filler_and_elements_do_not(layout: Layout) -> None:
 
 @pytest.mark.parametrize(
     ("function", "name"),
-    [(one, name) for one in ("log", "sqrt", "rsqrt", "div", "pow", "where") for name in ("float16", "float64")]
+    [
+        (function, name)
+        for function in ("log", "sqrt", "rsqrt", "div", "pow", "where")
+        for name in ("float16", "float64")
+    ]
     + [("pow", "int8"), ("where", "uint8")],
 )
 def test_functions_get_inputs_in_their_domain(function: str, name: str) -> None:

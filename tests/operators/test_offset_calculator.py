@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gpubench.operators.structs import LIMIT, divided_strided, divider, magic, offset_calculator
 
 POWERS = [(1 << power) + distance for power in range(31) for distance in (-1, 0, 1)]
-EDGES = sorted({LIMIT, *range(1, 2000), *(one for one in POWERS if one > 0)})
+EDGES = sorted({LIMIT, *range(1, 2000), *(power for power in POWERS if power > 0)})
 
 
 def quotients(numbers: np.ndarray, divisor: int) -> np.ndarray:
@@ -27,7 +27,7 @@ def quotients(numbers: np.ndarray, divisor: int) -> np.ndarray:
 @pytest.mark.parametrize("power", range(31))
 def test_division_is_exact_near_every_multiple(power: int) -> None:
     """For divisors around each power of two, and all small ones: numbers just below, at and above multiples."""
-    for divisor in [one for one in EDGES if one >> power == 1]:
+    for divisor in [edge for edge in EDGES if edge >> power == 1]:
         assert 0 <= magic(divisor)[0] < 2**32
         last = LIMIT // divisor * divisor
         near = {0, 1, divisor - 1, divisor, divisor + 1, 2 * divisor - 1, last - 1, last, last + 1, LIMIT - 1, LIMIT}

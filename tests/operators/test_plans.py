@@ -29,7 +29,7 @@ def plan_of(name: str, dtype: str, **params: Any) -> Any:
 
 def arguments(launch: Any) -> list[Any]:
     """Operand names for pointers; byte counts of what is passed by value."""
-    return [one.operand if isinstance(one, Pointer) else len(one.data) for one in launch.arguments]
+    return [argument.operand if isinstance(argument, Pointer) else len(argument.data) for argument in launch.arguments]
 
 
 @settings(deadline=None)
@@ -68,7 +68,7 @@ def test_arguments_follow_the_kernels_signatures() -> None:
     (launch,) = plan_of("cumsum", "int8", shape=[3, 4], dim=0).steps
     assert launch.kernel == "gpubench::cumsum::naive<signed char, long long>"
     assert arguments(launch) == ["x", "y", 136, 136, 8, 8, 8, 8]
-    assert [struct.unpack("<q", one.data)[0] for one in launch.arguments[4:]] == [4, 3, 4, 4]
+    assert [struct.unpack("<q", argument.data)[0] for argument in launch.arguments[4:]] == [4, 3, 4, 4]
     (launch,) = plan_of("sum", "float16", shape=[3, 4], dim=0).steps
     assert launch.kernel == "gpubench::sum::naive<gpubench::half, gpubench::half>"
     assert arguments(launch) == ["x", "y", 136, 136, 136, 8, 8]
@@ -79,7 +79,7 @@ def test_arguments_follow_the_kernels_signatures() -> None:
     (launch,) = plan_of("index_add", "float32", shape=[3, 4], indices=7, index_dtype="int32", alpha=0.5).steps
     assert launch.kernel == "gpubench::index_add::naive<float, int>"
     assert arguments(launch) == ["destination", "source", "index", 136, 136, 8, 8, 8, 8, 8, 8, 8]
-    assert [struct.unpack("<q", one.data)[0] for one in launch.arguments[5:11]] == [7, 4, 4, 4, 1, 3]
+    assert [struct.unpack("<q", argument.data)[0] for argument in launch.arguments[5:11]] == [7, 4, 4, 4, 1, 3]
     assert launch.arguments[11] == float64(0.5)
 
 

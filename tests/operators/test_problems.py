@@ -136,8 +136,8 @@ def test_fewest_bytes_by_hand(name: str, dtype: str, params: dict[str, Any], rea
 @pytest.mark.parametrize("name", NAMES)
 def test_sums_take_every_dtype(name: str) -> None:
     """Integers give int64, the others their own dtype."""
-    for one in ("cumsum", "sum"):
-        result = OPERATORS[one].problem(make_case(one, name, shape=[3])).operand("y").dtype
+    for summing in ("cumsum", "sum"):
+        result = OPERATORS[summing].problem(make_case(summing, name, shape=[3])).operand("y").dtype
         assert result == ("int64" if "int" in name else name)
 
 

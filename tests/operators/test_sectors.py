@@ -53,7 +53,7 @@ def test_picked_rows_touch_what_is_expected(run: int, gap: int, places: int) -> 
     """All rows picked: exactly the sectors counted one by one; one row: those of a row on average."""
     distance = run + gap
     runs = [range(i * distance // SECTOR, (i * distance + run - 1) // SECTOR + 1) for i in range(places)]
-    every = len({sector for one in runs for sector in one})
+    every = len({sector for run in runs for sector in run})
     assert picked_sectors(distance, run, places, places) == every
     one = sum(map(len, runs)) / places
     assert abs(picked_sectors(distance, run, places, 1) - one) <= 1.5

@@ -21,11 +21,11 @@ def _structs() -> Iterator[Struct]:
     for module in pkgutil.walk_packages(gpubench.operators.__path__, "gpubench.operators."):
         for value in vars(importlib.import_module(module.name)).values():
             rows: Any = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,)
-            yield from (one for one in rows if isinstance(one, Struct))
+            yield from (row for row in rows if isinstance(row, Struct))
 
 
-STRUCTS = {one.cpp: one for one in _structs()}
-SOURCES = sorted({one.source for one in STRUCTS.values()})
+STRUCTS = {struct.cpp: struct for struct in _structs()}
+SOURCES = sorted({struct.source for struct in STRUCTS.values()})
 
 
 def _offsets(one: Struct) -> dict[str, int]:
@@ -44,7 +44,7 @@ def _assertions(one: Struct) -> str:
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_field_stands_where_the_compiler_puts_it(source: str) -> None:
     """Size of each struct and offset of each field; the host's compiler lays structs out as NVRTC does."""
-    text = "".join(_assertions(one) for one in STRUCTS.values() if one.source == source)
+    text = "".join(_assertions(struct) for struct in STRUCTS.values() if struct.source == source)
     assert refused((source,), text) == ""
 
 
@@ -52,12 +52,12 @@ def test_every_field_stands_where_the_compiler_puts_it(source: str) -> None:
 def test_an_assertion_stands_beside_the_struct(template: str) -> None:
     """Who changes the struct in C++ meets the host's size and last offset at once, whatever compiles it."""
     wanted = []
-    for one in (one for one in STRUCTS.values() if one.cpp.partition("<")[0] == template):
-        bare = one.cpp.removeprefix(template.rpartition("::")[0] + "::")
-        last, offset = list(_offsets(one).items())[-1]
-        wanted.append(f"GPUBENCH_LAYOUT({bare}, {one.dtype.itemsize}, {last}, {offset});")
+    for struct in (struct for struct in STRUCTS.values() if struct.cpp.partition("<")[0] == template):
+        bare = struct.cpp.removeprefix(template.rpartition("::")[0] + "::")
+        last, offset = list(_offsets(struct).items())[-1]
+        wanted.append(f"GPUBENCH_LAYOUT({bare}, {struct.dtype.itemsize}, {last}, {offset});")
     tree = default_tree()
-    text = tree.read(one.source if (tree.root / one.source).is_file() else f"include/{one.source}")
+    text = tree.read(struct.source if (tree.root / struct.source).is_file() else f"include/{struct.source}")
     assert any(line in text for line in wanted), wanted
 
 

@@ -21,8 +21,8 @@ def problem(name: str, params: dict[str, Any], dtype: str = "float32") -> Proble
 def operands(made: Problem[Any], base: int = 4096) -> dict[str, DeviceOperand]:
     """Return the problem's operands at made-up addresses."""
     return {
-        one.name: DeviceOperand(one.name, one.role, one.dtype, one.view, base * (place + 1))
-        for place, one in enumerate(made.operands)
+        operand.name: DeviceOperand(operand.name, operand.role, operand.dtype, operand.view, base * (place + 1))
+        for place, operand in enumerate(made.operands)
     }
 
 

@@ -30,7 +30,7 @@ NARROW = ("float16", "bfloat16")
 def cases() -> list[Case]:
     """Return the suite's cases that are small."""
     found = load_suite("smoke").cases
-    return [one for one in found if max(o.view.storage for o in problem(one).operands) <= LARGEST]
+    return [case for case in found if max(o.view.storage for o in problem(case).operands) <= LARGEST]
 
 
 def problem(case: Case) -> Problem[Any]:
@@ -43,13 +43,13 @@ def storages(made: Problem[Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
     import numpy
 
     found = {}
-    for one in made.operands:
-        storage = numpy.empty(one.view.storage, dtype(one.dtype).numpy)
-        if one.role == "out":
+    for operand in made.operands:
+        storage = numpy.empty(operand.view.storage, dtype(operand.dtype).numpy)
+        if operand.role == "out":
             storage.view(numpy.uint8)[:] = 0xA5
         else:
-            storage[:] = inputs[one.name].reshape(-1)
-        found[one.name] = storage
+            storage[:] = inputs[operand.name].reshape(-1)
+        found[operand.name] = storage
     return found
 
 
@@ -85,8 +85,8 @@ def torch_answers(call: Callable[[Any, Problem[Any], dict[str, Any]], None]) -> 
     torch = pytest.importorskip("torch")
     for made, inputs, memory in offered(tensors.refusal):
         with torch.no_grad():
-            call(torch, made, {one.name: tensor(torch, memory[one.name], one) for one in made.operands})
-        out = next(one for one in made.operands if one.role != "in")
+            call(torch, made, {operand.name: tensor(torch, memory[operand.name], operand) for operand in made.operands})
+        out = next(operand for operand in made.operands if operand.role != "in")
         assert_right(made, inputs, out.view.of(memory[out.name]))
 
 
@@ -100,7 +100,7 @@ def test_compiled_functions_have_no_breaks_and_give_our_answers(monkeypatch: pyt
     peer = InductorPeer()
 
     def call(torch: Any, made: Problem[Any], given: dict[str, Any]) -> None:
-        if any(one.view.size == 0 for one in made.operands):
+        if any(operand.view.size == 0 for operand in made.operands):
             tensors.in_place(torch, made, given)()
             return
         whole = torch.compile
@@ -109,7 +109,7 @@ def test_compiled_functions_have_no_breaks_and_give_our_answers(monkeypatch: pyt
             peer._torch = torch
             compiled = peer._function(made)
         assert peer._function(made) is compiled
-        clones = {name: one.clone() if one.is_contiguous() else one for name, one in given.items()}
+        clones = {name: tensor.clone() if tensor.is_contiguous() else tensor for name, tensor in given.items()}
         result = compiled(clones if made.case.operator == "index_add" else given)
         if made.case.operator == "index_add":
             given["destination"].copy_(result)
@@ -117,7 +117,7 @@ def test_compiled_functions_have_no_breaks_and_give_our_answers(monkeypatch: pyt
             given["y"].copy_(result)
             torch.compiler.set_stance("fail_on_recompile")
             try:
-                compiled({name: one.detach() for name, one in given.items()})
+                compiled({name: tensor.detach() for name, tensor in given.items()})
             finally:
                 torch.compiler.set_stance("default")
 
@@ -133,10 +133,12 @@ def test_jax_s_functions_give_our_answers() -> None:
     peer = JaxPeer()
     peer._jax = jax
     for made, inputs, memory in offered(peer.offers):
-        given = {one.name: one.view.of(memory[one.name]) for one in made.operands if one.role != "out"}
-        bits = [one.view(numpy.int16) if one.dtype.name == "bfloat16" else one for one in given.values()]
+        given = {
+            operand.name: operand.view.of(memory[operand.name]) for operand in made.operands if operand.role != "out"
+        }
+        bits = [tensor.view(numpy.int16) if tensor.dtype.name == "bfloat16" else tensor for tensor in given.values()]
         result = numpy.asarray(jax.jit(peer._function(made, list(given)))(*map(jax.numpy.asarray, bits)))
-        out = next(one for one in made.operands if one.role != "in")
+        out = next(operand for operand in made.operands if operand.role != "in")
         assert result.dtype == dtype(out.dtype).numpy, made.case.id
         if made.case.dtype not in NARROW:
             assert_right(made, inputs, result.reshape(out.view.shape))

@@ -16,14 +16,14 @@ MODULES = {"torch": "torch", "cupy": "cupy", "jax": "jax"}
 def test_every_call_is_there_in_the_library(peer: str) -> None:
     """No path of the table is misspelt; where the library is not installed there is nothing to look into."""
     library = pytest.importorskip(MODULES[peer])
-    calls = [one.peers[peer] for one in FUNCTIONS.values() if peer in one.peers]
+    calls = [function.peers[peer] for function in FUNCTIONS.values() if peer in function.peers]
     assert len(calls) > 10
     assert all(callable(function_of(library, call)) for call in calls)
 
 
 def test_calls_name_peers_that_exist() -> None:
     """A row cannot name a library that is no peer."""
-    assert {name for one in FUNCTIONS.values() for name in one.peers} <= set(PEERS)
+    assert {name for function in FUNCTIONS.values() for name in function.peers} <= set(PEERS)
 
 
 def test_scalars_stand_where_the_library_wants_them() -> None:

@@ -49,7 +49,7 @@ def run(of: History, number: int) -> ResultSet:
     random = np.random.default_rng([of.seed, number])
     factor = float(np.prod([by for at, by in of.machine.items() if number >= at]))
     driver = [name for at, name in sorted({0: "580.1", **of.drivers}.items()) if number >= at][-1]
-    records = [one for case in range(CASES) for one in _records(of, number, case, factor, random)]
+    records = [record for case in range(CASES) for record in _records(of, number, case, factor, random)]
     commit = f"{number:02x}" * 20
     revision = Revision(commit, False, "main")
     made = result(

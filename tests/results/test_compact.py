@@ -75,8 +75,8 @@ def test_whatever_a_result_holds_its_compact_form_reads(result: ResultSet) -> No
     again = reads(once)
     assert is_compact(again)
     assert identity(again, "") in (hashlib.sha256(b"the file").hexdigest(), identity(result, ""))
-    assert [(one.case, one.contender, one.status, one.bytes) for one in again.records] == [
-        (one.case, one.contender, one.status, one.bytes) for one in result.records
+    assert [(record.case, record.contender, record.status, record.bytes) for record in again.records] == [
+        (record.case, record.contender, record.status, record.bytes) for record in result.records
     ]
     assert inflated(compacted(again, once), "small") == once
 

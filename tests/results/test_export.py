@@ -85,9 +85,9 @@ def test_any_message_survives_as_one_cell(message: str) -> None:
     text = csv_text(replace(RESULT, records=(record,)))
     rows = list(csv.reader(io.StringIO(text, newline="")))
     assert len(rows) == 2
-    kept = "".join(one if one.isprintable() or one in "\t\n" else ascii(one)[1:-1] for one in message)
+    kept = "".join(letter if letter.isprintable() or letter in "\t\n" else ascii(letter)[1:-1] for letter in message)
     assert rows[1][5] in (kept, "'" + kept)
-    assert all(one.isprintable() or one in "\t\n" for one in rows[1][5])
+    assert all(letter.isprintable() or letter in "\t\n" for letter in rows[1][5])
     assert not rows[1][5].startswith(("=", "+", "-", "@", "\t", "\r"))
 
 

@@ -48,12 +48,12 @@ def text(content: ResultSet, name: str, **options: Any) -> str:
 
 def measured(content: ResultSet) -> list[Record]:
     """Return the records that have a time and an answer."""
-    return [one for one in content.records if one.status in MEASURED and facts.median_us(one)]
+    return [record for record in content.records if record.status in MEASURED and facts.median_us(record)]
 
 
 def medians(content: ResultSet) -> dict[tuple[str, str], Any]:
     """Return the medians in microseconds, as the result holds them."""
-    return {(one.case.id, one.contender): (one.summary or {})["median_us"] for one in measured(content)}
+    return {(record.case.id, record.contender): (record.summary or {})["median_us"] for record in measured(content)}
 
 
 def round_medians(one: Record) -> list[float]:
@@ -68,12 +68,12 @@ def test_google_benchmark_has_an_entry_a_round_and_the_median() -> None:
     """Each round is a repetition in ns; the aggregate is the record's own median; a wrong answer has no time."""
     content = mixed()
     entries = json.loads(text(content, "google-benchmark"))["benchmarks"]
-    for one in measured(content):
-        mine = [entry for entry in entries if entry["run_name"] == f"{one.case.id}/{one.contender}"]
+    for stored in measured(content):
+        mine = [entry for entry in entries if entry["run_name"] == f"{stored.case.id}/{stored.contender}"]
         times = [entry["real_time"] / 1e3 for entry in mine if entry["run_type"] == "iteration"]
-        assert times == pytest.approx(round_medians(one))
+        assert times == pytest.approx(round_medians(stored))
         assert [entry["real_time"] / 1e3 for entry in mine if entry["run_type"] == "aggregate"] == [
-            pytest.approx(facts.median_us(one))
+            pytest.approx(facts.median_us(stored))
         ]
     errors = [entry["error_message"] for entry in entries if entry.get("error_occurred")]
     assert errors == ["wrong: one element is off", "unsupported: tiled takes real dtypes only"]
@@ -91,9 +91,9 @@ def test_compare_of_google_benchmark_reads_two_results(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     changes = {
-        one["name"]: one["measurements"][0]["time"]
-        for one in json.loads((tmp_path / "changes.json").read_text())
-        if one["run_type"] == "aggregate" and one["aggregate_name"] == "median"
+        change["name"]: change["measurements"][0]["time"]
+        for change in json.loads((tmp_path / "changes.json").read_text())
+        if change["run_type"] == "aggregate" and change["aggregate_name"] == "median"
     }
     assert len(changes) == len(measured(old)) > 100
     assert all(change == pytest.approx(0.1) for change in changes.values())
@@ -109,7 +109,7 @@ def _slower(content: ResultSet, factor: float) -> ResultSet:
         summary = {**one.summary, "median_us": (facts.median_us(one) or 0.0) * factor}
         return replace(one, timing=replace(one.timing, rounds=rounds), summary=summary)
 
-    return replace(content, records=tuple(longer(one) for one in content.records))
+    return replace(content, records=tuple(longer(record) for record in content.records))
 
 
 # --- benchfmt --------------------------------------------------------------------------------------------------------
@@ -127,7 +127,10 @@ def test_benchfmt_has_a_line_a_round() -> None:
         assert grammar is not None, line
         assert not re.search(r"-\d+$", grammar[1])
         found.setdefault(grammar[1], []).append((int(grammar[2]), float(grammar[3]) / 1e3))
-    wanted = [[(len(s), m) for s, m in zip(_rounds(one), round_medians(one), strict=True)] for one in measured(content)]
+    wanted = [
+        [(len(s), m) for s, m in zip(_rounds(record), round_medians(record), strict=True)]
+        for record in measured(content)
+    ]
     assert list(found.values()) == [[(n, pytest.approx(us)) for n, us in rounds] for rounds in wanted]
 
 
@@ -157,25 +160,30 @@ def test_prometheus_reads_every_median() -> None:
     """Its parser finds each median in seconds under the record's labels, at the time of the run."""
     content = smoke()
     found = families(text(content, "openmetrics"))
-    samples = {(one.labels["case"], one.labels["contender"]): one for one in found["gpubench_median_seconds"].samples}
+    samples = {
+        (sample.labels["case"], sample.labels["contender"]): sample
+        for sample in found["gpubench_median_seconds"].samples
+    }
     wanted = medians(content)
-    assert {key: one.value for key, one in samples.items()} == {
+    assert {key: sample.value for key, sample in samples.items()} == {
         key: pytest.approx(us / 1e6) for key, us in wanted.items()
     }
-    assert {float(one.timestamp) for one in samples.values()} == {facts.created_seconds(content)}
+    assert {float(sample.timestamp) for sample in samples.values()} == {facts.created_seconds(content)}
     assert found["gpubench_rate_bytes_per_second"].unit == "bytes_per_second"
-    assert {one.labels["device"] for one in samples.values()} == {"NVIDIA H200"}
+    assert {sample.labels["device"] for sample in samples.values()} == {"NVIDIA H200"}
 
 
 def test_a_failure_is_a_sample() -> None:
     """What was tried and has no time is 1 in `gpubench_failed`; what was never meant to run is not there."""
     found = families(text(mixed(), "openmetrics", timestamps=False))
-    failed = {(one.labels["case"], one.labels["contender"]): one.value for one in found["gpubench_failed"].samples}
+    failed = {
+        (sample.labels["case"], sample.labels["contender"]): sample.value for sample in found["gpubench_failed"].samples
+    }
     assert [key for key, value in failed.items() if value] == [
         ("index_add/1000000x128/dim=0/n=1048576/zipf/float16", "gpubench:auto")
     ]
     assert ("cumsum/64x64/dim=0/complex64", "gpubench:tiled") not in failed
-    assert all(one.timestamp is None for family in found.values() for one in family.samples)
+    assert all(sample.timestamp is None for family in found.values() for sample in family.samples)
 
 
 # --- JUnit -----------------------------------------------------------------------------------------------------------
@@ -218,18 +226,18 @@ def test_cuda_bench_reads_every_sample(tmp_path: Path) -> None:
         for state in benchmark
     }
     assert len(states) == len(content.records)
-    for one in content.records:
-        state = states[one.case.id, one.contender]
-        assert state.is_skipped is (one not in measured(content))
+    for stored in content.records:
+        state = states[stored.case.id, stored.contender]
+        assert state.is_skipped is (stored not in measured(content))
         if state.is_skipped:
-            assert state.skip_reason.startswith(one.status)
+            assert state.skip_reason.startswith(stored.status)
             continue
-        assert one.timing is not None
-        assert [us * 1e6 for us in state.samples] == pytest.approx([sample.us for sample in one.timing.samples])
-        wanted = statistics.median(sample.us for sample in one.timing.samples)
+        assert stored.timing is not None
+        assert [us * 1e6 for us in state.samples] == pytest.approx([sample.us for sample in stored.timing.samples])
+        wanted = statistics.median(sample.us for sample in stored.timing.samples)
         assert state.summaries["nv/cold/time/gpu/median"].value * 1e6 == pytest.approx(wanted)
         if state.frequencies is not None:
-            clocks = [sample.sm_mhz for sample in one.timing.samples]
+            clocks = [sample.sm_mhz for sample in stored.timing.samples]
             assert [rate / 1e6 for rate in state.frequencies] == pytest.approx(clocks)
 
 
@@ -239,7 +247,9 @@ def test_both_compare_scripts_see_the_change(script: str, tmp_path: Path) -> Non
     for name in ("cuda.bench.results", "tabulate", "colorama", "jsondiff"):
         pytest.importorskip(name, reason="cuda-bench[compare] is of the extra dev")
     cases = chosen(smoke(), Filters(expression="cumsum and float32", contenders=("gpubench:auto", "torch")))
-    wanted = [statistics.median(sample.us for sample in one.timing.samples) for one in measured(cases) if one.timing]
+    wanted = [
+        statistics.median(sample.us for sample in record.timing.samples) for record in measured(cases) if record.timing
+    ]
     count = len(wanted)
     exported(tmp_path, "old.json", cases, "nvbench")
     exported(tmp_path, "new.json", _slower(cases, 1.5), "nvbench")
@@ -270,13 +280,13 @@ def test_the_action_gets_every_median() -> None:
     """Entries have the fields and types that the action asks for, and the medians in us with half their interval."""
     content = smoke()
     entries = json.loads(text(content, "github-action"))
-    assert {one["name"]: one["value"] for one in entries} == {
+    assert {entry["name"]: entry["value"] for entry in entries} == {
         f"{case} {contender}": us for (case, contender), us in medians(content).items()
     }
-    for one in entries:
-        assert set(one) <= {"name", "unit", "value", "range", "extra"}
-        assert all(isinstance(value, float if key == "value" else str) for key, value in one.items())
-        assert re.fullmatch(r"± \S+", one["range"])
+    for entry in entries:
+        assert set(entry) <= {"name", "unit", "value", "range", "extra"}
+        assert all(isinstance(value, float if key == "value" else str) for key, value in entry.items())
+        assert re.fullmatch(r"± \S+", entry["range"])
 
 
 # --- Parquet ---------------------------------------------------------------------------------------------------------
@@ -288,13 +298,15 @@ def test_pandas_reads_every_round(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas", reason=HEAVY)
     content = smoke()
     frame = pandas.read_parquet(exported(tmp_path, "r.parquet", content, "parquet"))
-    assert list(frame["status"]) == [one.status for one in content.records]
+    assert list(frame["status"]) == [record.status for record in content.records]
     rows = frame.dropna(subset="median_us")
     assert dict(zip(zip(rows["case"], rows["contender"], strict=True), rows["median_us"], strict=True)) == medians(
         content
     )
-    for rounds, one in zip(frame["rounds_us"], content.records, strict=True):
-        wanted = [] if one.timing is None else [[sample.us for sample in samples] for samples in one.timing.rounds]
+    for rounds, stored in zip(frame["rounds_us"], content.records, strict=True):
+        wanted = (
+            [] if stored.timing is None else [[sample.us for sample in samples] for samples in stored.timing.rounds]
+        )
         assert [list(times) for times in rounds] == [pytest.approx(times, rel=1e-6) for times in wanted]
 
 
@@ -320,14 +332,14 @@ def test_t4_has_every_median_and_sample_in_milliseconds() -> None:
     document = json.loads(text(content, "t4"))
     assert len(document["results"]) == len(document["cache"]) == len(content.records)
     rows = zip(content.records, document["results"], document["cache"].values(), strict=True)
-    for one, entry, cached in rows:
-        assert entry["configuration"] == {"case": one.case.id, "contender": one.contender}
-        if one not in measured(content):
+    for row, entry, cached in rows:
+        assert entry["configuration"] == {"case": row.case.id, "contender": row.contender}
+        if row not in measured(content):
             assert (entry["invalidity"], cached["time"]) == ("constraints", "InvalidConfig")
             continue
-        assert entry["measurements"][0]["value"] * 1e3 == pytest.approx(facts.median_us(one))
+        assert entry["measurements"][0]["value"] * 1e3 == pytest.approx(facts.median_us(row))
         assert cached["time"] == entry["measurements"][0]["value"]
-        assert len(entry["times"]["runtimes"]) == len(one.timing.samples) > 0  # type: ignore[union-attr]
+        assert len(entry["times"]["runtimes"]) == len(row.timing.samples) > 0  # type: ignore[union-attr]
         assert (entry["invalidity"], entry["correctness"]) == ("correct", 1.0)
     wrong = [entry for entry in json.loads(text(mixed(), "t4"))["results"] if entry["invalidity"] == "correctness"]
     assert [entry["correctness"] for entry in wrong] == [0.0]
@@ -350,9 +362,9 @@ def test_kernel_tuner_reads_it_as_a_cache(tmp_path: Path) -> None:
     util = pytest.importorskip("kernel_tuner.util", reason=TUNER)
     content = smoke()
     cache = util.read_cache(exported(tmp_path, "t4.json", content, "t4"), open_cache=False)["cache"]
-    found = {(one["case"], one["contender"]): one["time"] for one in cache.values() if "__error__" not in one}
+    found = {(entry["case"], entry["contender"]): entry["time"] for entry in cache.values() if "__error__" not in entry}
     assert found == {key: pytest.approx(us / 1e3) for key, us in medians(content).items()}
-    assert {type(one["__error__"]).__name__ for one in cache.values() if "__error__" in one} == {"InvalidConfig"}
+    assert {type(entry["__error__"]).__name__ for entry in cache.values() if "__error__" in entry} == {"InvalidConfig"}
 
 
 # --- Every format ----------------------------------------------------------------------------------------------------
@@ -370,20 +382,20 @@ def hostile() -> ResultSet:
 @pytest.mark.parametrize("name", TEXTS)
 def test_nothing_of_a_hostile_result_reaches_a_terminal(name: str) -> None:
     """No export has a character that acts on a terminal, whatever the names and messages are."""
-    assert all(one.isprintable() or one == "\n" for one in text(hostile(), name))
+    assert all(letter.isprintable() or letter == "\n" for letter in text(hostile(), name))
 
 
 def test_hostile_names_stay_inside_their_places() -> None:
     """Quotes, line breaks and mark-up in names are text to each reader, and a record stays one record."""
     wanted = facts.harmless(HOSTILE)
     samples = families(text(hostile(), "openmetrics"))["gpubench_median_seconds"].samples
-    assert [one.labels["contender"] for one in samples] == [wanted]
+    assert [sample.labels["contender"] for sample in samples] == [wanted]
     cases = ElementTree.fromstring(text(hostile(), "junit")).findall(".//testcase")
     assert [case.get("name") for case in cases][:2] == [f"{wanted} {wanted}", f"cumsum/b {wanted}"]
     lines = [line for line in text(hostile(), "benchfmt").splitlines() if line.startswith("Benchmark")]
     assert len(lines) == 1
     assert re.fullmatch(r"Benchmark\S+/case=[^/\s]+/contender=[^/\s]+ 3 \S+ ns/op \S+ MB/s", lines[0])
-    names = {one["run_name"] for one in json.loads(text(hostile(), "google-benchmark"))["benchmarks"]}
+    names = {benchmark["run_name"] for benchmark in json.loads(text(hostile(), "google-benchmark"))["benchmarks"]}
     assert f"{wanted}/{wanted}" in names
 
 
@@ -391,7 +403,7 @@ def test_hostile_names_stay_inside_their_places() -> None:
 @given(content=results, name=st.sampled_from([*TEXTS, "nvbench"]))
 def test_any_result_can_be_exported(content: ResultSet, name: str) -> None:
     """Whatever the format of results allows is exported, as UTF-8 without control characters."""
-    assert all(one.isprintable() or one == "\n" for one in text(content, name))
+    assert all(letter.isprintable() or letter == "\n" for letter in text(content, name))
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -403,7 +415,7 @@ def test_the_command_writes_the_file(name: str, tmp_path: Path, capsys: pytest.C
     target = tmp_path / "out" / "exported"
     arguments = ["export", str(tmp_path / "r.json"), "--format", name, "-o", str(target), "--contender", "numpy"]
     assert main(arguments) == 0
-    numpy = replace(mixed(), records=tuple(one for one in mixed().records if one.contender == "numpy"))
+    numpy = replace(mixed(), records=tuple(record for record in mixed().records if record.contender == "numpy"))
     made = export(numpy, name, Options("exported"))
     assert target.read_bytes() == made.data
     for end, data in made.beside.items():

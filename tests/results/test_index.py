@@ -43,7 +43,7 @@ def test_a_point_holds_what_the_strict_reader_and_the_rule_say() -> None:
         scanned = scan(path, path.name)
         points = np.frombuffer(scanned.points, dtype=list(POINT))
         assert scanned.problem is None
-        assert list(scanned.series) == [(one.case.id, one.contender) for one in result.records]
+        assert list(scanned.series) == [(record.case.id, record.contender) for record in result.records]
         for record, point in zip(result.records, points, strict=True):
             assert STATUSES[point["status"]] == record.status
             if is_timed(record):
@@ -98,14 +98,14 @@ def test_a_damaged_file_is_named_and_skipped(tmp_path: Path) -> None:
         "text.json": good.replace(b'"rounds_us":[[', b'"rounds_us":[["fast",'),
         "status.json": good.replace(b'"status":"ok"', b'"status":"fine"'),
     }
-    for one, data in damaged.items():
-        (tmp_path / one).write_bytes(data)
+    for path, data in damaged.items():
+        (tmp_path / path).write_bytes(data)
     for _ in range(2):
         with Index(tmp_path) as index:
             index.refresh()
             problems = index.problems()
-            assert [one.path for one in problems] == sorted(damaged)
-            assert all(one.path in one.reason for one in problems)
+            assert [problem.path for problem in problems] == sorted(damaged)
+            assert all(problem.path in problem.reason for problem in problems)
             assert [group.runs for group in index.groups()] == [3]
 
 
@@ -150,7 +150,7 @@ def test_a_series_and_the_panel_agree(tmp_path: Path) -> None:
         row = columns.points[list(columns.series).index(key)]
         assert [point[0] for point in points] == row["log_us"][:4].tolist()
         assert np.isnan(row["log_us"][4])
-        assert [one.path for one in columns.runs] == [file_of(number) for number in (0, 1, 2, 3, 5)]
+        assert [run.path for run in columns.runs] == [file_of(number) for number in (0, 1, 2, 3, 5)]
         assert index.one_series(group, key, last=2)[0] == [columns.runs[3]]
 
 

@@ -71,7 +71,7 @@ def test_what_is_no_regular_file_is_refused_and_stays(kind: str, tmp_path: Path)
         replace_file(path, b"{}")
     after = path.lstat()
     assert (before.st_ino, before.st_mode, before.st_rdev) == (after.st_ino, after.st_mode, after.st_rdev)
-    assert [one for one in tmp_path.iterdir() if one.suffix == ".tmp"] == []
+    assert [path for path in tmp_path.iterdir() if path.suffix == ".tmp"] == []
 
 
 @pytest.mark.parametrize("text", ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
@@ -162,7 +162,7 @@ def test_every_command_refuses_before_it_works(name: str, tmp_path: Path) -> Non
     assert done.returncode == 2
     assert "is a pipe" in done.stderr
     assert stat.S_ISFIFO(path.lstat().st_mode)
-    assert [one.name for one in tmp_path.iterdir()] == ["pipe.svg"]
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe.svg"]
 
 
 def test_a_run_prints_its_result_and_keeps_it(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_more_samples_than_a_result_holds_are_refused_before_they_are_taken() ->
     cases = [replace(case(name, contenders=NAMES), timing=timing) for name in ("cumsum", "sum")]
     with pytest.raises(UsageError, match="at least 1,600,000 samples together"):
         Room(cases)
-    Room([replace(one, timing=QUICK) for one in cases])
+    Room([replace(case, timing=QUICK) for case in cases])
 
 
 def test_a_full_result_is_readable_and_says_what_is_missing() -> None:

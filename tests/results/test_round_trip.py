@@ -101,7 +101,11 @@ def test_version_1_says_of_a_library_what_today_has_a_word_for() -> None:
     peer = {**record, "contender": "torch"}
     failed = {**peer, "contender": "jax", "status": "throttled"}
     document["records"] = [record, peer, failed]
-    assert [one.status for one in reads(json.dumps(document).encode()).records] == ["ok", "inaccurate", "throttled"]
+    assert [record.status for record in reads(json.dumps(document).encode()).records] == [
+        "ok",
+        "inaccurate",
+        "throttled",
+    ]
 
 
 def test_version_1_came_from_the_first_protocol() -> None:
@@ -126,10 +130,10 @@ def test_version_2_means_what_it_says() -> None:
     result = read(DATA / "result-v2.json")
     assert result.harness == Harness(2, "ef" * 32)
     assert result.environment["libraries"]["inductor"] == {"torch": "2.11.0", "triton": "3.6.0"}
-    assert [one.phase for one in result.ceiling.rounds] == ["start", "end"]
+    assert [sweep.phase for sweep in result.ceiling.rounds] == ["start", "end"]
     assert result.ceiling.rounds[1].sweep[0].read_us == 4.25
     assert result.ceiling.sweep[0].copy_by == "copy<4>"
-    assert [one.status for one in result.records] == ["ok", "inaccurate"]
+    assert [record.status for record in result.records] == ["ok", "inaccurate"]
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ def as_sampled_now(record: Record) -> Record:
     if record.timing is None:
         return record
     rounds = tuple(
-        tuple(Sample(round(s.us, DIGITS), None if s.sm_mhz is None else round(s.sm_mhz)) for s in one)
-        for one in record.timing.rounds
+        tuple(Sample(round(s.us, DIGITS), None if s.sm_mhz is None else round(s.sm_mhz)) for s in samples)
+        for samples in record.timing.rounds
     )
     return replace(record, timing=replace(record.timing, rounds=rounds))
 

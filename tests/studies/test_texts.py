@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[2]
 
 def line(text: str, *words: str) -> str:
     """Return the one line that holds all words."""
-    (found,) = [one for one in text.splitlines() if all(word in one for word in words)]
+    (found,) = [line for line in text.splitlines() if all(word in line for word in words)]
     return found
 
 

@@ -15,7 +15,7 @@ from studies.verdicts.rivals import RIVALS
 from tests.analysis.synthetic import record, result
 
 GATES = 30
-NAMED = {one.name: one for one in SCENARIOS}
+NAMED = {scenario.name: scenario for scenario in SCENARIOS}
 ALLOWED = int(binom.ppf(0.999, GATES, 0.01))
 """Failed gates that a true rate of 1 % exceeds once in a thousand times."""
 
@@ -82,10 +82,10 @@ def test_the_arrays_of_the_study_say_what_compare_says() -> None:
     sides = []
     for samples, digest in ((drawn.old, "a"), (drawn.new, "b")):
         records = []
-        for number, (one, family) in enumerate(zip(samples, drawn.family, strict=True)):
+        for number, (sample, family) in enumerate(zip(samples, drawn.family, strict=True)):
             kernel = {"variant": "x", "cubin_sha256": digest, "launches": [{"grid": [1]}]} if number < CASES else None
             contender = "gpubench:auto" if number < CASES else family
-            records.append(record(f"sum/{number}/float32", one, contender=contender, kernel=kernel))
+            records.append(record(f"sum/{number}/float32", sample, contender=contender, kernel=kernel))
         sides.append(result(*records, machine=Ceiling(), device={"uuid": digest}))
     rows = compare(sides[0], sides[1], Options(Rule(adjust=True))).rows[:CASES]
     assert [row.estimate.ratio for row in rows if row.estimate] == pytest.approx(

@@ -34,7 +34,7 @@ def test_axes_multiply_with_the_last_fastest() -> None:
 def test_zip_goes_in_lockstep() -> None:
     """Axes under zip change together, and multiply with the others."""
     found = ids("operator: sum, zip: {shape: [[4, 8], [2, 3, 5]], dim: [[1], [0, 2]]}, dtype: [float32, int8]")
-    assert found == [f"sum/{one}/{dtype}" for one in ("4x8/dim=1", "2x3x5/dim=0,2") for dtype in ("float32", "int8")]
+    assert found == [f"sum/{case}/{dtype}" for case in ("4x8/dim=1", "2x3x5/dim=0,2") for dtype in ("float32", "int8")]
 
 
 @pytest.mark.parametrize(

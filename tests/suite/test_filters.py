@@ -13,8 +13,14 @@ from tests.suite.samples import cases_of
 
 IDS = ("cumsum/4x8/dim=0/float32", "cumsum/4x8/dim=1/float16", "sum/16/dim=all/float32", "index_add/9/n=4/zipf/int8")
 CASES = tuple(
-    Case(one, one.split("/")[0], one.split("/")[-1], {}, contenders=("gpubench:auto", "gpubench:naive", "numpy"))
-    for one in IDS
+    Case(
+        case_id,
+        case_id.split("/")[0],
+        case_id.split("/")[-1],
+        {},
+        contenders=("gpubench:auto", "gpubench:naive", "numpy"),
+    )
+    for case_id in IDS
 )
 
 

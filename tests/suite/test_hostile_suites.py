@@ -304,4 +304,4 @@ def test_a_foreign_key_may_look_like_anything(key: str) -> None:
         f'{{"{key}": 1, name: x, cases: [{{operator: sum, shape: [1]}}]}}',
         f'name: x\ncases: [{{operator: sum, shape: [1], "{key}": 1}}]',
     ):
-        assert any(repr(key) in one for one in mistakes(text))
+        assert any(repr(key) in mistake for mistake in mistakes(text))

@@ -65,16 +65,16 @@ def test_each_limit_is_judged_for_each_kernel() -> None:
     good: dict[str, Any] = {"median_us": 39.0, "fraction_of_ceiling": 0.95}
     slow: dict[str, Any] = {"median_us": 50.0, "fraction_of_ceiling": 0.95}
     assert missed([record(**good)]) == []
-    assert [str(one) for one in missed([record(**slow)])] == ["c gpubench:auto: median_us is 50, wanted <= 40"]
+    assert [str(miss) for miss in missed([record(**slow)])] == ["c gpubench:auto: median_us is 50, wanted <= 40"]
     assert missed([record(**good), record("torch", **slow), record("own:mine", simulated=True, **slow)]) == []
-    assert [one.contender for one in missed([record(**good), record("own:mine", **slow)])] == ["own:mine"]
+    assert [miss.contender for miss in missed([record(**good), record("own:mine", **slow)])] == ["own:mine"]
 
 
 def test_a_figure_that_was_not_measured_is_missed() -> None:
     """No ceiling, or no contender measured at all, fails: a gate must not pass because nothing ran."""
-    assert [(one.metric, one.value) for one in missed([record(median_us=3.0)])] == [("of_ceiling", None)]
+    assert [(miss.metric, miss.value) for miss in missed([record(median_us=3.0)])] == [("of_ceiling", None)]
     nobody = missed([record(status="skipped"), record("gpubench:naive", "unsupported")])
-    assert [(one.contender, one.metric) for one in nobody] == [("nobody", "median_us"), ("nobody", "of_ceiling")]
+    assert [(miss.contender, miss.metric) for miss in nobody] == [("nobody", "median_us"), ("nobody", "of_ceiling")]
     assert (
         missed([record(status="unsupported"), record("gpubench:naive", median_us=3.0, fraction_of_ceiling=1.0)]) == []
     )
@@ -85,7 +85,7 @@ def test_a_limit_can_name_its_contenders() -> None:
     case = Case("c", "sum", "float32", {}, limits={"median_us": "<= 4", "contenders": ["torch", "gpubench:a*"]})
     slow = {"median_us": 50.0}
     records = [Record(case, name, "ok", None, 4, summary=slow) for name in ("torch", "gpubench:auto", "gpubench:naive")]
-    assert [one.contender for one in missed(records)] == ["torch", "gpubench:auto"]
+    assert [miss.contender for miss in missed(records)] == ["torch", "gpubench:auto"]
 
 
 def test_a_missed_limit_ends_a_run_with_1(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

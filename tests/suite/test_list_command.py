@@ -69,7 +69,9 @@ def test_filters_choose(capsys: pytest.CaptureFixture[str]) -> None:
 def test_variants_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     """--variants names every kernel with its summary and origin."""
     rows = json.loads(run(capsys, "list", "--variants", "--json"))
-    wanted = [(name, f"gpubench:{one.name}") for name, operator in OPERATORS.items() for one in operator.variants]
+    wanted = [
+        (name, f"gpubench:{variant.name}") for name, operator in OPERATORS.items() for variant in operator.variants
+    ]
     assert [(row["operator"], row["contender"]) for row in rows] == wanted
     assert all(row["summary"] and row["origin"] for row in rows)
     assert len(run(capsys, "list", "--variants", "--operator", "sum").splitlines()) == 1 + len(

@@ -71,4 +71,4 @@ def test_latency_is_measured_in_every_dtype(suite: str, size: int) -> None:
 def test_every_cast_that_matters_is_there() -> None:
     """Between the float formats, to and from the narrow integers, between the wide ones."""
     ids = {case.id for case in load_suite("elementwise").cases if "/copy/" in case.id}
-    assert {pair for pair in CASTS if not any(one.endswith(f"/out={pair}") for one in ids)} == set()
+    assert {pair for pair in CASTS if not any(case_id.endswith(f"/out={pair}") for case_id in ids)} == set()

@@ -45,10 +45,10 @@ def test_cases_are_different_and_within_their_bounds(operator: str) -> None:
     assert len({case.id for case in found}) == 150
     for case in found:
         operands = OPERATORS[operator].problem(case).operands
-        assert sum(one.view.storage * dtype(one.dtype).itemsize for one in operands) <= 400_000
-        largest = max(math.prod(one.view.shape) for one in operands)
+        assert sum(operand.view.storage * dtype(operand.dtype).itemsize for operand in operands) <= 400_000
+        largest = max(math.prod(operand.view.shape) for operand in operands)
         assert 1000 <= largest <= 50_000
-        assert max(len(one.view.shape) for one in operands) in (2, 3)
+        assert max(len(operand.view.shape) for operand in operands) in (2, 3)
 
 
 def test_more_cases_begin_with_the_same_ones() -> None:

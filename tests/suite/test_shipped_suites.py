@@ -64,8 +64,8 @@ def test_smoke_covers_everything_quickly() -> None:
     for name in {case.operator for case in cases}:
         assert {(name, f"gpubench:{variant.name}") for variant in OPERATORS[name].variants} <= named
     assert 40 <= len(cases) <= 80
-    operands = [one for case in cases for one in OPERATORS[case.operator].problem(case).operands]
-    assert max(one.view.storage for one in operands) <= LARGEST_ELEMENTS
+    operands = [operand for case in cases for operand in OPERATORS[case.operator].problem(case).operands]
+    assert max(operand.view.storage for operand in operands) <= LARGEST_ELEMENTS
 
 
 def test_every_operator_has_its_suite() -> None:

@@ -15,7 +15,7 @@ def words(figure: Any) -> str:
     """Return every text of a figure, a line each."""
     from matplotlib.text import Text
 
-    return "\n".join(one.get_text() for one in figure.findobj(Text) if one.get_text())
+    return "\n".join(text.get_text() for text in figure.findobj(Text) if text.get_text())
 
 
 def marks(axes: Any, hollow: bool | None = None) -> list[tuple[float, float]]:
@@ -56,9 +56,9 @@ def outside(figure: Any) -> list[str]:
             low, high = sorted(axis.get_view_interval())
             shown += [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
     found = []
-    for one in shown:
-        if one.get_visible() and one.get_text():
-            box = one.get_window_extent()
+    for artist in shown:
+        if artist.get_visible() and artist.get_text():
+            box = artist.get_window_extent()
             if box.x0 < page.x0 - 1 or box.x1 > page.x1 + 1 or box.y0 < page.y0 - 1 or box.y1 > page.y1 + 1:
-                found.append(one.get_text())
+                found.append(artist.get_text())
     return found

@@ -39,7 +39,7 @@ def timed_record(
             )
         )
     gone = tuple((1, Sample(us * draw.uniform(1.6, 2.2), 1005.0)) for _ in range(3)) if slow else ()
-    times = sorted(sample.us for one in rounds for sample in one)
+    times = sorted(sample.us for samples in rounds for sample in samples)
     middle = median(times)
     rate = moved / middle / 1e3
     summary: dict[str, Json] = {

@@ -113,14 +113,14 @@ def test_no_line_spans_what_was_not_measured() -> None:
     cases = [case_of("sum", [size], "float32") for size in sizes]
     records = [timed_record(case, "torch", moved, us_of("torch", moved), case.id) for case, moved in cases]
     joined = bandwidth.sweeps(points(h200(tuple(records))))
-    assert [[point.record.case.params["shape"][0] for point in one] for one in joined] == [sizes[:3], sizes[3:7]]
+    assert [[point.record.case.params["shape"][0] for point in points] for points in joined] == [sizes[:3], sizes[3:7]]
 
 
 def test_ceiling_rows_are_sorted_within_their_operator() -> None:
     """Operators stay in the result's order; within one the case nearest to the ceiling is first; 100 % is marked."""
     figure = named(ceiling.charts(SMALL), "ceiling")
     (axes,) = figure.axes
-    labels = [one.get_text() for one in axes.get_yticklabels()]
+    labels = [label.get_text() for label in axes.get_yticklabels()]
     assert labels[0] == "268435456/dim=0/float32"
     assert len(labels) == len({p.row.case for p in points(SMALL) if p.fraction is not None})
     of_cumsum = len({p.row.case for p in points(SMALL) if p.fraction is not None and p.row.operator == "cumsum"})
@@ -240,7 +240,7 @@ def test_no_words_are_cut_at_the_edge_of_the_page() -> None:
     result = read(recorded("nvidia-h200/peers-2*.json")[-1])
     charts = [chart for kind in kinds for chart in kind(result)]
     charts += ladder.charts(read(recorded("nvidia-h200/seeds-*.json")[-1]))
-    charts += [one for one in samples.charts(result) if "16384x16384" in one.name]
+    charts += [chart for chart in samples.charts(result) if "16384x16384" in chart.name]
     for chart in charts:
         assert (chart.name, outside(chart.draw())) == (chart.name, [])
 
@@ -252,9 +252,9 @@ def test_samples_are_counted_in_whole_numbers() -> None:
     result = read(recorded("nvidia-h200/peers-2*.json")[-1])
     figure = named(samples.charts(result), "samples-sum-16384x16384-dim=0-float32")
     FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call] # matplotlib's own stubs leave it out
-    ticks = [one.get_text() for axes in figure.axes for one in axes.get_xticklabels() if one.get_text()]
+    ticks = [label.get_text() for axes in figure.axes for label in axes.get_xticklabels() if label.get_text()]
     assert ticks
-    assert all(one.replace(",", "").replace("\u2212", "-").lstrip("-").isdigit() for one in ticks)
+    assert all(tick.replace(",", "").replace("\u2212", "-").lstrip("-").isdigit() for tick in ticks)
 
 
 def test_many_cases_go_on_further_sheets() -> None:
@@ -266,7 +266,7 @@ def test_many_cases_go_on_further_sheets() -> None:
     charts = ceiling.charts(h200(tuple(records)))
     assert [chart.name for chart in charts] == ["ceiling", "ceiling-2", "ceiling-3"]
     figures = [chart.draw() for chart in charts]
-    labels = [one.get_text() for figure in figures for one in figure.axes[0].get_yticklabels()]
+    labels = [label.get_text() for figure in figures for label in figure.axes[0].get_yticklabels()]
     assert sorted(labels) == sorted(record.case.id.removeprefix("sum/") for record in records)
     assert max(len(figure.axes[0].get_yticklabels()) for figure in figures) <= dots.PAGE
     assert all(figure.get_size_inches()[1] > 44 * dots.ROW_HEIGHT for figure in figures)

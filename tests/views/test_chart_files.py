@@ -106,7 +106,7 @@ def test_names_of_files_are_stable() -> None:
 
 def test_foreign_names_stay_inside_the_folder() -> None:
     """Any string gives a short name of plain characters; different strings give different names."""
-    names = [file_name("samples", one) for one in HOSTILE]
+    names = [file_name("samples", name) for name in HOSTILE]
     assert len({name.lower() for name in names}) == len(names)
     for name in names:
         assert len(name) < 120
@@ -136,7 +136,7 @@ def test_no_name_breaks_a_chart(kind: str) -> None:
     assert made
     for name, data in files(made, ("svg",)):
         root = ElementTree.fromstring(data)
-        assert not [one for one in root.iter() if "script" in str(one.tag)], name
+        assert not [element for element in root.iter() if "script" in str(element.tag)], name
         assert float(root.get("width", "0pt").removesuffix("pt")) == pytest.approx(style.WIDTH * 72, abs=0.1)
 
 

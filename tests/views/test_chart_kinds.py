@@ -86,7 +86,7 @@ def test_the_ladder_climbs_from_naive_to_best() -> None:
     whole = sweep("gpubench:auto", "gpubench:tiled", "gpubench:naive", "gpubench:striped", dtypes=("float32",))
     figure = named(ladder.charts(whole), "ladder-cumsum")
     (axes,) = figure.axes
-    assert [one.get_text() for one in axes.get_yticklabels()] == [
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
         "naive",
         "striped",
         "tiled",

@@ -62,8 +62,8 @@ def test_only_series_asked_for_are_shown_and_nothing_is_fetched(browser: Chrome,
     opened(browser, address)
     browser.find_element(By.LINK_TEXT, "smoke").click()
     browser.find_element(By.ID, "only").send_keys("cumsum torch")
-    shown = [one for one in browser.find_elements(By.CSS_SELECTOR, ".small") if one.is_displayed()]
-    assert [one.get_attribute("data-name") for one in shown] == ["cumsum/64/float32 torch"]
+    shown = [element for element in browser.find_elements(By.CSS_SELECTOR, ".small") if element.is_displayed()]
+    assert [element.get_attribute("data-name") for element in shown] == ["cumsum/64/float32 torch"]
     assert all(url.startswith("file:") for url in requests(browser))
     log: list[Any] = browser.get_log("browser")  # type: ignore[no-untyped-call] # selenium has no hint here
     assert log == []

@@ -31,7 +31,7 @@ def line(case: str = "sum/8/float32", words: str = "", runs: int = 12, step: boo
     ]
     half = runs // 2
     points = [
-        Timed(one, "ok", us, us * 0.99, us * 1.01, 1) for n, one in enumerate(told) for us in [50.0 + 5 * (n >= half)]
+        Timed(run, "ok", us, us * 0.99, us * 1.01, 1) for n, run in enumerate(told) for us in [50.0 + 5 * (n >= half)]
     ]
     found = []
     if step:

@@ -30,8 +30,8 @@ def beside(status: str = "inaccurate") -> ResultSet:
 def test_a_narrow_table_keeps_status_and_error(width: int) -> None:
     """The status and how far the answer is off never fall away before rates and ratios do."""
     text = results_table(beside(), Look(width=width))
-    assert max(len(one) for one in text.splitlines() if one.startswith("  ")) <= width
-    (line,) = [one for one in text.splitlines() if one.strip().startswith("cub ")]
+    assert max(len(line) for line in text.splitlines() if line.startswith("  ")) <= width
+    (line,) = [line for line in text.splitlines() if line.strip().startswith("cub ")]
     assert "over 225" in line
     assert line.endswith("inaccurate")
     assert "1 answers of other libraries are inaccurate" in text
@@ -70,7 +70,7 @@ def test_charts_cross_it_out() -> None:
         found = [place for axes in figure.axes for place in crosses(axes)]
         assert len(found) == 1
         assert found[0] in [place for axes in figure.axes for place in marks(axes)]
-        assert any("crossed: inaccurate" in text.get_text() for one in figure.legends for text in one.get_texts())
+        assert any("crossed: inaccurate" in text.get_text() for legend in figure.legends for text in legend.get_texts())
     accurate = replace(beside(), records=beside().records[:2])
     (chart,) = bandwidth.charts(accurate)
     assert not [place for axes in chart.draw().axes for place in crosses(axes)]

@@ -63,7 +63,7 @@ def test_means_are_geometric_over_the_cases_of_an_operator() -> None:
             record(SUM, median_us=10.0),
         )
     )
-    found = {(one.operator, one.contender): one for one in means.means(table)}
+    found = {(mean.operator, mean.contender): mean for mean in means.means(table)}
     ours = found["cumsum", "gpubench:auto"]
     assert (ours.cases, ours.peers) == (2, 2)
     assert ours.versus_peer == pytest.approx(1.0)

@@ -75,7 +75,9 @@ def requests(browser: Chrome) -> list[str]:
     """Return the address of every request since the page was opened."""
     log: list[Any] = browser.get_log("performance")  # type: ignore[no-untyped-call] # selenium has no hint here
     messages = [json.loads(entry["message"])["message"] for entry in log]
-    return [one["params"]["request"]["url"] for one in messages if one["method"] == "Network.requestWillBeSent"]
+    return [
+        message["params"]["request"]["url"] for message in messages if message["method"] == "Network.requestWillBeSent"
+    ]
 
 
 def console(browser: Chrome) -> list[Any]:
@@ -184,9 +186,9 @@ def test_light_and_dark_are_legible(browser: Chrome, address: str, scheme: str) 
         " s('figure .f-ink','fill'), s('figure .f-muted','fill'), s('figure .s-blue','stroke'),"
         " s('figure .s-violet','stroke'), s('figure .s-grey','stroke')]"
     )
-    colors = [_luminance(one) for one in browser.execute_script(paint)]
+    colors = [_luminance(color) for color in browser.execute_script(paint)]
     assert (colors[0] > 0.5) is (scheme == "light")
-    contrasts = [(max(colors[0], one) + 0.05) / (min(colors[0], one) + 0.05) for one in colors[1:]]
+    contrasts = [(max(colors[0], color) + 0.05) / (min(colors[0], color) + 0.05) for color in colors[1:]]
     assert min(contrasts[:5]) >= 4.5
     assert min(contrasts[5:]) >= 3
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

@@ -91,7 +91,7 @@ def test_nothing_is_loaded(html: str) -> None:
         assert not {"src", "srcset", "style", "action"} & set(attributes), (tag, attributes)
         assert not [name for name in attributes if name.startswith("on")], (tag, attributes)
         assert (attributes.get("href") or "#").startswith("#"), (tag, attributes)
-    policy = next(one["content"] or "" for one in page.all("meta") if "http-equiv" in one)
+    policy = next(element["content"] or "" for element in page.all("meta") if "http-equiv" in element)
     assert policy.startswith("default-src 'none'; ")
     assert "unsafe" not in policy
     for tag in ("script", "style"):
@@ -107,9 +107,9 @@ def test_everything_of_the_result_is_there(html: str) -> None:
     result = sweep("gpubench:auto", "gpubench:naive", "numpy", dtypes=("float32",))
     page = Page(html)
     cases = {record.case.id for record in result.records}
-    assert len([one for one in page.all("tr") if "data-status" in one]) == len(result.records)
+    assert len([element for element in page.all("tr") if "data-status" in element]) == len(result.records)
     assert len(page.all("details")) == len(cases)
-    assert len([one for one in page.all("svg") if one.get("class") == "samples"]) == 26 * 3
+    assert len([element for element in page.all("svg") if element.get("class") == "samples"]) == 26 * 3
     assert len(re.findall(r'<path class="k\d" d="(?:M[\d. ]+h0){20}"', html)) == 26 * 3 * 3
     for part in (
         "gpubench run suites/cumsum.yaml",
@@ -129,17 +129,17 @@ def test_tables_speak_to_screen_readers(html: str) -> None:
     """Headings have scopes, sortable ones a button and their state; charts, regions and controls have names."""
     page = Page(html)
     assert page.all("html")[0]["lang"] == "en"
-    assert all(one.get("scope") in ("col", "row") for one in page.all("th"))
-    assert len([one for one in page.all("th") if one.get("aria-sort") == "none"]) == 11
-    for one in page.all("svg"):
-        assert one.get("role") == "img"
-        assert one.get("aria-label") or one.get("aria-labelledby")
-    for one in page.all("div"):
-        if one.get("role") == "region":
-            assert one.get("tabindex") == "0"
-            assert one.get("aria-label") or one.get("aria-labelledby")
+    assert all(element.get("scope") in ("col", "row") for element in page.all("th"))
+    assert len([element for element in page.all("th") if element.get("aria-sort") == "none"]) == 11
+    for element in page.all("svg"):
+        assert element.get("role") == "img"
+        assert element.get("aria-label") or element.get("aria-labelledby")
+    for element in page.all("div"):
+        if element.get("role") == "region":
+            assert element.get("tabindex") == "0"
+            assert element.get("aria-label") or element.get("aria-labelledby")
     assert html.count("<label>") == len(page.all("input")) + len(page.all("select"))
-    assert {one.get("role") for one in page.all("span")} >= {"status"}
+    assert {element.get("role") for element in page.all("span")} >= {"status"}
     levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
@@ -154,7 +154,9 @@ def poisoned(value: Any, text: str) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(poisoned(item, text) for item in value)
     if is_dataclass(value) and not isinstance(value, type):
-        changes = {one.name: poisoned(getattr(value, one.name), text) for one in fields(value) if one.name not in FIXED}
+        changes = {
+            field.name: poisoned(getattr(value, field.name), text) for field in fields(value) if field.name not in FIXED
+        }
         return replace(value, **changes)
     return value
 

@@ -56,7 +56,7 @@ def test_what_went_wrong_stands_in_the_summary() -> None:
 def test_a_simulated_run_claims_no_share() -> None:
     """On the host simulator nothing is held against a ceiling, and the heading says so."""
     found = many(60)
-    simulated = replace(found, records=tuple(replace(one, simulated=True) for one in found.records))
+    simulated = replace(found, records=tuple(replace(record, simulated=True) for record in found.records))
     told = summary(simulated, "r.json", Look())
     assert "SIMULATED" in told
     assert "%" not in told

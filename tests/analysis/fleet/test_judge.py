@@ -268,5 +268,5 @@ def test_what_sets_a_slow_gpu_apart_is_told(device: dict[str, Any], more: dict[s
 def test_what_everybody_does_is_no_reason() -> None:
     """A power cap, throttling or a driver that all members share explains nothing."""
     data = measured(8, {5: 0.03})
-    data = {key: replace(one, throttled={"sw_power_cap": 9}) for key, one in data.items()}
+    data = {key: replace(seen, throttled={"sw_power_cap": 9}) for key, seen in data.items()}
     assert judge(fleet(8), data).having("SUSPECT")[0].reasons == ()

@@ -92,7 +92,7 @@ def test_transposed_lines_are_both_views(order: list[int], dim: int, offset: int
     assert lines.across % shape[across] == 0  # and its neighbours, where both walk them as one
     assert lines.across * math.prod(lines.sizes) * lines.length == 60
     assert lines.strips(2) == -(-lines.across // 2) * lines.batches
-    for along, beside, batch, one in (
+    for along, beside, batch, operand in (
         (lines.x_along, lines.x_across, lines.x_batch, x),
         (lines.y_along, lines.y_across, lines.y_batch, y),
     ):
@@ -102,7 +102,7 @@ def test_transposed_lines_are_both_views(order: list[int], dim: int, offset: int
             for line in range(lines.across)
             for at in np.ndindex(*lines.sizes)
         }
-        assert found == set(offsets(one, [0, 1, 2]))
+        assert found == set(offsets(operand, [0, 1, 2]))
 
 
 @given(st.integers(1, 9), st.integers(1, 40), st.integers(0, 50), st.integers(0, 9), st.sampled_from([1, 2, 4, 8]))

@@ -31,7 +31,7 @@ class ToyPeer:
         a, y = (line.from_address(operands[name].address) for name in ("a", "y"))
 
         def run() -> None:
-            y[:] = [one * one * one for one in a]
+            y[:] = [value * value * value for value in a]
 
         run()
         return Prepared(run)
