@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -176,22 +176,40 @@ def _line(pid: int) -> str:
 
 
 def kill_at_random(
-    folder: Path, kills: int, seed: int, workers: int = 3, give_up_s: float = 3600.0, *, on_gpus: bool = False
+    folder: Path,
+    kills: int,
+    seed: int,
+    workers: int = 3,
+    give_up_s: float = 3600.0,
+    *,
+    on_gpus: bool = False,
+    victims: Mapping[str, int] = VICTIMS,
 ) -> Account:
-    """Kill until `kills` were dealt or `give_up_s` seconds are over, finish every run, and return the account."""
+    """Kill until `kills` were dealt or `give_up_s` seconds are over, finish every run, and return the account.
+
+    victims: who is killed, and how often in proportion.
+    """
     chance, account, until = random.Random(seed), Account(), time.monotonic() + give_up_s
     with Bench(folder, workers, on_gpus=on_gpus) as bench:
         while account.kills.total() < kills and time.monotonic() < until:
             account.runs += 1
             name = f"out{account.runs}"
-            _one_run(bench, name, chance, account, kills, until)
+            _one_run(bench, name, chance, account, kills, until, victims)
             _examine(bench.folder / name, bench.folder / "state", account)
     return account
 
 
-def _one_run(bench: Bench, name: str, chance: random.Random, account: Account, kills: int, until: float) -> None:
+def _one_run(
+    bench: Bench,
+    name: str,
+    chance: random.Random,
+    account: Account,
+    kills: int,
+    until: float,
+    who: Mapping[str, int],
+) -> None:
     """Run once, killing meanwhile, and resume until every member is measured."""
-    names, weights = list(VICTIMS), list(VICTIMS.values())
+    names, weights = list(who), list(who.values())
     for attempt in range(40):
         bench.start()
         bench.wait()
