@@ -12,6 +12,7 @@
 #include "gpubench/block/scan.cuh"
 #include "gpubench/grid/gather.cuh"
 #include "gpubench/movement/shifted.cuh"
+#include "gpubench/strided.cuh"
 
 namespace gpubench::cumsum {
 
@@ -51,7 +52,7 @@ template <class T, class Out, int Warps, int Vectors, bool Aligned, bool Linked>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(
     (block_rows_threads<T, Out>(Warps, Vectors)),
     (at_least_one(block_rows_resident<T, Out>(Vectors) / block_rows_threads<T, Out>(Warps, Vectors))))
-    block_rows(const T* x, Out* y, long long length, int tiles, long long x_pitch, long long x_step, uint64* launches,
+    block_rows(const T* x, Out* y, long long length, int tiles, RowPlaces x_rows, long long x_step, uint64* launches,
                void* sums) {
     using A = accumulator_t<Out>;
     constexpr int V = vector_items<T, Out>;
@@ -66,7 +67,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(
     const int row = Linked ? block / tiles : block;
     const int tile = Linked ? block - row * tiles : 0;
     Out* const target = y + row * length;
-    const T* const source = x + row * x_pitch;
+    const T* const source = x + x_rows.offset(row);
     const int shift = empty_slots<V>(y, row * length);
     const long long start = (static_cast<long long>(tile) * warps + warp) * (warp_size * Vectors * V) + lane * V - shift;
     const int end = static_cast<int>(length - start > 0x40000000 ? 0x40000000 : length - start);  // may be negative

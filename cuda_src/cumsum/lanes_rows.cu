@@ -10,6 +10,7 @@
 #include "gpubench/arithmetic.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/movement/shifted.cuh"
+#include "gpubench/strided.cuh"
 #include "gpubench/warp.cuh"
 
 namespace gpubench::cumsum {
@@ -22,11 +23,11 @@ GPUBENCH_DEVICE constexpr int lanes_rows_resident(int vectors, bool aligned) {
     return aligned ? 1 : vectors * vector_items<T, Out> >= 16 ? 6 : 8;
 }
 
-// x: row r starts at r * x_pitch, its elements x_step apart. y is contiguous. A lane holds `Vectors` vectors, Lanes apart.
+// x_rows: where rows of x start; their elements are x_step apart. y is contiguous. A lane holds `Vectors` vectors, Lanes apart.
 // Aligned: in every row x stands on the grid of y's vectors, its elements side by side.
 template <class T, class Out, int Lanes, int Vectors, bool Aligned>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads, lanes_rows_resident<T, Out>(Vectors, Aligned))
-    lanes_rows(const T* x, Out* y, long long rows, int length, long long x_pitch, long long x_step) {
+    lanes_rows(const T* x, Out* y, long long rows, int length, RowPlaces x_rows, long long x_step) {
     using A = accumulator_t<Out>;
     constexpr int V = vector_items<T, Out>;
     const long long row = grid_thread() / Lanes;
@@ -35,7 +36,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads, lanes_rows_resid
     const int shift = here ? empty_slots<V>(y, row * length) : 0;
     const int first = lane * V - shift;  // of this lane's first vector, in the row
     const Span span{first, Lanes * V, first < 0 ? shift : 0, here ? length - first : -V};
-    const T* const source = x + row * x_pitch;
+    const T* const source = x + x_rows.offset(row);
     Packed<T, V> raw[Vectors];
     if constexpr (Aligned) {
         load_aligned_span<V, Vectors>(raw, source, span);

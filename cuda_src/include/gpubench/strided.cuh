@@ -50,4 +50,18 @@ struct DividedStrided {
 };
 GPUBENCH_LAYOUT(DividedStrided, 168, strides, 104);
 
+// Where rows begin: a pitch apart, and from each group of them to the next by `further` more. grouped: whether there are
+// groups; then rows are fewer than 2^31. 32 bytes with C layout.
+struct RowPlaces {
+    long long pitch, further;
+    IntegerDivider group;
+    int grouped;
+
+    GPUBENCH_DEVICE long long offset(long long row) const {
+        const long long place = row * pitch;
+        return grouped ? place + group.divide(static_cast<uint32>(row)).quotient * further : place;
+    }
+};
+GPUBENCH_LAYOUT(RowPlaces, 32, grouped, 28);
+
 }  // namespace gpubench

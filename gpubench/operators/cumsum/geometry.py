@@ -9,7 +9,7 @@ from gpubench.model import DeviceInfo, Problem
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.geometry.columns import Columns, columns_along
-from gpubench.operators.geometry.rows import Rows, rows_along
+from gpubench.operators.geometry.rows import Rows, rows_along, rows_in_groups
 from gpubench.operators.geometry.transposed import Transposed, transposed_along
 from gpubench.operators.geometry.vectors import vector_items
 
@@ -23,6 +23,15 @@ def rows_of(problem: Problem[Any]) -> Rows | None:
     if not x.shape or (x.shape[dim] == 1 and x.is_contiguous):
         return Rows(x.size, 1, 1, 1)
     return rows_along(x, (dim,)) if math.prod(x.shape[dim + 1 :]) == 1 else None
+
+
+def grouped_rows_of(problem: Problem[Any]) -> Rows | None:
+    """Return x as rows in groups, their elements side by side; None where they have one pitch, or are no rows."""
+    x, dim = problem.operand("x").view, problem.params.dim
+    if not problem.operand("y").view.is_contiguous or x.size == 0 or not x.shape or math.prod(x.shape[dim + 1 :]) > 1:
+        return None
+    rows = rows_in_groups(x, (dim,))
+    return rows if rows is not None and rows.step == 1 else None
 
 
 def is_aligned(problem: Problem[Any], rows: Rows) -> bool:

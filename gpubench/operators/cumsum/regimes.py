@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from gpubench import dtypes
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning
-from gpubench.operators.cumsum.columns import strip_cut
-from gpubench.operators.cumsum.geometry import columns_of, rows_of, transposed_of
+from gpubench.operators.cumsum.columns import strip_columns, strip_cut, strip_items
+from gpubench.operators.cumsum.geometry import columns_of, grouped_rows_of, rows_of, transposed_of
+from gpubench.operators.cumsum.rows import lanes_vectors
 from gpubench.operators.cumsum.walked import walk_of
 from gpubench.operators.geometry.columns import Columns
 from gpubench.operators.geometry.rows import Rows
@@ -25,10 +26,15 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     transposed = transposed_of(problem)
     turns = _for_transposed(transposed, problem.operand("x").dtype, device) if transposed is not None else ()
     if rows is not None:
-        return turns + _for_rows(rows, vector_items(problem), device)
+        few = _for_few_across(problem, transposed, device) if transposed is not None else ()
+        return (*few, *turns, *_for_rows(problem, rows, device))
     columns = columns_of(problem)
     if columns is not None:
         return turns + _for_columns(problem, columns, device)
+    grouped = grouped_rows_of(problem)
+    if grouped is not None:
+        short = grouped.vectors(vector_items(problem)) <= lanes_vectors(problem)
+        return (*turns, "lanes_rows" if short else "block_rows")
     return turns
 
 
@@ -47,33 +53,49 @@ def leftovers(problem: Problem[Any]) -> tuple[str, ...]:
 def _for_transposed(transposed: Transposed, dtype: str, device: DeviceInfo) -> tuple[str, ...]:
     along = transposed.x_along_lines
     ring = device.compute_capability >= (8, 0)
+    chunks = ("transposed_tiles",) if _is_for_chunks(transposed, device) else ()
     if transposed.across < transposed_tuning.ACROSS:
         turned = along and transposed.length >= tuned("TURNED_LENGTH", transposed_tuning.LENGTH)
-        return (("transposed_ring",) if ring else ()) + ("transposed_tiles",) if turned else ()
+        lines = () if _has_few_strips(transposed, device) else ("transposed_lines",)
+        return (*chunks, *lines, *(("transposed_ring",) if ring else ()), "transposed_tiles") if turned else ()
     most = tuned("TURNED_LENGTH", transposed_tuning.HALF_LENGTH[along] if is_half(dtype) else transposed_tuning.LENGTH)
     enough = tuned("LINE_STRIPS", transposed_tuning.LINE_STRIPS) * device.sm_count
     many = transposed.strips(transposed_tuning.SHAPES[0].lines) >= enough
     # Of narrow integers few bytes are under way at any time by copies in the background.
     tiles = ("transposed_ring", "transposed_tiles") if ring and not is_narrow(dtype) else ("transposed_tiles",)
     if transposed.length >= most:
-        return ("sklansky_rows", *tiles) if _is_for_blocks(transposed) else tiles
+        return chunks + tiles
     if many and transposed.length >= transposed_tuning.LINE_LEAST[along]:
         return ("transposed_lines",)
     return () if many or transposed.length < transposed_tuning.TILE_LEAST else tiles
 
 
-def _is_for_blocks(transposed: Transposed) -> bool:
-    """Tell whether lines of y are so few and long that a block each is more than the strips that there would be."""
-    lines = transposed.across * transposed.batches
-    few = lines <= transposed_tuning.BLOCK_LINES and transposed.length >= transposed_tuning.BLOCK_LENGTH
-    return few and not transposed.x_along_lines
+def _has_few_strips(transposed: Transposed, device: DeviceInfo) -> bool:
+    """Tell whether even the narrowest strips leave half of the SMs without one."""
+    return 2 * transposed.strips(transposed_tuning.RING_LINES[-1]) <= device.sm_count
 
 
-def _for_rows(rows: Rows, items: int, device: DeviceInfo) -> tuple[str, ...]:
+def _is_for_chunks(transposed: Transposed, device: DeviceInfo) -> bool:
+    """Tell whether lines are so few and long that they are worth cutting, though x is read twice then."""
+    long = transposed.length >= tuned("CHUNKED_LENGTH", transposed_tuning.CHUNKED_LENGTH)
+    return long and _has_few_strips(transposed, device)
+
+
+def _for_few_across(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -> tuple[str, ...]:
+    """Return what a few lines across x go to, if they are small: several blocks a line, all at once."""
+    few = _has_few_strips(transposed, device) and transposed.length >= transposed_tuning.CHUNKED_LENGTH
+    x = problem.operand("x")
+    small = x.view.size * dtypes.dtype(x.dtype).itemsize <= tuned("ACROSS_BYTES", transposed_tuning.ACROSS_BYTES)
+    return ("linked_blocks",) if few and small and not transposed.x_along_lines else ()
+
+
+def _for_rows(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuple[str, ...]:
+    items = vector_items(problem)
     if rows.length == 1:
         return ("single_elements", "lanes_rows")
     vectors = rows.vectors(items)
-    if vectors <= tuned("LANES_LONGEST", tuning.LANES_VECTORS):
+    most = lanes_vectors(problem) if rows.rows >= tuning.LANES_ROWS * device.sm_count else tuning.LANES_VECTORS
+    if vectors <= tuned("LANES_LONGEST", most):
         idle = rows.length % items != 0 or vectors & (vectors - 1) != 0  # lanes, or parts of vectors
         worth = rows.rows * rows.length >= tuned("FLAT_LEAST", tuning.FLAT_LEAST)
         return ("flat_rows", "lanes_rows") if idle and worth else ("lanes_rows",)
@@ -92,20 +114,23 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
 
 def _for_wider_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[str, ...]:
     walk = walk_of(problem)
-    if (
-        walk is not None
-        and columns.length <= tuned("WALKED_COLUMN", tuning.WALKED_COLUMN)
-        and walk.vectors >= _least_walks(columns)
-    ):
+    empty = max(tuning.SHORT_COLUMN_WIDTH // columns.inner, 1)  # so many times as wide as the columns is a strip
+    walked = tuned("WALKED_COLUMN", tuning.WALKED_COLUMN) * empty
+    if walk is not None and columns.length <= walked and walk.vectors >= _least_walks(columns):
         return ("walked_lines",)
     if columns.length <= tuned("SHORT_COLUMN", tuning.SHORT_COLUMN):
         return ("columns",)
-    strips = strip_cut(problem, columns, device)[1].strips * columns.outer
+    shape, one = strip_cut(problem, columns, device)
+    x = problem.operand("x")
+    itemsize = dtypes.dtype(x.dtype).itemsize
+    row_bytes = strip_columns(shape, strip_items(problem, columns)) * itemsize
+    if row_bytes < tuning.STRIP_BYTES <= columns.inner * itemsize and columns.length >= tuning.LONG_STRIP:
+        return ("linked_columns", "column_forward", "columns")
+    strips = one.strips * columns.outer
     if strips >= tuned("FULL_SHARE", tuning.FULL_SHARE) * device.sm_count:
         return ("columns",)
     resident = ("resident_columns",) if _is_worth_residence(problem, columns, device) else ()
-    x = problem.operand("x")
-    small = x.view.size * dtypes.dtype(x.dtype).itemsize <= tuning.LINKED_BYTES
+    small = x.view.size * itemsize <= tuning.LINKED_BYTES
     if small and columns.length <= tuned("LINKED_COLUMN", tuning.LINKED_COLUMN):
         return (*resident, "linked_columns", "column_forward", "columns")
     return (*resident, "column_forward", "linked_columns", "columns")

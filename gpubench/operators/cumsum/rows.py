@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value, Workspace
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import is_aligned, rows_of
+from gpubench.operators.cumsum.geometry import grouped_rows_of, is_aligned, rows_of
 from gpubench.operators.geometry.rows import Rows
-from gpubench.operators.geometry.vectors import accumulator_bytes, items_of, vector_items
+from gpubench.operators.geometry.vectors import accumulator_bytes, is_narrow, items_of, vector_items
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
-from gpubench.operators.structs import int32, int64
+from gpubench.operators.structs import int32, int64, row_places
 
 THREADS = 256
 """`lanes_rows_threads`."""
@@ -33,13 +33,14 @@ class LanesRows:
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch, a thread a vector."""
         del device
-        rows = rows_of(problem)
+        rows = rows_of(problem) or grouped_rows_of(problem)
         if rows is None:
             return Refused(NOT_ROWS)
         items = vector_items(problem)
         touched = rows.vectors(items)
-        if touched > tuning.LANES_VECTORS:
-            return Refused(f"a row touches {touched} vectors of 16 bytes; a warp holds {tuning.LANES_VECTORS}")
+        most = lanes_vectors(problem)
+        if touched > most:
+            return Refused(f"a row touches {touched} vectors of 16 bytes; a warp holds {most}")
         lanes, vectors = lanes_shape(touched)
         x, y = problem.operand("x"), problem.operand("y")
         launch = Launch(
@@ -47,7 +48,7 @@ class LanesRows:
             "gpubench::cumsum::lanes_rows" + template(x.dtype, y.dtype, lanes, vectors, is_aligned(problem, rows)),
             (-(-rows.rows * lanes // THREADS), 1, 1),
             (min(-(-rows.rows * lanes // 32) * 32, THREADS), 1, 1),
-            (Pointer("x"), Pointer("y"), int64(rows.rows), int32(rows.length), int64(rows.pitch), int64(rows.step)),
+            (Pointer("x"), Pointer("y"), int64(rows.rows), int32(rows.length), places(rows), int64(rows.step)),
         )
         allowed = bound(problem, items + vectors + lanes.bit_length())
         return Plan(self.name, (launch,), allowed, notes={"lanes": lanes, "vectors": vectors})
@@ -55,7 +56,7 @@ class LanesRows:
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a number of lanes."""
         y = sum_dtype(dtype)
-        shapes = [(1 << k, 1) for k in range(6)] + [(32, 2)]
+        shapes = [(1 << k, 1) for k in range(6)] + [(32, 2)] + [(32, 4)] * is_narrow(dtype)
         return [
             (self.source, "gpubench::cumsum::lanes_rows" + template(dtype, y, *shape, aligned))
             for shape in shapes
@@ -63,9 +64,19 @@ class LanesRows:
         ]
 
 
+def places(rows: Rows) -> Value:
+    """Return the kernels' `RowPlaces`."""
+    return row_places(rows.pitch, rows.group, rows.group_pitch)
+
+
 def lanes_shape(vectors: int) -> tuple[int, int]:
     """Return (lanes a row, vectors a lane) for rows of so many vectors."""
-    return (1 << (vectors - 1).bit_length(), 1) if vectors <= 32 else (32, 2)
+    return (1 << (vectors - 1).bit_length(), 1) if vectors <= 32 else (32, 2 if vectors <= 64 else 4)
+
+
+def lanes_vectors(problem: Problem[Any]) -> int:
+    """Return the vectors of a row, at most: twice as many of narrow integers, whose vectors are few bytes of x."""
+    return tuning.LANES_VECTORS * (2 if is_narrow(problem.operand("x").dtype) else 1)
 
 
 class BlockRows:
@@ -80,7 +91,7 @@ class BlockRows:
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch, a block a row; more warps to a row where there are fewer rows than SMs."""
-        rows = rows_of(problem)
+        rows = rows_of(problem) or grouped_rows_of(problem)
         if rows is None:
             return Refused(NOT_ROWS)
         if rows.rows >= 2**31:
@@ -148,7 +159,7 @@ def block_launch(problem: Problem[Any], rows: Rows, shape: tuning.BlockShape, ti
             Pointer("y"),
             int64(rows.length),
             int32(tiles),
-            int64(rows.pitch),
+            places(rows),
             int64(rows.step),
             Workspace(0),
             Workspace(16),

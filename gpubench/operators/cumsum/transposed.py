@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import transposed_tuning
 from gpubench.operators.cumsum.accuracy import bound
@@ -16,7 +17,7 @@ from gpubench.operators.geometry.transposed import Transposed
 from gpubench.operators.geometry.vectors import accumulator_bytes, exchange_bytes, is_half, is_narrow, items_of
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
-from gpubench.operators.structs import MAX_DIMS, Struct, strided
+from gpubench.operators.structs import MAX_DIMS, Struct, int32, int64, strided
 
 TRANSPOSED_SHAPE = Struct(
     "gpubench::TransposedShape",
@@ -24,6 +25,9 @@ TRANSPOSED_SHAPE = Struct(
     **dict.fromkeys(("length", "across", "x_along", "x_across", "y_along", "y_across", "strips"), "i8"),
 )
 
+
+WHOLE_LINES, SUMS_OF_CHUNKS, BEHIND_SUMS = PASSES = (0, 1, 2)
+"""`whole_lines` and so on in C++: what a launch does."""
 
 NOT_TRANSPOSED = "takes only x and y with different fastest dims, one of which is summed"
 
@@ -80,40 +84,81 @@ class TransposedTiles:
         if refused := not_strips(transposed, shape.lines):
             return refused
         x, y = problem.operand("x").dtype, problem.operand("y").dtype
-        name, shared = (
-            kernel(x, y, transposed.x_along_lines, shape),
-            shared_bytes(x, y, transposed.x_along_lines, shape),
-        )
-        launch = strip_launch(transposed, self.source, name, shape.lines, 32 * shape.warps, shared)
-        items = lane_items(x, y, transposed.x_along_lines)
-        additions = items + 6 + shape.vectors * -(-transposed.length // (32 * items * shape.vectors))
-        return Plan(
-            self.name,
-            (launch,),
-            bound(problem, additions),
-            notes={"lines": shape.lines, "x_along_lines": transposed.x_along_lines},
-        )
+        cut = chunks_of(problem, transposed, shape, device)
+        sums = transposed.strips(shape.lines) * shape.lines * cut.chunks * accumulator_bytes(y) if cut.chunks > 1 else 0
+        passes = (SUMS_OF_CHUNKS, BEHIND_SUMS) if cut.chunks > 1 else (WHOLE_LINES,)
+        launches = tuple(tiles_launch(problem, transposed, shape, cut, one) for one in passes)
+        tiles = -(-min(transposed.length, cut.length) // tile_length(x, y, transposed.x_along_lines, shape))
+        additions = lane_items(x, y, transposed.x_along_lines) + 6 + shape.vectors * tiles + (6 + cut.chunks // 32)
+        notes = {"lines": shape.lines, "x_along_lines": transposed.x_along_lines, "chunks": cut.chunks}
+        return Plan(self.name, launches, bound(problem, additions), workspace_bytes=sums, notes=notes)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a shape and direction."""
         y = sum_dtype(dtype)
         return [
-            (self.source, kernel(dtype, y, along, shape))
+            (self.source, kernel(dtype, y, along, shape, one))
             for along in (True, False)
             for shape in shapes_of(dtype, along)
+            for one in PASSES
         ]
 
     def instances_on(self, dtype: str, device: DeviceInfo) -> Sequence[tuple[str, str]]:
         """Those of the largest and the smallest tile that fit."""
         y = sum_dtype(dtype)
         ends = {along: fitting_shapes(dtype, y, along, device) for along in (True, False)}
-        names = [kernel(dtype, y, along, shape) for along, fit in ends.items() for shape in (*fit[:1], *fit[-1:])]
+        names = [
+            kernel(dtype, y, along, shape, one)
+            for along, fit in ends.items()
+            for shape in (*fit[:1], *fit[-1:])
+            for one in PASSES
+        ]
         return [(self.source, name) for name in dict.fromkeys(names)]
 
 
-def kernel(x: str, y: str, x_along_lines: bool, shape: TransposedShape) -> str:
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """A line as so many chunks, each of `length` elements but the last."""
+
+    chunks: int
+    length: int
+
+
+def tile_length(x: str, y: str, x_along_lines: bool, shape: TransposedShape) -> int:
+    """Return the elements of a line in a tile."""
+    return 32 * shape.vectors * lane_items(x, y, x_along_lines)
+
+
+def chunks_of(problem: Problem[Any], transposed: Transposed, shape: TransposedShape, device: DeviceInfo) -> Chunks:
+    """Return the chunks of a line: one, where strips are enough, else as many as give every SM its blocks.
+
+    Chunks are whole tiles, several of them, so that x and y stand in each as they do in the first.
+    """
+    x, y = problem.operand("x").dtype, problem.operand("y").dtype
+    tile = tile_length(x, y, transposed.x_along_lines, shape)
+    blocks = device.sm_count * max(32 // shape.warps, 1)
+    most = transposed.length // (tuned("CHUNK_TILES", transposed_tuning.CHUNK_TILES) * tile)
+    chunks = min(blocks // transposed.strips(shape.lines), most)
+    if chunks < 2:
+        return Chunks(1, transposed.length)
+    length = -(-transposed.length // (chunks * tile)) * tile
+    return Chunks(-(-transposed.length // length), length)
+
+
+def tiles_launch(
+    problem: Problem[Any], transposed: Transposed, shape: TransposedShape, cut: Chunks, which: int
+) -> Launch:
+    """Return one launch: of whole lines, of the chunks' sums, or of what stands behind these."""
+    x, y, along = problem.operand("x").dtype, problem.operand("y").dtype, transposed.x_along_lines
+    name, shared = kernel(x, y, along, shape, which), shared_bytes(x, y, along, shape)
+    launch = strip_launch(transposed, TransposedTiles.source, name, shape.lines, 32 * shape.warps, shared)
+    arguments = (*launch.arguments, int32(cut.chunks), int64(cut.length), Workspace(0))
+    return replace(launch, grid=(launch.grid[0] * cut.chunks, 1, 1), arguments=arguments)
+
+
+def kernel(x: str, y: str, x_along_lines: bool, shape: TransposedShape, which: int) -> str:
     """Return the name expression."""
-    numbers = (x_along_lines, shape.lines, shape.warps, shape.vectors)
+    numbers = (x_along_lines, shape.lines, shape.warps, shape.vectors, which)
     return "gpubench::cumsum::transposed_tiles" + template(x, y, *numbers)
 
 

@@ -42,6 +42,18 @@ WORDS_SHAPES: dict[int, tuple[TransposedShape, ...]] = {
 STRIPS = 4
 """Strips an SM from which several small blocks an SM keep as much under way as one large one. Not measured yet."""
 
+CHUNK_TILES = 1
+"""Tiles of a chunk, at least, where the lines of few strips are cut. 20 x 20000 float32 15.0 us, 16.3 with 2, 20.1 with
+4."""
+
+CHUNKED_LENGTH = 4096
+"""Elements of a line from which the lines of few strips are cut, in place of the ring: 31464 x 6 int64 17.2 us, 149.5
+by the ring; 578981 x 128 int64 795, tiles 11880; 485 x 78608 int16 233, 656; 512 x 8192 float32 21.9, ring 27.4."""
+
+ACROSS_BYTES = 8 << 20
+"""Bytes of x up to which a few lines across it go to several blocks each, all at once: 62 x 8192 float64 12.2 us, 45.5
+by the ring; 8 x 13826 uint8 7.7, 56.0 by tiles."""
+
 RING_BYTES = (192 << 10, 96 << 10, 64 << 10)
 """Shared memory of a block of `transposed_ring`, largest first, down to what the smallest GPUs have. 4096 x 4096, x
 along the lines and across them: float32 39.3 and 39.2 us (tiles 40.3, 40.8; 96 KB 40.1, 40.3), bfloat16 22.7, 23.1
@@ -93,8 +105,3 @@ TILE_LEAST = 12
 FEW_LENGTH = 32
 """Elements from which `transposed_lines` takes lines of which fewer than ACROSS lie side by side, across them: 9728
 pairs of lines of 71 complex64 20.0 us, a thread each 45.3."""
-
-BLOCK_LINES = 64
-BLOCK_LENGTH = 1 << 16
-"""Lines of y, at most, and their least length, that go to a block each: 32 lines of 262144 float16 432 us, by tiles
-1323, a thread each 107 ms."""

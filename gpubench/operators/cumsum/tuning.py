@@ -25,6 +25,10 @@ LANES_VECTORS = 64
 """Rows of up to so many vectors go to lanes of a warp, one vector a lane, above 32 two. 1048576 x 128 float32, 32
 vectors: 252.3 us, 1.01 of a copy, 257.9 with four a lane; 262144 x 256: 132.9 us, 162 by blocks of 64 threads."""
 
+LANES_ROWS = 8
+"""Rows an SM from which twice as long rows of narrow integers go to lanes: 131072 x 168 int8 60.9 us, a block a row
+90.0; 200000 x 150 89.0, 134.5; 50000 x 190 int16 30.3, 37.2."""
+
 FLAT_LEAST = 1 << 16
 """Elements from which flat rows are worth their longer code; what is smaller takes as long as its launch."""
 
@@ -179,6 +183,11 @@ FULL_SHARE = 0.9
 """Share of the strips wanted, as many as blocks fit the device, that is enough: 128 strips on 132 SMs walk 16384 x
 16384 float32 in 531 us."""
 
+STRIP_BYTES = 32
+LONG_STRIP = 4096
+"""Bytes of x in a strip's row below which blocks share wider strips, from so many rows on: 12324 x 2193 int8 135.5 us,
+207.4 by strips of eight columns; 1009 x 1013 11.9, 10.8."""
+
 SHORT_COLUMN = 384
 """Columns of up to so many rows are a strip's, however few strips: to share them is worth it from there on. Strips and
 shared ones: 4 x 300 x 17 float64 5.4 us and 5.7 (column_forward 7.2), 200 x 182 bfloat16 5.0, 6.0."""
@@ -266,8 +275,14 @@ FORWARD_JOINED = 16
 """From so many blocks a strip on, sums travel in two steps, joined by the square root of the blocks. 262144 x 64
 float32, 132 blocks a strip: 193 us in one step."""
 
-WALK_ROWS = 8
-"""Rows of `walked_lines` on their way at a time."""
+
+WALK_ROWS = (8, 16)
+"""Rows of `walked_lines` on their way at a time; more where threads are few, or x comes by single elements. 1019 x 4 x
+279 x 8 permuted uint8 (8928 threads) 72.1 us (97.5 with 8), 4001 x 63 x 5 float32 11.4 (13.0), 13816 x 20 x 18 x 15
+float64 388 (425), 24 x 1000001 int16 83.4 (86.1)."""
+
+WALK_FEW = 512
+"""Threads an SM that are few."""
 
 WALK_THREADS = (256, 128, 64)
 """Threads of its blocks: the first of which there are WALK_BLOCKS an SM, else the last."""

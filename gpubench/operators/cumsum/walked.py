@@ -81,9 +81,10 @@ class WalkedLines:
         )
         threads = next(few, tuning.WALK_THREADS[-1])
         x, y = problem.operand("x").dtype, problem.operand("y").dtype
+        rows = rows_at_once(walk, device)
         launch = Launch(
             self.source,
-            kernel(x, y, walk.items),
+            kernel(x, y, walk.items, rows),
             (-(-walk.vectors // threads), 1, 1),
             (threads, 1, 1),
             (
@@ -97,14 +98,23 @@ class WalkedLines:
                 int64(walk.y_step),
             ),
         )
-        return Plan(self.name, (launch,), bound(problem), notes={"items": walk.items, "threads": threads})
+        notes = {"items": walk.items, "threads": threads, "rows": rows}
+        return Plan(self.name, (launch,), bound(problem), notes=notes)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """One instance for vectors, one for single lines."""
+        """One instance a number of rows, for vectors and for single lines."""
         y = sum_dtype(dtype)
-        return [(self.source, kernel(dtype, y, items)) for items in dict.fromkeys((items_of(dtype, y), 1))]
+        counts = dict.fromkeys((items_of(dtype, y), 1))
+        return [(self.source, kernel(dtype, y, items, rows)) for items in counts for rows in tuning.WALK_ROWS]
 
 
-def kernel(x: str, y: str, items: int) -> str:
+def rows_at_once(walk: Walk, device: DeviceInfo) -> int:
+    """Return the rows under way: more where threads are few, or bring single elements."""
+    usual, more = tuning.WALK_ROWS
+    few = walk.vectors < tuned("WALK_FEW", tuning.WALK_FEW) * device.sm_count
+    return more if walk.length > usual and (few or walk.items == 1) else usual
+
+
+def kernel(x: str, y: str, items: int, rows: int) -> str:
     """Return the name expression."""
-    return "gpubench::cumsum::walked_lines" + template(x, y, items, tuning.WALK_ROWS)
+    return "gpubench::cumsum::walked_lines" + template(x, y, items, rows)

@@ -42,6 +42,15 @@ def _around(sms: int, near: int) -> list[Edge]:
         ((4096, transposed_tuning.ACROSS + near), 0, "float32", TRANSPOSED),
         ((transposed_tuning.ACROSS + near, 8192), 1, "float32", TRANSPOSED),
         ((2 * sms, transposed_tuning.LENGTH + near, 32), 1, "float32", {"permute": (0, 2, 1)}),
+        ((transposed_tuning.CHUNKED_LENGTH + near, 40), 0, "float32", TRANSPOSED),
+        ((3, transposed_tuning.CHUNKED_LENGTH + near), 1, "int16", TRANSPOSED),
+        ((40, (transposed_tuning.ACROSS_BYTES // 80) + near), 1, "int16", TRANSPOSED),
+        ((70, 3, 4 * tuning.LANES_VECTORS + near), 2, "float32", {"permute": (1, 0, 2)}),  # rows in groups
+        ((tuning.LANES_ROWS * sms + near, 4 * tuning.LANES_VECTORS), 1, "int8", {}),
+        ((5000, tuning.WALKED_COLUMN * (tuning.SHORT_COLUMN_WIDTH // 3) + near, 3), 1, "float32", {}),
+        ((tuning.LONG_STRIP + near, 2193), 0, "int8", {}),  # strips of a few bytes, shared or not
+        ((16, tuning.WALK_FEW * sms + near), 0, "complex128", {}),
+        ((tuning.WALK_ROWS[0] + near, 70001), 0, "int16", {}),
         ((tuning.FLAT_LEAST // 2 + near, 2), 1, "float32", {}),
         ((tuning.FLAT_LEAST + near, 1), 1, "int8", {}),  # an element or a vector a thread
         ((tuning.BLOCK_ROWS_PER_SM * sms + near, 8191), 1, "float16", {"expand": (0,)}),

@@ -157,6 +157,20 @@ def test_rows_with_a_step_or_a_pitch(layout: dict[str, Any]) -> None:
     outputs("lanes_rows", "float32", shape=[40, 30], dim=1, layout=layout)
 
 
+@pytest.mark.parametrize(("name", "length"), [("lanes_rows", 60), ("lanes_rows", 33), ("block_rows", 701)])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8"])
+def test_rows_in_groups(name: str, length: int, dtype: str) -> None:
+    """Dims before the last in another order: rows have a pitch in a group, groups another; aligned or not."""
+    layout = {"permute": [1, 0, 2]}
+    outputs(name, dtype, runs=1, shape=[7, 5, length], dim=2, layout=layout, distribution="with_nonfinite")
+
+
+def test_long_rows_of_narrow_integers_by_lanes() -> None:
+    """Four vectors a lane, as far as there are."""
+    for length in (130, 255, 256):
+        outputs("lanes_rows", "int8", runs=1, shape=[9, length], dim=1)
+
+
 @pytest.mark.parametrize("length", [1, 4, 8, 9, 16, 32])
 @pytest.mark.parametrize("inner", [16, 33, 130])
 def test_short_columns(inner: int, length: int) -> None:
@@ -196,6 +210,25 @@ def test_transposed_tiles(operands: tuple[list[int], int, dict[str, Any]], dtype
     """Transposed and permuted operands: every line its own sum, NaN and infinity too."""
     shape, dim, layout = operands
     outputs("transposed_tiles", dtype, runs=1, shape=shape, dim=dim, layout=layout, distribution="with_nonfinite")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "complex128"])
+@pytest.mark.parametrize(("shape", "dim"), [([4500, 37], 0), ([2, 3, 4501], 2)])
+def test_transposed_lines_in_chunks(shape: list[int], dim: int, dtype: str) -> None:
+    """Few long lines are cut, and begin anew behind the sums of what comes before: in order, not, and with NaN."""
+    layout = {"permute": [1, 0] if len(shape) == 2 else [2, 0, 1]}
+    figures = {"sm_count": 8}
+    outputs(
+        "transposed_tiles",
+        dtype,
+        "reverse",
+        2,
+        figures,
+        shape=shape,
+        dim=dim,
+        layout=layout,
+        distribution="with_nonfinite",
+    )
 
 
 @pytest.mark.parametrize("shared", [56, 227])

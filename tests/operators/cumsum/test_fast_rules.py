@@ -302,3 +302,30 @@ def test_a_lone_row_gets_more_warps(rows: int, warps: int) -> None:
     problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[rows, 4096], dim=1))
     variant = next(one for one in CUMSUM.variants if one.name == "block_rows")
     assert planned(variant, problem, DEVICE).notes["warps"] == warps
+
+
+@pytest.mark.parametrize(("near", "name"), [(0, "lanes_rows"), (1, "block_rows")])
+def test_rows_in_groups_go_to_lanes_or_blocks(near: int, name: str) -> None:
+    """Two pitches are as good as one, of three dims in another order; more are walked."""
+    assert chosen((70, 3, 4 * tuning.LANES_VECTORS + 4 * near), 2, permute=(1, 0, 2)) == name
+    assert chosen((70, 3, 5, 64), 3, permute=(2, 1, 0, 3)) == "walked_lines"
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "block_rows"), (0, "lanes_rows")])
+def test_many_rows_of_narrow_integers_go_to_lanes(near: int, name: str) -> None:
+    """Up to twice as many vectors, which are few bytes of x."""
+    rows = tuning.LANES_ROWS * DEVICE.sm_count + near
+    assert chosen((rows, 4 * tuning.LANES_VECTORS), 1, "int8") == name
+    assert chosen((rows, 4 * tuning.LANES_VECTORS + 2), 1, "int8") == "block_rows"
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "columns"), (0, "linked_columns")])
+def test_strips_of_a_few_bytes_are_shared_where_they_are_long(near: int, name: str) -> None:
+    """Eight columns of int8 are a quarter of a sector."""
+    assert chosen((tuning.LONG_STRIP + near, 2193), 0, "int8") == name
+
+
+@pytest.mark.parametrize(("near", "name"), [(0, "walked_lines"), (1, "columns")])
+def test_narrow_columns_are_walked_the_further_the_emptier_a_strip(near: int, name: str) -> None:
+    """Two columns leave seven eighths of a strip's lanes idle."""
+    assert chosen((9000, tuning.WALKED_COLUMN * 8 + near, 2), 1, "int32") == name

@@ -8,7 +8,8 @@ import pytest
 
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import transposed_tuning
-from tests.operators.cases import DEVICE, auto, make_case, refusal
+from gpubench.operators.cumsum.transposed import TransposedTiles
+from tests.operators.cases import DEVICE, auto, make_case, planned, refusal
 from tests.operators.cumsum.edges import chosen
 
 CUMSUM = OPERATORS["cumsum"]
@@ -27,13 +28,28 @@ def test_narrow_columns_are_turned_where_they_are_long(near: int, name: str) -> 
     assert chosen((transposed_tuning.LENGTH + near, transposed_tuning.ACROSS - 1), 0, permute=(1, 0)) == name
 
 
-@pytest.mark.parametrize(("near", "name"), [(-1, "transposed_tiles"), (0, "sklansky_rows"), (1, "sklansky_rows")])
-def test_a_few_very_long_lines_have_a_block_each(near: int, name: str) -> None:
-    """A strip of 32 lines would be walked by one block; more lines than BLOCK_LINES are turned."""
-    length = transposed_tuning.BLOCK_LENGTH + near
-    found = chosen((transposed_tuning.BLOCK_LINES, length), 1, "int8", permute=(1, 0))
-    assert found == name
-    assert chosen((transposed_tuning.BLOCK_LINES + 1, length), 1, "int8", permute=(1, 0)) == "transposed_tiles"
+@pytest.mark.parametrize(("near", "name"), [(-4, "transposed_ring"), (0, "transposed_tiles"), (4, "transposed_tiles")])
+def test_few_long_lines_are_cut(near: int, name: str) -> None:
+    """Strips of 8 lines would leave half of the SMs without one: chunks of them are worth reading x twice."""
+    assert chosen((transposed_tuning.CHUNKED_LENGTH + near, 64), 0, permute=(1, 0)) == name
+    assert chosen((transposed_tuning.CHUNKED_LENGTH, 8 * 67), 0, permute=(1, 0)) == "transposed_ring"
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "linked_blocks"), (0, "linked_blocks"), (1, "transposed_tiles")])
+def test_small_lines_across_x_have_several_blocks_each(near: int, name: str) -> None:
+    """One launch, and what is read again comes from the L2 cache."""
+    assert chosen((16, transposed_tuning.ACROSS_BYTES // 64 + near), 1, permute=(1, 0)) == name
+
+
+@pytest.mark.parametrize("near", [-1, 0, 1])
+def test_chunks_are_whole_tiles_for_every_sm(near: int) -> None:
+    """As many as the device has blocks for; lines shorter than two of them stay whole."""
+    tile = 32 * transposed_tuning.SHAPES[0].vectors * 4
+    shape = [2 * transposed_tuning.CHUNK_TILES * tile + near, 9]
+    problem = CUMSUM.problem(make_case("cumsum", "float32", shape=shape, dim=0, layout={"permute": [1, 0]}))
+    plan = planned(TransposedTiles(), problem)
+    assert len(plan.launches) == (1 if near < 0 else 2)
+    assert plan.notes["chunks"] == (1 if near < 0 else 2)
 
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "transposed_tiles"), (1, "transposed_tiles")])
@@ -49,10 +65,10 @@ def test_pairs_of_lines_across_are_turned_by_a_warp(near: int, name: str) -> Non
     assert chosen((38, 25, 2, length), 3, "complex64", permute=(0, 1, 3, 2)) == name
 
 
-@pytest.mark.parametrize(("across", "name"), [(-1, "linked_blocks"), (0, "transposed_ring"), (1, "transposed_tiles")])
+@pytest.mark.parametrize(("across", "name"), [(-1, "block_rows"), (0, "transposed_ring"), (1, "transposed_tiles")])
 def test_transposed_rows_are_transposed_from_a_sector_on(across: int, name: str) -> None:
     """The input lies across the summed dim, the output along it; where no row of x is whole units, tiles are left."""
-    assert chosen((transposed_tuning.ACROSS + across, 8192), 1, permute=(1, 0)) == name
+    assert chosen((transposed_tuning.ACROSS + across, 4000), 1, permute=(1, 0)) == name
 
 
 ALONG, ACROSS = [4, 1, 3, 0, 2], [4, 1, 3, 2, 0]

@@ -8,6 +8,7 @@ import pytest
 
 from gpubench.dtypes import NAMES
 from gpubench.operators import OPERATORS
+from gpubench.operators.constants import in_force
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.walked import WalkedLines, walk_of
 from tests.operators.cases import DEVICE, make_case, planned, refusal
@@ -24,11 +25,14 @@ def problem_of(shape: list[int], dim: int, dtype: str = "float32", **layout: Any
 
 
 @pytest.mark.parametrize("dtype", NAMES)
-@pytest.mark.parametrize("length", [1, tuning.WALK_ROWS, tuning.WALK_ROWS + 1, 3 * tuning.WALK_ROWS - 1])
-def test_lines_of_any_length(length: int, dtype: str) -> None:
+@pytest.mark.parametrize("few", [0, 2**31])
+def test_lines_of_any_length(few: int, dtype: str) -> None:
     """Whole turns and the last one cut, in vectors and alone: each line its own sum, NaN and infinity, too."""
-    for inner in (48, 31):
-        outputs("walked_lines", dtype, runs=1, shape=[5, length, inner], dim=1, distribution="with_nonfinite")
+    with in_force({"WALK_FEW": few}):
+        for length in (1, 8, 9, 16, 39):
+            for inner in (48, 31):
+                wide = [5, length, inner]
+                outputs("walked_lines", dtype, runs=1, shape=wide, dim=1, distribution="with_nonfinite")
 
 
 @pytest.mark.parametrize("schedule", ["reverse", "random:3"])
