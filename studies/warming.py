@@ -51,6 +51,7 @@ def warm(spec: str, inductor: bool, cases: Sequence[Case], processes: int, plans
 
 def _warm(spec: str, inductor: bool, cases: Sequence[Case], plans_of: PlansOf) -> None:
     """Compile a part of the cases, in a process of its own."""
+    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # else each process starts as many compilers as cores
     device: Any = open_device(spec)
     peer: Any = peers.load(INDUCTOR) if inductor else None
     if peer is not None:
