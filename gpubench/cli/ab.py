@@ -19,10 +19,10 @@ from gpubench.cli.options import (
     SECONDS,
     SEED,
     Filters,
-    OutputFile,
     device_option,
     filter_options,
     quiet_option,
+    result_option,
     share_option,
     suites_argument,
 )
@@ -79,14 +79,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Draw the cases of `random` entries with this seed; orders, too, are others.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "result_file",
-    type=OutputFile(),
-    metavar="FILE",
-    help="Where the result goes (- prints it, too); without it, runs/DEVICE/SUITE-ab-TIME.json here.",
-)
+@result_option("SUITE-ab-TIME.json", " (- prints it, too)")
 @tuning_option
 @allow_options
 @share_option

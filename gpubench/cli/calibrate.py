@@ -15,10 +15,10 @@ from gpubench.cli.allowing import allow_options, brought_by
 from gpubench.cli.comparing import rule_options
 from gpubench.cli.options import (
     Filters,
-    OutputFile,
     device_option,
     filter_options,
     quiet_option,
+    result_option,
     seed_option,
     share_option,
     suites_argument,
@@ -40,14 +40,7 @@ if TYPE_CHECKING:
 @click.option(
     "--rounds", type=click.IntRange(2, 1000), metavar="N", help="Rounds of each run, in place of the suite's."
 )
-@click.option(
-    "-o",
-    "--output",
-    "result_file",
-    type=OutputFile(),
-    metavar="FILE",
-    help="Where the result goes (- prints it); without it, runs/DEVICE/SUITE-TIME.json here.",
-)
+@result_option("SUITE-TIME.json", " (- prints it)")
 @seed_option
 @allow_options
 @share_option

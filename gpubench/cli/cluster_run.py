@@ -14,8 +14,8 @@ from gpubench.errors import ExitCode
 if TYPE_CHECKING:
     from gpubench.engine.events import Event
     from gpubench.engine.fleet.cluster import Cluster
-    from gpubench.engine.fleet.order import Brought
-    from gpubench.engine.fleet.remote_work import Plan, RemoteWork
+    from gpubench.engine.fleet.order import Brought, Plan
+    from gpubench.engine.fleet.remote_work import RemoteWork
     from gpubench.engine.fleet.run import Supervise
     from gpubench.engine.run import Request
     from gpubench.engine.supervisor import RunOptions
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def measure_cluster(asked: Asked, request: Request, options: RunOptions) -> ExitCode:
     """Measure every GPU of a cluster, or what is left, and tell how it went. UsageError, MissingExtraError."""
     from gpubench.engine.fleet.cluster import Cluster
-    from gpubench.engine.fleet.remote_work import Plan
+    from gpubench.engine.fleet.order import Plan
     from gpubench.engine.run import identity_of
 
     soak_s = options.worker.soak_s

@@ -17,6 +17,7 @@ from gpubench.cli.options import (
     OutputFile,
     device_option,
     quiet_option,
+    result_option,
     seed_option,
     share_option,
     split_commas,
@@ -76,14 +77,7 @@ Exit codes (the first that applies):
 @click.option(
     "--min-samples", type=click.IntRange(1, 100_000), default=10, show_default=True, metavar="N", help="Of a contender."
 )
-@click.option(
-    "-o",
-    "--output",
-    "result_file",
-    type=OutputFile(),
-    metavar="FILE",
-    help="Where the result goes; without it, runs/DEVICE/SUITE-explored-TIME.json here.",
-)
+@result_option("SUITE-explored-TIME.json")
 @click.option("--as-suite", "suite_file", type=OutputFile(), metavar="FILE", help="Write the losing cases as a suite.")
 @click.option(
     "--resume", type=click.Path(path_type=Path), metavar="FILE", help="Go on with an unfinished search, told the same."

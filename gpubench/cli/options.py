@@ -149,6 +149,15 @@ def seed_option(function: F) -> F:
     )
 
 
+def result_option(name: str, dash: str = "") -> Callable[[F], F]:
+    """Add `-o`, where a command's result goes. name: the file's own without it; dash: words on what `-` does.
+
+    The command gets `result_file: Path | None`.
+    """
+    words = f"Where the result goes{dash}; without it, runs/DEVICE/{name} here."
+    return click.option("-o", "--output", "result_file", type=OutputFile(), metavar="FILE", help=words)
+
+
 def suites_argument(function: F) -> F:
     """Add the argument SUITE... : files, or names of the suites that come with gpubench. The command gets `suites`."""
     return click.argument("suites", metavar="SUITE...", nargs=-1, required=True, type=str)(function)

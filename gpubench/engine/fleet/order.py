@@ -52,22 +52,16 @@ def _brought(node: Node) -> Brought:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """One attempt to measure one member. `known`: what the command has a record of, which is not to be sent again.
+class Plan:
+    """What every member of a fleet is to do.
 
-    run: the fleet's id, under which the worker keeps its journal. identity: what must be equal for a journal to be
-    continued, without the device. topic: where reports go. key: the task's.
+    run: the fleet's id, under which a worker keeps its journal. identity: what must be equal for a journal to be
+    continued, without the device.
     """
 
     run: str
-    member: str
-    attempt: str
-    topic: str
-    key: str
-    gpubench: str
     identity: Mapping[str, str]
     cases: tuple[Case, ...]
-    known: tuple[Work, ...]
     seed: int = 0
     retries: int = 0
     stop_after: int = 5
@@ -75,6 +69,21 @@ class Order:
     soak_s: float = 0.0
     share_device: bool = False
     brought: tuple[Brought, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order(Plan):
+    """One attempt to measure one member. `known`: what the command has a record of, which is not to be sent again.
+
+    topic: where reports go. key: the task's.
+    """
+
+    member: str
+    attempt: str
+    topic: str
+    key: str
+    gpubench: str
+    known: tuple[Work, ...]
 
     def dumps(self) -> str:
         """Return the order as text."""

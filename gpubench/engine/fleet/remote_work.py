@@ -7,13 +7,13 @@ import os
 import queue
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import gpubench
 from gpubench.engine.events import ContenderStarted, Event, Note, RecordFinished, RunStopped
 from gpubench.engine.fleet.cluster import Cluster
-from gpubench.engine.fleet.order import Brought, Order, Report, unpack, works
+from gpubench.engine.fleet.order import Order, Plan, Report, unpack, works
 from gpubench.engine.measurer import Outcome
 from gpubench.errors import DeviceError, ResultFileError
 from gpubench.findings import Work
@@ -40,22 +40,6 @@ _MISSED_S = 5.0
 
 class LostError(Exception):
     """The worker, or the way to it, is gone; the message says how it showed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What every member of the fleet is to do. `identity`: see `Order`."""
-
-    run: str
-    identity: dict[str, str]
-    cases: tuple[Case, ...]
-    seed: int = 0
-    retries: int = 0
-    stop_after: int = 5
-    memory_limit: int | None = None
-    soak_s: float = 0.0
-    share_device: bool = False
-    brought: tuple[Brought, ...] = ()
 
 
 class RemoteWork:
@@ -156,22 +140,13 @@ class RemoteWork:
         attempt = os.urandom(8).hex()
         plan = self._plan
         self._order = order = Order(
-            run=plan.run,
+            **{field.name: getattr(plan, field.name) for field in fields(plan)},
             member=self._name,
             attempt=attempt,
             topic=self._cluster.topic,
             key=f"gpubench-{plan.run}-{attempt}",
             gpubench=gpubench.__version__,
-            identity=plan.identity,
-            cases=plan.cases,
             known=tuple(self._known),
-            seed=plan.seed,
-            retries=plan.retries,
-            stop_after=plan.stop_after,
-            memory_limit=plan.memory_limit,
-            soak_s=plan.soak_s,
-            share_device=plan.share_device,
-            brought=plan.brought,
         )
         self._cluster.box(attempt)
         self._future = self._cluster.submit(order, address)

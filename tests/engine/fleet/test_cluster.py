@@ -106,7 +106,17 @@ def test_tls_without_certificates_is_told(monkeypatch: pytest.MonkeyPatch) -> No
 def order(attempt: str, known: Sequence[Work] = (), cases: Sequence[Case] = CASES) -> Order:
     """Return an order for one member."""
     identity = {"suite_sha256": "0", "kernels_sha256": "1", "plan_sha256": "2"}
-    return Order("f1ee7", "vm-gpu0", attempt, "t", "k", "0.1.0", identity, tuple(cases), tuple(known))
+    return Order(
+        "f1ee7",
+        identity,
+        tuple(cases),
+        member="vm-gpu0",
+        attempt=attempt,
+        topic="t",
+        key="k",
+        gpubench="0.1.0",
+        known=tuple(known),
+    )
 
 
 def carried(one: Order) -> list[tuple[str, dict[str, Any]]]:

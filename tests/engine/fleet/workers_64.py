@@ -13,7 +13,7 @@ from gpubench.engine import run as engine_run
 from gpubench.engine.fleet import cluster, remote
 from gpubench.engine.fleet.book import Book
 from gpubench.engine.fleet.cluster import Cluster
-from gpubench.engine.fleet.remote_work import Plan
+from gpubench.engine.fleet.order import Plan
 from gpubench.engine.fleet.run import FleetRun
 from gpubench.engine.journal import load
 from gpubench.engine.run import Request, identity_of
