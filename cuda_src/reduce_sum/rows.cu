@@ -175,4 +175,32 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(R == Runs::ragged ? 256 : 512, R == 
     store_sum_by_block(y + offsets.y, shape.sum.finish, sum);
 }
 
+// An output whose only run a block's threads have on its way at once: as little code and as few parameters as do.
+struct HeldShape {
+    int64 step, y_step;  // elements between outputs
+    uint32 items;        // of a run
+};
+GPUBENCH_LAYOUT(HeldShape, 24, items, 16);
+
+template <class T, class Out, int Loads>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) rows_held(const T* x, Out* y, const HeldShape shape) {
+    constexpr int V = vector_terms<T>;
+    const uint32 threads = block_size_x(), thread = thread_index_x();
+    const T* const run = x + int64{block_index_x()} * shape.step;
+    const uint32 to_grid = (V - items_before<V>(run)) % V, head = to_grid < shape.items ? to_grid : shape.items;
+    const uint32 vectors = (shape.items - head) / V;
+    Packed<T, V> raw[Loads];
+    const T* const place = run + head + thread * V;
+    GPUBENCH_UNROLL
+    for (uint32 k = 0; k < Loads; ++k) {
+        raw[k] = Source<T, false>{nullptr}.template load<V>(place + k * threads * V, k * threads + thread < vectors);
+    }
+    T edge{};  // of the items before and behind the vectors
+    const uint32 item = thread < head ? thread : thread + vectors * V;
+    if (V > 1 && item < shape.items) edge = run[item];
+    part_t<T> sum = add(sum_vectors(raw), convert<part_t<T>>(edge));
+    sum = block_reduce_first(sum, part_t<T>{}, Add{});
+    if (thread == 0) y[int64{block_index_x()} * shape.y_step] = convert<Out>(accumulator_t<T>(sum));
+}
+
 }  // namespace gpubench::sum

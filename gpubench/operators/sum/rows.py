@@ -27,6 +27,11 @@ SHAPE = Struct(
 )
 
 
+HELD_SHAPE = Struct("gpubench::sum::HeldShape", SOURCE, step="i8", y_step="i8", items="u4")
+HELD = (1, 2, 4, 8)
+"""Vectors of a thread that has all of them on their way at once: the instances."""
+
+
 class Rows:
     """Outputs whose terms are runs of neighbours."""
 
@@ -44,12 +49,37 @@ class Rows:
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance for each way that runs lie."""
-        return tuple((SOURCE, kernel(dtype, runs)) for runs in ("one", "whole", "ragged"))
+        held = [held_kernel(dtype, loads) for loads in HELD]
+        return tuple((SOURCE, name) for name in (*(kernel(dtype, runs) for runs in ("one", "whole", "ragged")), *held))
 
 
 def kernel(dtype: str, runs: str) -> str:
     """Return the name expression for runs that lie so: gpubench::sum::Runs."""
     return exchange.instance("rows", dtype, f"gpubench::sum::Runs::{runs}")
+
+
+def held_kernel(dtype: str, loads: int) -> str:
+    """Return the name expression for outputs of which a block's threads hold `loads` vectors each."""
+    return exchange.instance("rows_held", dtype, loads)
+
+
+def is_held(shape: Merged) -> bool:
+    """Say whether outputs of one run each lie along one dim at most, and are stored as they are."""
+    return len(shape.reduced) == 1 and len(shape.kept) <= 1 and not shape.copies and shape.multiple == 1
+
+
+def build_held(problem: Problem[Any], shape: Merged, threads: int) -> Plan | Refused:
+    """Return the plan with a block of `threads` an output, which hold all of its terms at once."""
+    dtype = problem.case.dtype
+    wanted = max(1, ceil_div(shape.terms // shape.vector, threads))
+    loads = next((loads for loads in HELD if loads >= wanted), 0)
+    if not is_held(shape) or loads == 0 or not structs.fits(shape.outputs):
+        return Refused("not one run an output that a block holds")
+    (kept,) = padded(shape.kept, 1)
+    packed = HELD_SHAPE.value(step=kept.x, y_step=kept.y, items=shape.terms)
+    bound = exchange.accuracy(dtype, 1, 3 + shape.vector.bit_length() + 10)
+    notes = {"threads": threads, "parts": 1, "held": loads}
+    return exchange.one_launch((SOURCE, held_kernel(dtype, loads)), shape.outputs, threads, packed, bound, notes)
 
 
 def run_dims(shape: Merged) -> tuple[Dim, Dim, Dim]:
