@@ -9,7 +9,7 @@ from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
 from gpubench.operators.constants import tuned
-from gpubench.operators.sum import exchange, tuning
+from gpubench.operators.sum import fast, tuning
 from gpubench.operators.sum.few import Few, form_of
 from gpubench.operators.sum.lanes import Lanes
 from gpubench.operators.sum.lines import lines_of
@@ -28,7 +28,7 @@ def choose(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
 
 def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
     """Yield the variants from best to last."""
-    shape = exchange.shape_of(problem)
+    shape = fast.shape_of(problem)
     if not isinstance(shape, Refused):
         if _is_for_few(shape, problem.case.dtype, device):
             yield Few()

@@ -13,7 +13,7 @@ from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import Struct
-from gpubench.operators.sum import exchange, structs, tuning
+from gpubench.operators.sum import fast, tuning
 from gpubench.operators.sum.merged import Dim, Merged, padded
 
 SOURCE = "reduce_sum/few.cu"
@@ -30,7 +30,7 @@ SHAPE = Struct(
     groups="u4",
     line="i4",
     **dict.fromkeys(("step", "other_step"), "i8"),
-    sum=structs.SUM,
+    sum=fast.SUM,
     reach="i8",
 )
 
@@ -47,18 +47,18 @@ class Form:
     across: bool = False
 
 
-class Few:
+class Few(fast.Fast):
     """Outputs of few terms."""
 
     name: str = "few"
     summary: str = "a thread one output or several, up to 16 terms of each on their way at once"
     origin: str = "an elementwise sum; up to 4096 terms of up to 2 reduced and 3 kept dims"
 
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+    along = False
+    most_reduced = 3  # of which one may be the neighbours on a vector
+
+    def planned(self, problem: Problem[Any], shape: Merged, device: DeviceInfo) -> Plan | Refused:
         """Refuses many terms."""
-        shape = exchange.shape_of(problem)
-        if isinstance(shape, Refused):
-            return shape
         if shape.terms > MOST_TERMS:
             return Refused(f"more than {MOST_TERMS} terms")
         return build(problem, shape, form_for(shape, problem.case.dtype, device), device)
@@ -89,9 +89,9 @@ def at_once(form: Form, little: bool) -> tuple[int, ...]:
 def kernel(dtype: str, form: Form, terms: int, little: bool) -> str:
     """Return the name expression: for so many terms at once, and one group of outputs a thread or several."""
     if form.across:
-        return exchange.instance("few_across", dtype, form.width)
+        return fast.instance("few_across", dtype, form.width)
     groups = 0 if little else groups_of(dtype, form, terms)
-    return exchange.instance("few", dtype, form.width, form.run, terms, groups)
+    return fast.instance("few", dtype, form.width, form.run, terms, groups)
 
 
 def groups_of(dtype: str, form: Form, terms: int) -> int:
@@ -165,7 +165,7 @@ def build(problem: Problem[Any], shape: Merged, form: Form, device: DeviceInfo) 
     """Return the plan."""
     dtype = problem.case.dtype
     reduced, kept = shape.reduced[form.run > 1 :], shape.kept
-    if refused := exchange.too_many(len(kept), len(reduced), 2):
+    if refused := fast.too_many(reduced, 2, "reduced"):
         return refused
     inner, outer = padded(reduced, 2)
     line = kept[0].size if form.across else 0
@@ -179,10 +179,10 @@ def build(problem: Problem[Any], shape: Merged, form: Form, device: DeviceInfo) 
     terms = next((terms for terms in at_once(form, little) if terms >= wanted), at_once(form, little)[-1])
     threads = tuning.threads_of_little(groups, device) if little else tuned("FEW_THREADS", tuning.FEW_THREADS)
     block = threads * (1 if little else groups_of(dtype, form, terms))
-    if not structs.fits(groups + block, *(dim.size for dim in kept)):
+    if not fast.fits(groups + block, *(dim.size for dim in kept)):
         return Refused("more outputs than the kernel counts")
     packed = SHAPE.value(
-        sum=structs.common(shape, kept),
+        sum=fast.common(shape, kept),
         step=inner.x,
         other_step=outer.x,
         terms=inner.size * outer.size,
@@ -191,7 +191,7 @@ def build(problem: Problem[Any], shape: Merged, form: Form, device: DeviceInfo) 
         reach=(inner.size - 1) * inner.x + (outer.size - 1) * outer.x,
         line=line,
     )
-    bound = exchange.accuracy(dtype, ceil_div(inner.size * outer.size, 4), 6)
+    bound = fast.accuracy(dtype, ceil_div(inner.size * outer.size, 4), 6)
     notes = {"width": form.width, "run": form.run, "across": form.across, "terms": terms, "threads": threads}
     which = (SOURCE, kernel(dtype, form, terms, little))
-    return exchange.one_launch(which, ceil_div(groups, block), threads, packed, bound, {**notes, "little": little})
+    return fast.one_launch(which, ceil_div(groups, block), threads, packed, bound, {**notes, "little": little})

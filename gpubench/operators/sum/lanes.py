@@ -8,7 +8,7 @@ from typing import Any
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.structs import Struct
-from gpubench.operators.sum import exchange, structs, tuning
+from gpubench.operators.sum import fast, tuning
 from gpubench.operators.sum.merged import Merged
 from gpubench.operators.sum.rows import is_ragged, vectors_of
 
@@ -24,22 +24,19 @@ SHAPE = Struct(
     SOURCE,
     rows="u4",
     **dict.fromkeys(("items", "width", "ragged", "slots"), "i4"),
-    sum=structs.SUM,
+    sum=fast.SUM,
 )
 
 
-class Lanes:
+class Lanes(fast.Fast):
     """Rows of up to 256 vectors."""
 
     name: str = "lanes"
     summary: str = "1 to 32 lanes a row, several rows on their way at once"
     origin: str = "as cumsum's lanes_rows; rows of up to 256 vectors of 16 bytes, up to 3 kept dims"
 
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
-        """Refuses longer rows, and terms in several runs."""
-        shape = exchange.along_terms(problem, 1)
-        if isinstance(shape, Refused):
-            return shape
+    def planned(self, problem: Problem[Any], shape: Merged, device: DeviceInfo) -> Plan | Refused:
+        """Refuses longer rows."""
         vectors = vectors_of(shape)
         if vectors > LANES * VECTORS[-1]:
             return Refused("a row is longer than what a warp holds")
@@ -53,7 +50,7 @@ class Lanes:
 
 def kernel(dtype: str, vectors: int, little: bool) -> str:
     """Return the name expression for lanes that take so many vectors of a row."""
-    return exchange.instance("lanes", dtype, vectors, 0 if little else exchange.LOADS // vectors)
+    return fast.instance("lanes", dtype, vectors, 0 if little else fast.LOADS // vectors)
 
 
 def build(
@@ -65,17 +62,17 @@ def build(
     """
     items = shape.terms
     rows = threads // width * max(slots, 1)
-    if not structs.fits(shape.outputs + rows, *(dim.size for dim in shape.kept)):
+    if not fast.fits(shape.outputs + rows, *(dim.size for dim in shape.kept)):
         return Refused("more rows than the kernel counts")
     packed = SHAPE.value(
-        sum=structs.common(shape, shape.kept),
+        sum=fast.common(shape, shape.kept),
         rows=shape.outputs,
         items=items,
         width=width,
         ragged=is_ragged(shape),
         slots=slots,
     )
-    bound = exchange.accuracy(problem.case.dtype, 1, 3 + shape.vector.bit_length() + 5)
+    bound = fast.accuracy(problem.case.dtype, 1, 3 + shape.vector.bit_length() + 5)
     notes = {"width": width, "vectors": vectors, "slots": slots, "threads": threads}
     name = kernel(problem.case.dtype, vectors, slots == 0)
-    return exchange.one_launch((SOURCE, name), ceil_div(shape.outputs, rows), threads, packed, bound, notes)
+    return fast.one_launch((SOURCE, name), ceil_div(shape.outputs, rows), threads, packed, bound, notes)

@@ -8,7 +8,7 @@ from typing import Any
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
-from gpubench.operators.sum import exchange, structs, tuning
+from gpubench.operators.sum import fast, tuning
 from gpubench.operators.sum.lines import MOST_PLACES, Cut, Line, lines_of
 from gpubench.operators.sum.merged import Merged
 
@@ -22,7 +22,7 @@ MOST_NARROW = {1: 2**23, 2: 2**16 - 1}
 SHAPE = Struct(
     "gpubench::sum::PlacesShape",
     SOURCE,
-    sum=structs.SUM,
+    sum=fast.SUM,
     **dict.fromkeys(("lines", "slices", "places", "neighbours", "together"), INTEGER_DIVIDER),
     **dict.fromkeys(("line", "terms", "inner"), "u4"),
     **dict.fromkeys(("apart", "step", "other_step", "group_step", "neighbour_step"), "i8"),
@@ -31,7 +31,7 @@ SHAPE = Struct(
 )
 
 
-class Places:
+class Places(fast.Fast):
     """Sums across what lies side by side."""
 
     name: str = "places"
@@ -42,12 +42,12 @@ class Places:
         "as the strips of cumsum's columns; lines of kept dims with one reduced dim in between, 2 more reduced, 3 kept"
     )
 
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+    along = False
+    most_reduced, most_kept = 3, fast.KEPT_DIMS + 2  # one and two of which lie in a line
+
+    def planned(self, problem: Problem[Any], shape: Merged, device: DeviceInfo) -> Plan | Refused:
         """Refuses what forms no lines."""
-        shape = exchange.shape_of(problem)
-        if isinstance(shape, Refused):
-            return shape
-        lines = [line for line in lines_of(shape) if len(line.kept) <= structs.KEPT_DIMS]
+        lines = [line for line in lines_of(shape) if len(line.kept) <= fast.KEPT_DIMS]
         if not lines:
             return Refused("the dims of x form no lines with places")
         line = tuning.best_line(lines, shape)
@@ -69,7 +69,7 @@ def itemsize(dtype: str) -> int:
 
 def kernel(dtype: str, form: str, vector: int) -> str:
     """Return the name expression for places of so many elements in lines of a form: gpubench::sum::Form."""
-    return exchange.instance("places", dtype, vector, f"gpubench::sum::Form::{form}")
+    return fast.instance("places", dtype, vector, f"gpubench::sum::Form::{form}")
 
 
 def build(problem: Problem[Any], shape: Merged, line: Line, cut: Cut) -> Plan | Refused:
@@ -90,9 +90,9 @@ def build(problem: Problem[Any], shape: Merged, line: Line, cut: Cut) -> Plan | 
         vectors = slices * cut.places
     grid = slices * line.lines * cut.parts
     turns = ceil_div(line.rows, cut.lanes * cut.parts)
-    shared = cut.lanes * span * exchange.part_bytes(dtype)
+    shared = cut.lanes * span * fast.part_bytes(dtype)
     cells = cut.lanes * line.together
-    if not structs.fits(grid + 1, vectors + cut.places, cells, *(dim.size for dim in line.kept), line_outputs + span):
+    if not fast.fits(grid + 1, vectors + cut.places, cells, *(dim.size for dim in line.kept), line_outputs + span):
         return Refused("more places than the kernel counts")
     if turns > MOST_NARROW.get(shape.itemsize, turns) or line.rows >= 2**31:
         return Refused("more terms than a thread adds up")
@@ -102,7 +102,7 @@ def build(problem: Problem[Any], shape: Merged, line: Line, cut: Cut) -> Plan | 
     rest = line.inner.size * line.neighbours.size - line.rows * span if line.flat else 0
     step = span if line.flat else line.inner.x
     packed = SHAPE.value(
-        sum=structs.common(shape, line.kept),
+        sum=fast.common(shape, line.kept),
         lines=divider(slices * line.lines),
         slices=divider(slices),
         places=divider(cut.places),
@@ -123,8 +123,8 @@ def build(problem: Problem[Any], shape: Merged, line: Line, cut: Cut) -> Plan | 
         apart=line.apart,
         rest=rest,
     )
-    bound = exchange.accuracy(dtype, ceil_div(turns, exchange.LOADS), 3 + ceil_div(cells, width) + 5, cut.parts)
-    words = exchange.word_bytes(dtype) * grid * outputs if cut.parts > 1 else 0
+    bound = fast.accuracy(dtype, ceil_div(turns, fast.LOADS), 3 + ceil_div(cells, width) + 5, cut.parts)
+    words = fast.word_bytes(dtype) * grid * outputs if cut.parts > 1 else 0
     notes = {
         "places": cut.places,
         "lanes": cut.lanes,
@@ -134,4 +134,4 @@ def build(problem: Problem[Any], shape: Merged, line: Line, cut: Cut) -> Plan | 
         "width": width,
     }
     name = kernel(dtype, line.form, line.vector)
-    return exchange.one_launch((SOURCE, name), grid, cut.threads, packed, bound, notes, shared, words)
+    return fast.one_launch((SOURCE, name), grid, cut.threads, packed, bound, notes, shared, words)

@@ -9,7 +9,7 @@ from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
-from gpubench.operators.sum import exchange, structs, tuning
+from gpubench.operators.sum import fast, tuning
 from gpubench.operators.sum.merged import Dim, Merged, padded
 
 SOURCE = "reduce_sum/rows.cu"
@@ -20,7 +20,7 @@ RUNS = 3
 SHAPE = Struct(
     "gpubench::sum::RowsShape",
     SOURCE,
-    sum=structs.SUM,
+    sum=fast.SUM,
     parts=INTEGER_DIVIDER,
     **dict.fromkeys(("items", "step", "other_step"), "i8"),
     **dict.fromkeys(("vectors", "inner", "all", "turn", "turn_vectors", "turn_inner", "turn_outer"), "u4"),
@@ -32,18 +32,17 @@ HELD = (1, 2, 4, 8)
 """Vectors of a thread that has all of them on their way at once: the instances."""
 
 
-class Rows:
+class Rows(fast.Fast):
     """Outputs whose terms are runs of neighbours."""
 
     name: str = "rows"
     summary: str = "a block or several an output, its runs of terms as one list of vectors"
     origin: str = "after CUB's device reduction, blocks joined in their order; up to 3 reduced and 3 kept dims"
 
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
-        """Refuses what is not read along its terms."""
-        shape = exchange.along_terms(problem, RUNS)
-        if isinstance(shape, Refused):
-            return shape
+    most_reduced = RUNS
+
+    def planned(self, problem: Problem[Any], shape: Merged, device: DeviceInfo) -> Plan | Refused:
+        """Refuses more vectors than are counted."""
         threads, parts = tuning.rows(vectors_of(shape) * runs_of(shape), shape.outputs, device)
         return build(problem, shape, tuned("ROWS_THREADS", threads), parts)
 
@@ -55,12 +54,12 @@ class Rows:
 
 def kernel(dtype: str, runs: str) -> str:
     """Return the name expression for runs that lie so: gpubench::sum::Runs."""
-    return exchange.instance("rows", dtype, f"gpubench::sum::Runs::{runs}")
+    return fast.instance("rows", dtype, f"gpubench::sum::Runs::{runs}")
 
 
 def held_kernel(dtype: str, loads: int) -> str:
     """Return the name expression for outputs of which a block's threads hold `loads` vectors each."""
-    return exchange.instance("rows_held", dtype, loads)
+    return fast.instance("rows_held", dtype, loads)
 
 
 def is_held(shape: Merged) -> bool:
@@ -73,13 +72,13 @@ def build_held(problem: Problem[Any], shape: Merged, threads: int) -> Plan | Ref
     dtype = problem.case.dtype
     wanted = max(1, ceil_div(shape.terms // shape.vector, threads))
     loads = next((loads for loads in HELD if loads >= wanted), 0)
-    if not is_held(shape) or loads == 0 or not structs.fits(shape.outputs):
+    if not is_held(shape) or loads == 0 or not fast.fits(shape.outputs):
         return Refused("not one run an output that a block holds")
     (kept,) = padded(shape.kept, 1)
     packed = HELD_SHAPE.value(step=kept.x, y_step=kept.y, items=shape.terms)
-    bound = exchange.accuracy(dtype, 1, 3 + shape.vector.bit_length() + 10)
+    bound = fast.accuracy(dtype, 1, 3 + shape.vector.bit_length() + 10)
     notes = {"threads": threads, "parts": 1, "held": loads}
-    return exchange.one_launch((SOURCE, held_kernel(dtype, loads)), shape.outputs, threads, packed, bound, notes)
+    return fast.one_launch((SOURCE, held_kernel(dtype, loads)), shape.outputs, threads, packed, bound, notes)
 
 
 def run_dims(shape: Merged) -> tuple[Dim, Dim, Dim]:
@@ -113,16 +112,16 @@ def build(problem: Problem[Any], shape: Merged, threads: int, parts: int) -> Pla
     runs = "one" if inner.size * outer.size == 1 else "ragged" if is_ragged(shape) else "whole"
     threads = min(threads, 256) if runs == "ragged" else threads
     turn = threads * parts
-    if every + turn >= 2**32 or not structs.fits(parts, shape.outputs * parts, *(dim.size for dim in shape.kept)):
+    if every + turn >= 2**32 or not fast.fits(parts, shape.outputs * parts, *(dim.size for dim in shape.kept)):
         return Refused("more vectors than the kernel counts")
     if runs == "ragged" and run.size >= 2**30:
         return Refused("longer runs than the kernel counts")
     turn_runs, turn_vectors = divmod(turn, vectors)
     turn_outer, turn_inner = divmod(turn_runs, inner.size)
     if runs == "one":  # a lane's vectors at once
-        turn_vectors = min(exchange.LOADS, ceil_div(every, turn))
+        turn_vectors = min(fast.LOADS, ceil_div(every, turn))
     packed = SHAPE.value(
-        sum=structs.common(shape, shape.kept),
+        sum=fast.common(shape, shape.kept),
         parts=divider(parts),
         items=run.size,
         step=inner.x,
@@ -135,9 +134,9 @@ def build(problem: Problem[Any], shape: Merged, threads: int, parts: int) -> Pla
         turn_inner=turn_inner,
         turn_outer=turn_outer,
     )
-    turns = ceil_div(ceil_div(every, turn), exchange.LOADS)
-    bound = exchange.accuracy(dtype, turns, 3 + shape.vector.bit_length() + 10, parts)
-    words = exchange.word_bytes(dtype) * parts * shape.outputs if parts > 1 else 0
+    turns = ceil_div(ceil_div(every, turn), fast.LOADS)
+    bound = fast.accuracy(dtype, turns, 3 + shape.vector.bit_length() + 10, parts)
+    words = fast.word_bytes(dtype) * parts * shape.outputs if parts > 1 else 0
     notes = {"threads": threads, "parts": parts}
     name = kernel(dtype, runs)
-    return exchange.one_launch((SOURCE, name), shape.outputs * parts, threads, packed, bound, notes, words=words)
+    return fast.one_launch((SOURCE, name), shape.outputs * parts, threads, packed, bound, notes, words=words)

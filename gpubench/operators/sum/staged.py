@@ -8,7 +8,7 @@ from typing import Any
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
-from gpubench.operators.sum import exchange, structs, tuning
+from gpubench.operators.sum import fast, tuning
 from gpubench.operators.sum.merged import Dim, Merged
 
 SOURCE = "reduce_sum/staged.cu"
@@ -19,7 +19,7 @@ MOST_BYTES = 40 * 1024
 SHAPE = Struct(
     "gpubench::sum::StagedShape",
     SOURCE,
-    sum=structs.SUM,
+    sum=fast.SUM,
     neighbours=INTEGER_DIVIDER,
     terms="i4",
     tile="i4",
@@ -28,21 +28,18 @@ SHAPE = Struct(
 )
 
 
-class Staged:
+class Staged(fast.Fast):
     """Flat arrays of small groups."""
 
     name: str = "staged"
     summary: str = "tiles of short rows or groups of columns by one bulk copy, summed out of shared memory"
     origin: str = "groups side by side of up to 40 KB; rows of any length and alignment"
 
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
-        """Refuses x with gaps, large groups, and terms in several runs."""
+    along = False
+
+    def planned(self, problem: Problem[Any], shape: Merged, device: DeviceInfo) -> Plan | Refused:
+        """Refuses x with gaps, and large groups."""
         del device
-        shape = exchange.shape_of(problem)
-        if isinstance(shape, Refused):
-            return shape
-        if refused := exchange.too_many(len(shape.kept), len(shape.reduced), 1):
-            return refused
         if not shape.reduced or not is_flat(shape):
             return Refused("x is no flat array of groups")
         neighbours, terms = group_of(shape)
@@ -50,7 +47,7 @@ class Staged:
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a dtype."""
-        return ((SOURCE, exchange.instance("staged", dtype)),)
+        return ((SOURCE, fast.instance("staged", dtype)),)
 
 
 def is_flat(shape: Merged) -> bool:
@@ -77,18 +74,18 @@ def build(problem: Problem[Any], shape: Merged, tile: int, width: int, threads: 
     shared = ceil_div(tile * neighbours * terms * shape.itemsize, 16) * 16 + 16
     if shared > MOST_BYTES + 16:
         return Refused("a group is larger than a tile")
-    if not structs.fits(shape.outputs + tile * neighbours, *(dim.size for dim in shape.kept)):
+    if not fast.fits(shape.outputs + tile * neighbours, *(dim.size for dim in shape.kept)):
         return Refused("more outputs than the kernel counts")
     packed = SHAPE.value(
-        sum=structs.common(shape, [Dim(dim.size, 0, dim.y) for dim in shape.kept]),
+        sum=fast.common(shape, [Dim(dim.size, 0, dim.y) for dim in shape.kept]),
         neighbours=divider(neighbours),
         terms=terms,
         tile=tile,
         width=width,
         outputs=shape.outputs,
     )
-    bound = exchange.accuracy(problem.case.dtype, ceil_div(terms, 4 * width), 2 + 5)
+    bound = fast.accuracy(problem.case.dtype, ceil_div(terms, 4 * width), 2 + 5)
     notes = {"tile": tile, "width": width, "threads": threads}
-    name = exchange.instance("staged", problem.case.dtype)
+    name = fast.instance("staged", problem.case.dtype)
     grid = ceil_div(shape.outputs, tile * neighbours)
-    return exchange.one_launch((SOURCE, name), grid, threads, packed, bound, notes, shared)
+    return fast.one_launch((SOURCE, name), grid, threads, packed, bound, notes, shared)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpubench.model import DeviceInfo
 from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
-from gpubench.operators.sum.exchange import LOADS
+from gpubench.operators.sum.fast import LOADS
 from gpubench.operators.sum.lines import MOST_PLACES, Cut, Line, least_places
 from gpubench.operators.sum.merged import Merged
 

@@ -16,7 +16,7 @@ from gpubench.engine.buffers import Operands, Pristine
 from gpubench.measure.check import check
 from gpubench.model import Plan, Problem, Refused
 from gpubench.operators import OPERATORS
-from gpubench.operators.sum import exchange, few, lanes, places, rows, staged
+from gpubench.operators.sum import fast, few, lanes, places, rows, staged
 from gpubench.operators.sum.auto import choose, preferred
 from gpubench.operators.sum.lines import MOST_PLACES, Cut, least_places, lines_of
 from gpubench.operators.sum.merged import merged
@@ -135,7 +135,7 @@ def test_terms_that_are_one_element_count_without_overflow_or_new_nans() -> None
 
 @pytest.mark.parametrize(
     ("vectors", "taken"),
-    [(exchange.LOADS * 32 - 1, True), (exchange.LOADS * 32, True), (exchange.LOADS * 32 + 1, False)],
+    [(fast.LOADS * 32 - 1, True), (exchange.LOADS * 32, True), (exchange.LOADS * 32 + 1, False)],
 )
 def test_lanes_take_rows_up_to_what_a_warp_holds(vectors: int, taken: bool) -> None:
     """256 vectors are eight of each lane; one more is refused."""
