@@ -9,23 +9,26 @@
 
 namespace gpubench::sum {
 
-//
+// C: Sum, or Plain for little.
+template <class C>
 struct FewShape {
     int32 terms, inner;
     uint32 groups;
     int32 line;               // few_across: outputs of a line
     int64 step, other_step;   // elements between terms, and between rounds of `inner` terms
-    Sum sum;                  // of groups of W outputs
     int64 reach;              // few_across: elements from an output's first term to its last
+    C sum;                    // of groups of W outputs
 };
-GPUBENCH_LAYOUT(FewShape, 160, reach, 152);
+GPUBENCH_LAYOUT(FewShape<gpubench::sum::Sum>, 160, sum, 40);
+GPUBENCH_LAYOUT(FewShape<gpubench::sum::Plain>, 96, sum, 40);
 
 // The place of a term after the other, from the first one's.
 struct TermWalk {
     int64 offset = 0;
     int32 inner = 0;
 
-    GPUBENCH_DEVICE int64 next(const FewShape& shape) {
+    template <class C>
+    GPUBENCH_DEVICE int64 next(const FewShape<C>& shape) {
         const int64 here = offset;
         offset += shape.step;
         inner += 1;
@@ -37,6 +40,13 @@ struct TermWalk {
     }
 };
 
+template <class Out, int W, class A>
+GPUBENCH_DEVICE void store_sums(Out* y, Once once, const Vector<A, W>& sums) {
+    Vector<Out, W> values;
+    GPUBENCH_UNROLL
+    for (int j = 0; j < W; ++j) values[j] = finished<Out>(once, sums[j]);
+    store_vector(y, values);
+}
 template <class Out, int W, class A>
 GPUBENCH_DEVICE void store_sums(Out* y, const Finish& finish, const Vector<A, W>& sums) {
     Vector<Out, W> values;
@@ -60,8 +70,8 @@ GPUBENCH_DEVICE Vector<A, V / R> fold_neighbours(const Vector<A, V>& items) {
 }
 
 // The terms that are not on their way at once with the first of a thread's only group.
-template <int Terms, int V, class T, class S>
-GPUBENCH_DEVICE void add_rest(Vector<part_t<T>, V>& sums, const T* place, TermWalk walk, const S& source, const FewShape& shape) {
+template <int Terms, int V, class T, class S, class C>
+GPUBENCH_DEVICE void add_rest(Vector<part_t<T>, V>& sums, const T* place, TermWalk walk, const S& source, const FewShape<C>& shape) {
     Packed<T, V> raw[Terms];
     for (int left = shape.terms - Terms; left > 0; left -= Terms) {
         GPUBENCH_UNROLL
@@ -72,8 +82,8 @@ GPUBENCH_DEVICE void add_rest(Vector<part_t<T>, V>& sums, const T* place, TermWa
     }
 }
 
-template <int W, int R, int Terms, int Groups, class T, class Out, class S>
-GPUBENCH_DEVICE void sum_groups(const T* x, Out* y, const S& source, const FewShape& shape) {
+template <int W, int R, int Terms, int Groups, class T, class Out, class S, class C>
+GPUBENCH_DEVICE void sum_groups(const T* x, Out* y, const S& source, const FewShape<C>& shape) {
     constexpr int V = W * R;
     const uint32 first = static_cast<uint32>(block_index_x()) * (block_size_x() * Groups) + thread_index_x();
     int64 steps[Terms];
@@ -84,7 +94,7 @@ GPUBENCH_DEVICE void sum_groups(const T* x, Out* y, const S& source, const FewSh
     GPUBENCH_UNROLL
     for (int g = 0; g < Groups; ++g) {
         const uint32 group = first + g * block_size_x();
-        const T* const place = x + offsets_of(shape.sum.kept, group).x;
+        const T* const place = x + offsets_of(shape.sum, group).x;
         GPUBENCH_UNROLL
         for (int t = 0; t < Terms; ++t) {
             raw[g][t] = source.template load<V>(place + steps[t], group < shape.groups && t < shape.terms);
@@ -95,16 +105,17 @@ GPUBENCH_DEVICE void sum_groups(const T* x, Out* y, const S& source, const FewSh
     for (int g = 0; g < Groups; ++g) {
         const uint32 group = again + g * block_size_x();
         if (group >= shape.groups) break;
-        const Offsets offsets = offsets_of(shape.sum.kept, group);
+        const Offsets offsets = offsets_of(shape.sum, group);
         Vector<part_t<T>, V> sums = detail::tree<V, 0, Terms>(raw[g]);
         if constexpr (Terms >= 8) add_rest<Terms>(sums, x + offsets.x, walk, source, shape);
-        store_sums<Out>(y + offsets.y, shape.sum.finish, convert_items<W, accumulator_t<T>>(fold_neighbours<R>(sums)));
+        store_sums<Out>(y + offsets.y, finish_of(shape.sum), convert_items<W, accumulator_t<T>>(fold_neighbours<R>(sums)));
     }
 }
 
-// Groups 0: one, of so little that the cache is not asked for anything.
+// Groups 0: one, of little: the cache is not asked for anything.
 template <class T, class Out, int W, int R, int Terms, int Groups>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) * W * R == 16 ? 3 : 4) few(const T* x, Out* y, const FewShape shape) {
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) * W * R == 16 ? 3 : 4)
+    few(const T* x, Out* y, const FewShape<conditional_t<Groups == 0, Plain, Sum>> shape) {
     if constexpr (Groups == 0) {
         sum_groups<W, R, Terms, 1>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
     } else {
@@ -125,25 +136,24 @@ GPUBENCH_DEVICE void add_last(Vector<part_t<T>, W>& sums, const T* last, const T
     }
 }
 
-template <int W, class T, class Out, class S>
-GPUBENCH_DEVICE void sum_across(const T* x, Out* y, const S& source, const FewShape& shape) {
+template <int W, int Terms, class T, class Out, class S>
+GPUBENCH_DEVICE void sum_across(const T* x, Out* y, const S& source, const FewShape<Sum>& shape) {
     const uint32 group = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
     if (group >= shape.groups) return;
-    const Offsets offsets = offsets_of(shape.sum.kept, group);
+    const Offsets offsets = offsets_of(shape.sum, group);
     const int number = static_cast<int>(shape.sum.kept.dims > 1 ? shape.sum.kept.first.divide(group).remainder : group);
     const int before = items_before<W>(y + offsets.y), left = shape.line + before - number * W;
     const int from = number == 0 ? before : 0, to = left < W ? left : W;
     const T* const place = x + offsets.x - before;
     Out* const target = y + offsets.y - before;
     if (to <= from) return;
-    constexpr int at_once = 4;
     Vector<part_t<T>, W> sums{};
     TermWalk walk;
-    for (int base = 0; base < shape.terms; base += at_once) {
-        Packed<T, W> words[at_once][2];
-        int shifts[at_once];
+    for (int base = 0; base < shape.terms; base += Terms) {
+        Packed<T, W> words[Terms][2];
+        int shifts[Terms];
         GPUBENCH_UNROLL
-        for (int t = 0; t < at_once; ++t) {
+        for (int t = 0; t < Terms; ++t) {
             const T* const term = place + walk.next(shape);
             shifts[t] = items_before<W>(term);
             const T* const word = term - shifts[t];
@@ -151,29 +161,29 @@ GPUBENCH_DEVICE void sum_across(const T* x, Out* y, const S& source, const FewSh
             words[t][0] = source.template load<W>(word, exists && !source.template beyond<W>(word));
             words[t][1] = source.template load<W>(word + W, exists && shifts[t] != 0 && !source.template beyond<W>(word + W));
         }
-        Packed<T, W> raw[at_once];
+        Packed<T, W> raw[Terms];
         GPUBENCH_UNROLL
-        for (int t = 0; t < at_once; ++t) raw[t] = shift_items(words[t][0], words[t][1], shifts[t]);
-        const Vector<part_t<T>, W> more = detail::tree<W, 0, at_once>(raw);
+        for (int t = 0; t < Terms; ++t) raw[t] = shift_items(words[t][0], words[t][1], shifts[t]);
+        const Vector<part_t<T>, W> more = detail::tree<W, 0, Terms>(raw);
         GPUBENCH_UNROLL
         for (int j = 0; j < W; ++j) sums[j] = add(sums[j], more[j]);
     }
     add_last<W>(sums, place + shape.reach, source.end);
     const Vector<accumulator_t<T>, W> totals = convert_items<W, accumulator_t<T>>(sums);
     if (from == 0 && to == W) {
-        store_sums(target, shape.sum.finish, totals);
+        store_sums(target, finish_of(shape.sum), totals);
     } else {
         GPUBENCH_UNROLL
         for (int j = 0; j < W; ++j) {
-            if (j >= from && j < to) store_sum(target + j, shape.sum.finish, totals[j]);
+            if (j >= from && j < to) store_sum(target + j, finish_of(shape.sum), totals[j]);
         }
     }
 }
 
-template <class T, class Out, int W>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 3) few_across(const T* x, Out* y, const FewShape shape) {
-    if (shape.sum.first_out != 0) sum_across<W>(x, y, Source<T, true>{x + shape.sum.extent}, shape);
-    else sum_across<W>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
+template <class T, class Out, int W, int Terms>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 3) few_across(const T* x, Out* y, const FewShape<Sum> shape) {
+    if (shape.sum.first_out != 0) sum_across<W, Terms>(x, y, Source<T, true>{x + shape.sum.extent}, shape);
+    else sum_across<W, Terms>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
 }
 
 }  // namespace gpubench::sum

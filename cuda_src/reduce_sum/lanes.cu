@@ -6,20 +6,22 @@
 
 namespace gpubench::sum {
 
-//
+// C: Sum, or Plain for little.
+template <class C>
 struct LanesShape {
     uint32 rows;
     int32 items;      // of a row
     int32 width;      // lanes a row, a power of two
     int32 ragged;     // whether rows begin or end off the vectors' grid
     int32 slots;      // rows of a group that are used, up to Rows
-    Sum sum;
+    C sum;
 };
-GPUBENCH_LAYOUT(LanesShape, 144, sum, 24);
+GPUBENCH_LAYOUT(LanesShape<gpubench::sum::Sum>, 144, sum, 24);
+GPUBENCH_LAYOUT(LanesShape<gpubench::sum::Plain>, 72, sum, 20);
 
 // Up to K vectors of a row, `width` lanes apart; what does not exist is zero, and so far what reaches beyond x.
-template <int K, class T, class S>
-GPUBENCH_DEVICE void load_row(Packed<T, vector_terms<T>> (&raw)[K], const T* row, const S& source, const LanesShape& shape,
+template <int K, class T, class S, class C>
+GPUBENCH_DEVICE void load_row(Packed<T, vector_terms<T>> (&raw)[K], const T* row, const S& source, const LanesShape<C>& shape,
                               bool exists) {
     constexpr int V = vector_terms<T>;
     const int begin = shape.ragged != 0 ? items_before<V>(row) : 0;
@@ -33,8 +35,8 @@ GPUBENCH_DEVICE void load_row(Packed<T, vector_terms<T>> (&raw)[K], const T* row
 }
 
 // Then: what reaches beyond x, one vector of a row at most, and zero in place of the items of other rows.
-template <int K, class T, class S>
-GPUBENCH_DEVICE void keep_row(Packed<T, vector_terms<T>> (&raw)[K], const T* row, const S& source, const LanesShape& shape) {
+template <int K, class T, class S, class C>
+GPUBENCH_DEVICE void keep_row(Packed<T, vector_terms<T>> (&raw)[K], const T* row, const S& source, const LanesShape<C>& shape) {
     constexpr int V = vector_terms<T>;
     const int first = (lane_index() & (shape.width - 1)) * V - items_before<V>(row), apart = shape.width * V;
     if (source.template beyond<V>(row + shape.items - 1)) {
@@ -52,8 +54,8 @@ GPUBENCH_DEVICE void keep_row(Packed<T, vector_terms<T>> (&raw)[K], const T* row
     }
 }
 
-template <int Vectors, int Rows, class T, class Out, class S>
-GPUBENCH_DEVICE void sum_rows(const T* x, Out* y, const S& source, const LanesShape& shape) {
+template <int Vectors, int Rows, class T, class Out, class S, class C>
+GPUBENCH_DEVICE void sum_rows(const T* x, Out* y, const S& source, const LanesShape<C>& shape) {
     const int groups = block_size_x() / shape.width, group = thread_index_x() / shape.width;
     const int slots = Rows > 1 ? shape.slots : 1;
     const uint32 first = static_cast<uint32>(block_index_x()) * (groups * slots) + group;
@@ -61,25 +63,26 @@ GPUBENCH_DEVICE void sum_rows(const T* x, Out* y, const S& source, const LanesSh
     GPUBENCH_UNROLL
     for (int r = 0; r < Rows; ++r) {
         const uint32 row = first + r * groups;
-        load_row(raw[r], x + offsets_of(shape.sum.kept, row).x, source, shape, r < slots && row < shape.rows);
+        load_row(raw[r], x + offsets_of(shape.sum, row).x, source, shape, r < slots && row < shape.rows);
     }
     const uint32 again = Rows > 1 ? static_cast<uint32>(opaque(static_cast<int>(first))) : first;  // worked out twice takes fewer registers
     GPUBENCH_UNROLL
     for (int r = 0; r < Rows; ++r) {
         if (r >= slots) break;
         const uint32 row = again + r * groups;
-        const Offsets offsets = offsets_of(shape.sum.kept, row);
+        const Offsets offsets = offsets_of(shape.sum, row);
         if (shape.ragged != 0 && row < shape.rows) keep_row(raw[r], x + offsets.x, source, shape);
         const part_t<T> sum = warp_reduce(sum_vectors(raw[r]), Add{}, shape.width);
         if ((lane_index() & (shape.width - 1)) == 0 && row < shape.rows) {
-            store_sum(y + offsets.y, shape.sum.finish, accumulator_t<T>(sum));
+            store_sum(y + offsets.y, finish_of(shape.sum), accumulator_t<T>(sum));
         }
     }
 }
 
-// Rows 0: one, of so few that the cache is not asked for anything.
+// Rows 0: one, of little: the cache is not asked for anything.
 template <class T, class Out, int Vectors, int Rows>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 3) lanes(const T* x, Out* y, const LanesShape shape) {
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 3)
+    lanes(const T* x, Out* y, const LanesShape<conditional_t<Rows == 0, Plain, Sum>> shape) {
     if constexpr (Rows == 0) {
         sum_rows<Vectors, 1>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
     } else {

@@ -177,16 +177,17 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(R == Runs::ragged ? 256 : 512, R == 
 
 // An output whose only run a block's threads have on its way at once: as little code and as few parameters as do.
 struct HeldShape {
-    int64 step, y_step;  // elements between outputs
-    uint32 items;        // of a run
+    uint32 items;  // of a run
+    Plain sum;
 };
-GPUBENCH_LAYOUT(HeldShape, 24, items, 16);
+GPUBENCH_LAYOUT(HeldShape, 56, sum, 4);
 
 template <class T, class Out, int Loads>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) rows_held(const T* x, Out* y, const HeldShape shape) {
     constexpr int V = vector_terms<T>;
     const uint32 threads = block_size_x(), thread = thread_index_x();
-    const T* const run = x + int64{block_index_x()} * shape.step;
+    const Offsets offsets = offsets_of(shape.sum, block_index_x());
+    const T* const run = x + offsets.x;
     const uint32 to_grid = (V - items_before<V>(run)) % V, head = to_grid < shape.items ? to_grid : shape.items;
     const uint32 vectors = (shape.items - head) / V;
     Packed<T, V> raw[Loads];
@@ -200,7 +201,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) rows_held(const T* x, Out* y
     if (V > 1 && item < shape.items) edge = run[item];
     part_t<T> sum = add(sum_vectors(raw), convert<part_t<T>>(edge));
     sum = block_reduce_first(sum, part_t<T>{}, Add{});
-    if (thread == 0) y[int64{block_index_x()} * shape.y_step] = convert<Out>(accumulator_t<T>(sum));
+    if (thread == 0) store_sum(y + offsets.y, Once{}, accumulator_t<T>(sum));
 }
 
 }  // namespace gpubench::sum

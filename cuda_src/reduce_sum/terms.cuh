@@ -140,7 +140,26 @@ struct Sum {
     int32 first_out;          // whether the L2 cache gives up x first
 };
 GPUBENCH_LAYOUT(Sum, 120, first_out, 112);
+GPUBENCH_DEVICE Offsets offsets_of(const Sum& sum, uint32 number) { return offsets_of(sum.kept, number); }
+GPUBENCH_DEVICE const Finish& finish_of(const Sum& sum) { return sum.finish; }
 
+// What kernels of little take, which would wait for scattered parameters and for code: each sum is stored once, as it is.
+struct Plain {
+    IntegerDivider first, second;      // sizes of the first two kept dims, 1 where there is none
+    uint32 x_steps[3], y_steps[3];
+    int32 extent;
+};
+GPUBENCH_LAYOUT(Plain, 52, extent, 48);
+struct Once {};
+GPUBENCH_DEVICE Offsets offsets_of(const Plain& plain, uint32 number) {
+    const auto a = plain.first.divide(number), b = plain.second.divide(a.quotient);
+    return {int64{a.remainder} * plain.x_steps[0] + int64{b.remainder} * plain.x_steps[1] + int64{b.quotient} * plain.x_steps[2],
+            int64{a.remainder} * plain.y_steps[0] + int64{b.remainder} * plain.y_steps[1] + int64{b.quotient} * plain.y_steps[2]};
+}
+GPUBENCH_DEVICE Once finish_of(const Plain&) { return {}; }
+
+template <class Out, class A>
+GPUBENCH_DEVICE Out finished(Once, A sum) { return convert<Out>(sum); }
 template <class Out, class A>
 GPUBENCH_DEVICE Out finished(const Finish& finish, A sum) {
     if (finish.multiple != 1) {
@@ -167,6 +186,8 @@ GPUBENCH_DEVICE void store_sum_by_block(Out* y, const Finish& finish, A sum) {
 }
 
 // By one thread.
+template <class Out, class A>
+GPUBENCH_DEVICE void store_sum(Out* y, Once once, A sum) { *y = finished<Out>(once, sum); }
 template <class Out, class A>
 GPUBENCH_DEVICE void store_sum(Out* y, const Finish& finish, A sum) {
     const Out value = finished<Out>(finish, sum);

@@ -74,7 +74,8 @@ def _along(shape: Merged, device: DeviceInfo) -> Iterator[Variant]:
     """Yield what reads runs of terms."""
     run = run_dims(shape)[0].size * shape.itemsize
     if runs_of(shape) > 1:
-        if run < tuned("SHORT_RUN", tuning.SHORT_RUN):
+        by_runs = tuning.is_little(shape) and shape.outputs <= tuning.FEW_RUNS and not is_ragged(shape)
+        if run < tuned("SHORT_RUN", tuning.SHORT_RUN) and not by_runs:
             yield Places()
         yield Rows()
         return
@@ -82,7 +83,8 @@ def _along(shape: Merged, device: DeviceInfo) -> Iterator[Variant]:
     some = shape.outputs >= tuning.LANES_ROWS
     if many and is_ragged(shape) and is_flat(shape) and _is_for_staged(shape, run):
         yield Staged()
-    if some and vectors_of(shape) <= tuned("LANES_ROW", tuning.LANES_ROW):
+    vectors = vectors_of(shape)
+    if some and vectors <= tuned("LANES_ROW", tuning.LANES_ROW) and not tuning.held(vectors, shape, device):
         yield Lanes()
     yield Rows()
 

@@ -31,6 +31,16 @@ FINISH = Struct("gpubench::sum::Finish", "reduce_sum/terms.cuh", multiple="i8", 
 
 SUM = Struct("gpubench::sum::Sum", "reduce_sum/terms.cuh", kept=KEPT, finish=FINISH, extent="i8", first_out="i4")
 
+PLAIN = Struct(
+    "gpubench::sum::Plain",
+    "reduce_sum/terms.cuh",
+    first=INTEGER_DIVIDER,
+    second=INTEGER_DIVIDER,
+    x_steps=("u4", KEPT_DIMS),
+    y_steps=("u4", KEPT_DIMS),
+    extent="i4",
+)
+
 PLAIN_FROM = 300 * 2**20
 """From so many bytes of x on the L2 cache is not told to give them up first. One H200, 64 MiB: 17.8 us with the hint,
 20.1 without; 256 MiB 68.4 and 69.2; 1 GiB 258 and 246."""
@@ -85,6 +95,18 @@ def common(shape: Merged, dims: Sequence[Dim]) -> tuple[Any, ...]:
         [dim.y for dim in every],
     )
     return kept, (shape.multiple, copies.size, copies.y), shape.extent, shape.bytes < PLAIN_FROM
+
+
+def is_plain(shape: Merged) -> bool:
+    """Say whether each sum is stored once, as it is, and all offsets fit 32 bits."""
+    return not shape.copies and shape.multiple == 1 and max(shape.extent, shape.y_bytes) <= LIMIT
+
+
+def plain(shape: Merged, dims: Sequence[Dim]) -> tuple[Any, ...]:
+    """Return a `gpubench::sum::Plain` whose outputs lie along these kept dims, to stand in a struct."""
+    every = padded(dims, KEPT_DIMS)
+    sizes = (divider(every[0].size), divider(every[1].size))
+    return (*sizes, [dim.x for dim in every], [dim.y for dim in every], shape.extent)
 
 
 def fits(*numbers: int) -> bool:

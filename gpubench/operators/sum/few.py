@@ -22,16 +22,18 @@ LEAST_LINE = 256
 """Outputs of a line whose terms stand anywhere: a vector that begins before a line lies in x."""
 
 
-SHAPE = Struct(
-    "gpubench::sum::FewShape",
-    SOURCE,
-    terms="i4",
-    inner="i4",
-    groups="u4",
-    line="i4",
-    **dict.fromkeys(("step", "other_step"), "i8"),
-    sum=fast.SUM,
-    reach="i8",
+SHAPE, LITTLE = (
+    Struct(
+        f"gpubench::sum::FewShape<{common.cpp}>",
+        SOURCE,
+        terms="i4",
+        inner="i4",
+        groups="u4",
+        line="i4",
+        **dict.fromkeys(("step", "other_step", "reach"), "i8"),
+        sum=common,
+    )
+    for common in (fast.SUM, fast.PLAIN)
 )
 
 
@@ -82,14 +84,14 @@ def at_once(form: Form, little: bool) -> tuple[int, ...]:
     if form.run > 1:
         return (1,) if little else (1, 2)
     if form.width > 1:
-        return () if little else (1,) if form.across else (1, 2, 4, 8)
+        return () if little else (2, 4) if form.across else (1, 2, 4, 8)
     return (2, 4, 8, 16) if little else (1, 2, 4, 8, 16)  # 5 terms int64 95 us with 8 at once, 117 with 16
 
 
 def kernel(dtype: str, form: Form, terms: int, little: bool) -> str:
     """Return the name expression: for so many terms at once, and one group of outputs a thread or several."""
     if form.across:
-        return fast.instance("few_across", dtype, form.width)
+        return fast.instance("few_across", dtype, form.width, terms)
     groups = 0 if little else groups_of(dtype, form, terms)
     return fast.instance("few", dtype, form.width, form.run, terms, groups)
 
@@ -181,8 +183,8 @@ def build(problem: Problem[Any], shape: Merged, form: Form, device: DeviceInfo) 
     block = threads * (1 if little else groups_of(dtype, form, terms))
     if not fast.fits(groups + block, *(dim.size for dim in kept)):
         return Refused("more outputs than the kernel counts")
-    packed = SHAPE.value(
-        sum=fast.common(shape, kept),
+    packed = (LITTLE if little else SHAPE).value(
+        sum=(fast.plain if little else fast.common)(shape, kept),
         step=inner.x,
         other_step=outer.x,
         terms=inner.size * outer.size,

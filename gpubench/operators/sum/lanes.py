@@ -19,12 +19,15 @@ VECTORS = (1, 2, 4, 8)
 """Vectors of a row that a lane may take: the instances. A lane has 8 on their way."""
 
 
-SHAPE = Struct(
-    "gpubench::sum::LanesShape",
-    SOURCE,
-    rows="u4",
-    **dict.fromkeys(("items", "width", "ragged", "slots"), "i4"),
-    sum=fast.SUM,
+SHAPE, LITTLE = (
+    Struct(
+        f"gpubench::sum::LanesShape<{common.cpp}>",
+        SOURCE,
+        rows="u4",
+        **dict.fromkeys(("items", "width", "ragged", "slots"), "i4"),
+        sum=common,
+    )
+    for common in (fast.SUM, fast.PLAIN)
 )
 
 
@@ -64,8 +67,8 @@ def build(
     rows = threads // width * max(slots, 1)
     if not fast.fits(shape.outputs + rows, *(dim.size for dim in shape.kept)):
         return Refused("more rows than the kernel counts")
-    packed = SHAPE.value(
-        sum=fast.common(shape, shape.kept),
+    packed = (SHAPE if slots else LITTLE).value(
+        sum=(fast.common if slots else fast.plain)(shape, shape.kept),
         rows=shape.outputs,
         items=items,
         width=width,

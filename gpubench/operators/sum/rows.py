@@ -27,7 +27,7 @@ SHAPE = Struct(
 )
 
 
-HELD_SHAPE = Struct("gpubench::sum::HeldShape", SOURCE, step="i8", y_step="i8", items="u4")
+HELD_SHAPE = Struct("gpubench::sum::HeldShape", SOURCE, items="u4", sum=fast.PLAIN)
 HELD = (1, 2, 4, 8)
 """Vectors of a thread that has all of them on their way at once: the instances."""
 
@@ -43,7 +43,10 @@ class Rows(fast.Fast):
 
     def planned(self, problem: Problem[Any], shape: Merged, device: DeviceInfo) -> Plan | Refused:
         """Refuses more vectors than are counted."""
-        threads, parts = tuning.rows(vectors_of(shape) * runs_of(shape), shape.outputs, device)
+        vectors, runs = vectors_of(shape), runs_of(shape)
+        if threads := tuning.held(vectors, shape, device):
+            return build_held(problem, shape, threads)
+        threads, parts = tuning.rows(vectors * runs, shape.outputs, runs > 1 and is_ragged(shape), device)
         return build(problem, shape, tuned("ROWS_THREADS", threads), parts)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
@@ -62,20 +65,14 @@ def held_kernel(dtype: str, loads: int) -> str:
     return fast.instance("rows_held", dtype, loads)
 
 
-def is_held(shape: Merged) -> bool:
-    """Say whether outputs of one run each lie along one dim at most, and are stored as they are."""
-    return len(shape.reduced) == 1 and len(shape.kept) <= 1 and not shape.copies and shape.multiple == 1
-
-
 def build_held(problem: Problem[Any], shape: Merged, threads: int) -> Plan | Refused:
     """Return the plan with a block of `threads` an output, which hold all of its terms at once."""
     dtype = problem.case.dtype
     wanted = max(1, ceil_div(shape.terms // shape.vector, threads))
     loads = next((loads for loads in HELD if loads >= wanted), 0)
-    if not is_held(shape) or loads == 0 or not fast.fits(shape.outputs):
+    if len(shape.reduced) != 1 or loads == 0 or not fast.is_plain(shape) or not fast.fits(shape.outputs):
         return Refused("not one run an output that a block holds")
-    (kept,) = padded(shape.kept, 1)
-    packed = HELD_SHAPE.value(step=kept.x, y_step=kept.y, items=shape.terms)
+    packed = HELD_SHAPE.value(items=shape.terms, sum=fast.plain(shape, shape.kept))
     bound = fast.accuracy(dtype, 1, 3 + shape.vector.bit_length() + 10)
     notes = {"threads": threads, "parts": 1, "held": loads}
     return fast.one_launch((SOURCE, held_kernel(dtype, loads)), shape.outputs, threads, packed, bound, notes)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from gpubench.model import DeviceInfo
 from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
-from gpubench.operators.sum.fast import LOADS
+from gpubench.operators.sum.fast import LOADS, is_plain
 from gpubench.operators.sum.lines import MOST_PLACES, Cut, Line, least_places
 from gpubench.operators.sum.merged import Merged
 
@@ -49,7 +51,24 @@ LANES_ROW = 128
 """Vectors of a row that lanes take: 125 of bfloat16 37.9 us (44.9 by a block a row), 250 of float32 69.9 (66.2)."""
 
 LANES_ROWS = 4
-"""From so many rows on, lanes take what they hold: 64 rows of 986 uint8 4.4 us (4.9 by a block a row)."""
+"""From so many rows on, lanes take what they hold: 1000 x 100 float32 6.2 us (6.4 by a block a row) ..."""
+
+HELD_ROW = 64
+"""... but of little only rows of less vectors: 650 x 278 int32 6.0 us by a warp and a block a row (6.4 by lanes)."""
+
+HELD_VECTORS = 4096
+"""A block holds so many vectors at once: 16384 float32 6.1 us (6.4 by turns), 300 x 2048 7.0 (7.6)."""
+
+FEW_RUNS = 64
+"""Up to so many outputs of little, short runs on vectors are read as lists of runs: 64 x 56 x 86 x 2 int16 to two
+7.8 us (11.1 by places), 7486 x 5 x 16 int8 to five 7.6 (9.3)."""
+
+WIDE_SLICES = 2**28
+"""From so many bytes on lines are cut into slices of 32 vectors: 347 x 36 x 8 x 1354 int64 264 us (279 with 16),
+219 x 1381 x 192 int64 122 (130)."""
+
+FLAT_BYTES = 2**24
+"""Below it 256 threads an SM are enough for rows of a few columns: 1000000 x 2 float32 11.5 us (12.5 with 512)."""
 
 STAGED_GROUP = 16384
 """Groups of columns of up to so many bytes go through shared memory ..."""
@@ -74,10 +93,24 @@ WIDE_LINE = 128
 """... unless so many bytes of columns lie side by side."""
 
 
-def rows(vectors: int, outputs: int, device: DeviceInfo) -> tuple[int, int]:
-    """Return (threads, parts) for outputs of so many vectors."""
+def held(vectors: int, shape: Merged, device: DeviceInfo) -> int:
+    """Return the threads of the blocks that hold an output each, or 0.
+
+    A warp by itself needs no barrier: 64 x 1000 float32 5.7 us with 32 threads, 5.9 with 128.
+    """
+    if len(shape.reduced) != 1 or vectors > HELD_VECTORS or shape.outputs > 8 * device.sm_count or not is_little(shape):
+        return 0
+    if shape.outputs >= LANES_ROWS and vectors < HELD_ROW:
+        return 0
+    return 32 if vectors <= 32 * LOADS else 256 if vectors <= 256 * LOADS else 512
+
+
+def rows(vectors: int, outputs: int, ragged: bool, device: DeviceInfo) -> tuple[int, int]:
+    """Return (threads, parts) for outputs of so many vectors; ragged: of runs off the grid, by 256 threads at most."""
     every = vectors * outputs
     sms = device.sm_count
+    if ragged and outputs < 2 * sms and vectors > 1024:  # 49536 x 12 x 48 complex64 70 us; 95 with half the blocks
+        return 256, max(1, min(2 * sms // outputs, ceil_div(vectors, 1024)))
     if 16 <= outputs < 8 * sms and vectors >= EVEN_ROW:
         return 512, ceil_div(8 * sms, outputs)
     if outputs >= sms or vectors <= ONE_BLOCK:
@@ -94,7 +127,7 @@ def rows(vectors: int, outputs: int, device: DeviceInfo) -> tuple[int, int]:
 
 def is_little(shape: Merged) -> bool:
     """Say whether so little is moved that kernels with little code are faster than those that keep more on its way."""
-    return shape.bytes + shape.y_bytes < LITTLE
+    return shape.bytes + shape.y_bytes < LITTLE and is_plain(shape)
 
 
 def fill_threads(groups: int, device: DeviceInfo) -> bool:
@@ -160,15 +193,16 @@ def cut(line: Line, shape: Merged, device: DeviceInfo) -> Cut:
     """Return slices, lanes and parts."""
     if line.ragged:
         return _ragged_cut(line, device)
+    by_vectors = line.vector > 1 or shape.itemsize == 16
     vectors = line.items // line.vector
     least = vectors if line.flat else least_places(line, line.vector)
     narrow = (vectors <= tuned("NARROW_LINE", NARROW_LINE) and shape.bytes < MANY_BYTES) or shape.bytes < SMALL_COLUMNS
-    target = (256 if narrow and not line.flat else 512) * device.sm_count  # threads
-    wide = 64 if 4 * ceil_div(vectors, 64) * 64 * line.lines >= 4 * target else 16
-    wanted = wide if line.vector > 1 else 64
-    if line.vector > 1 and vectors <= 16:  # of 4194304 x 64 float32, too, a block may collect only so many words
+    light = narrow and (not line.flat or shape.bytes < FLAT_BYTES)
+    target = (256 if light else 512) * device.sm_count  # threads
+    wanted = _wide(vectors, target, line, shape) if by_vectors else 64
+    if by_vectors and vectors <= 16:  # of 4194304 x 64 float32, too, a block may collect only so many words
         wanted = 8
-    if narrow and (line.vector > 1 or vectors * line.lines < 64 * device.sm_count):
+    if narrow and (by_vectors or vectors * line.lines < 64 * device.sm_count):
         wanted = 8
     places = vectors if line.flat else min(least * max(1, wanted // least), ceil_div(vectors, least) * least)
     slices = ceil_div(vectors, places) * line.lines
@@ -176,26 +210,48 @@ def cut(line: Line, shape: Merged, device: DeviceInfo) -> Cut:
     if slices * lanes * places >= target:
         lanes = max(1, min(lanes, ceil_div(line.rows, LOADS)))
         lanes = max(lanes, min(128 // places, line.rows, 64))
+        while lanes * places > 64 and slices * (lanes // 2) * places >= 1.15 * target:
+            lanes //= 2  # 72 x 13744 x 23 bfloat16 20.7 us with 2 lanes, 24.6 with 9
         return Cut(places, lanes, 1, ceil_div(lanes * places, 32) * 32)
-    lanes = max(1, min((256 if narrow and not line.flat else MOST_PLACES) // places, line.rows))
+    lanes = max(1, min((256 if light else MOST_PLACES) // places, line.rows))
     while lanes > 1 and slices * lanes * places > target:
         lanes //= 2
-    loads = LOADS // 2 if narrow else LOADS
-    parts = max(1, min(target // (slices * lanes * places), ceil_div(line.rows, lanes * loads)))
+    return _parts(line, places, lanes, target / (slices * lanes * places), light)
+
+
+def _wide(vectors: int, target: int, line: Line, shape: Merged) -> int:
+    """Return the vectors of a slice of lines of many: so few that there are blocks enough."""
+    if ceil_div(vectors, 64) * 64 * line.lines >= target:
+        return 64
+    threads = ceil_div(vectors, 32) * MOST_PLACES * line.lines
+    return 32 if shape.bytes >= WIDE_SLICES and not target < 2 * threads < 4 * target else 16
+
+
+def _parts(line: Line, places: int, lanes: int, wanted: float, light: bool) -> Cut:
+    """Return the cut with about so many blocks a slice as are wanted, or lanes that all take as many turns."""
+    most = ceil_div(line.rows, lanes * (LOADS // 2 if light and not line.flat else LOADS))
+    parts = max(1, min(math.ceil(wanted) if light and not line.flat else int(wanted), most))
     parts = min(parts, max(8, tuned("WORDS", WORDS) // (line.neighbours.size if line.flat else places * line.vector)))
+    turns = ceil_div(line.rows, lanes * LOADS)
+    if parts == 1 and turns > 1:  # 265 x 21840 float16 11.4 us with 12 lanes, 11.8 with 16
+        lanes = ceil_div(line.rows, turns * LOADS)
     return Cut(places, lanes, parts, ceil_div(lanes * places, 32) * 32)
 
 
 def _ragged_cut(line: Line, device: DeviceInfo) -> Cut:
-    """Return slices of 32 vectors or the whole line, with lanes for every way that terms begin."""
-    places = min(32, ceil_div(line.items + line.vector - 1, line.vector))
-    lanes = MOST_PLACES // places // line.classes * line.classes
+    """Return slices of 16 vectors or the whole line, with lanes for every way that terms begin.
+
+    Smaller blocks where there are many slices: 17 x 5184 x 30 x 17 bfloat16 37 us with seven of 128 threads a slice,
+    71 with one of 512.
+    """
+    places = min(16, ceil_div(line.items + line.vector - 1, line.vector))
+    lanes = max(1, MOST_PLACES // places // line.classes) * line.classes
     target = 512 * device.sm_count
     slices = ceil_div(line.items, max(1, (places - 1) * line.vector)) * line.lines
     while (
         lanes > line.classes
-        and lanes * places > 64
-        and (lanes >= 2 * line.rows or slices * (lanes // 2) * places >= 2 * target)
+        and lanes * places > 128
+        and (lanes >= 2 * line.rows or slices * lanes * places * 8 > target)
     ):
         lanes = max(line.classes, lanes // 2 // line.classes * line.classes)
     if line.rows <= lanes:

@@ -66,6 +66,7 @@ def plans_with_parts(problem: Problem[Any]) -> Iterator[Plan]:
             ]
     else:
         found += [rows.build(problem, shape, 64, parts) for parts in (1, 3)]
+        found += [rows.build_held(problem, shape, threads) for threads in (32, 512)]
         if len(shape.reduced) == 1 and rows.vectors_of(shape) <= 256:
             found += [lanes.build(problem, shape, 32, 8, 1)]
     forms = {few.form_of(shape, problem.case.dtype), few.Form(1)}
@@ -135,7 +136,7 @@ def test_terms_that_are_one_element_count_without_overflow_or_new_nans() -> None
 
 @pytest.mark.parametrize(
     ("vectors", "taken"),
-    [(fast.LOADS * 32 - 1, True), (exchange.LOADS * 32, True), (exchange.LOADS * 32 + 1, False)],
+    [(fast.LOADS * 32 - 1, True), (fast.LOADS * 32, True), (fast.LOADS * 32 + 1, False)],
 )
 def test_lanes_take_rows_up_to_what_a_warp_holds(vectors: int, taken: bool) -> None:
     """256 vectors are eight of each lane; one more is refused."""

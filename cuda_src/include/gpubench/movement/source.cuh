@@ -41,11 +41,16 @@ GPUBENCH_DEVICE Packed<T, V> shift_items(const Packed<T, V>& first, const Packed
     constexpr int bytes = static_cast<int>(sizeof(T)) * V;
     const uint32 bits = static_cast<uint32>(items) * (8 * sizeof(T));
     if constexpr (bytes == 16) {
-        const uint64 all[4] = {first.words[0].low, first.words[0].high, second.words[0].low, second.words[0].high};
-        const bool upper = (bits & 64) != 0;
-        const uint64 a = upper ? all[1] : all[0], b = upper ? all[2] : all[1], c = upper ? all[3] : all[2];
-        const uint32 rest = bits & 63;  // shifted by one bit apart, since a shift by all 64 is not defined
-        return bit_cast<Packed<T, V>>(Word128{a >> rest | b << 1 << (63 - rest), b >> rest | c << 1 << (63 - rest)});
+        uint32 all[8], by_two[6], by_one[5], words[4];
+        GPUBENCH_UNROLL
+        for (int w = 0; w < 8; ++w) all[w] = w < 4 ? first.word(w) : second.word(w - 4);
+        GPUBENCH_UNROLL
+        for (int w = 0; w < 6; ++w) by_two[w] = (bits & 64) != 0 ? all[w + 2] : all[w];
+        GPUBENCH_UNROLL
+        for (int w = 0; w < 5; ++w) by_one[w] = (bits & 32) != 0 ? by_two[w + 1] : by_two[w];
+        GPUBENCH_UNROLL
+        for (int w = 0; w < 4; ++w) words[w] = static_cast<uint32>((uint64{by_one[w + 1]} << 32 | by_one[w]) >> (bits & 31));
+        return Packed<T, V>::from(words);
     } else if constexpr (bytes == 8) {
         const uint64 low = bit_cast<uint64>(first), high = bit_cast<uint64>(second);
         return bit_cast<Packed<T, V>>(low >> bits | high << 1 << (63 - bits));
