@@ -3,6 +3,7 @@
 // Data: a thread takes `Groups` times W outputs that lie side by side in y, with all their terms on their way at once (of many
 // eight or sixteen), and stores their sums as vectors. Its terms are [W][R] items on one vector of x, of which R side by side belong
 // to one output, in several places. W and R are 1 where x or y do not stand so: a warp still reads and writes side by side.
+// few_shared: of little, warps that share 32 outputs, each with a part of their terms; the sums meet in shared memory.
 // few_across: W outputs stand on a vector of y, their terms anywhere: two vectors of x for each term, of which neighbouring
 // threads share one. The ends of lines cut the outputs of a thread.
 #include "reduce_sum/terms.cuh"
@@ -122,6 +123,28 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) * W * R == 16 ? 3 : 4
         if (shape.sum.first_out != 0) sum_groups<W, R, Terms, Groups>(x, y, Source<T, true>{x + shape.sum.extent}, shape);
         else sum_groups<W, R, Terms, Groups>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
     }
+}
+
+// A thread's terms lie as many apart as the block has warps; they are `step` elements apart, in one dim.
+template <class T, class Out, int Terms>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 1) few_shared(const T* x, Out* y, const FewShape<Plain> shape) {
+    GPUBENCH_SHARED(part_t<T>, sums, 512);
+    const int warps = block_size_x() / warp_size, warp = thread_index_x() / warp_size;
+    const uint32 output = static_cast<uint32>(block_index_x()) * warp_size + lane_index();
+    const Offsets offsets = offsets_of(shape.sum, output);
+    const T* const place = x + offsets.x + warp * shape.step;
+    const int64 apart = warps * shape.step;
+    Packed<T, 1> raw[Terms];
+    GPUBENCH_UNROLL
+    for (int t = 0; t < Terms; ++t) {
+        raw[t] = Source<T, false>{nullptr}.template load<1>(place + t * apart, output < shape.groups && warp + t * warps < shape.terms);
+    }
+    part_t<T> sum = detail::tree<1, 0, Terms>(raw)[0];
+    sums[thread_index_x()] = sum;
+    block_barrier();
+    if (warp > 0 || output >= shape.groups) return;
+    for (int other = 1; other < warps; ++other) sum = add(sum, sums[other * warp_size + lane_index()]);
+    store_sum(y + offsets.y, Once{}, accumulator_t<T>(sum));
 }
 
 // What an output's last term adds beyond the vectors that lie in x: one by one.

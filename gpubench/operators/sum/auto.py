@@ -50,10 +50,10 @@ def _is_for_few(shape: Merged, dtype: str, device: DeviceInfo) -> bool:
         1 if many else 2
     )
     if not first.kept:
-        short = first.size < shape.vector or (shape.terms <= tuning.FEW_TERMS and is_ragged(shape))
+        short = first.size < shape.vector or shape.terms <= tuning.FEW_TERMS
         few = shape.terms <= tuned("FEW_TERMS", tuning.FEW_TERMS) * form.run and (form.run > 1 or not is_flat(shape))
         return few or (little and short)
-    if little:
+    if little or tuning.few_warps(shape, device):
         return True
     if not tuning.fill_threads(shape.outputs // form.width, device):
         return shape.terms <= tuning.FEW_TERMS and not _is_narrow(shape)

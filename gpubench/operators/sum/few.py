@@ -18,6 +18,9 @@ from gpubench.operators.sum.merged import Dim, Merged, padded
 
 SOURCE = "reduce_sum/few.cu"
 MOST_TERMS = 4096
+SHARED = (4, 8, 16)
+"""Terms of a thread where warps share outputs: the instances."""
+
 LEAST_LINE = 256
 """Outputs of a line whose terms stand anywhere: a vector that begins before a line lies in x."""
 
@@ -63,6 +66,8 @@ class Few(fast.Fast):
         """Refuses many terms."""
         if shape.terms > MOST_TERMS:
             return Refused(f"more than {MOST_TERMS} terms")
+        if warps := tuning.few_warps(shape, device):
+            return build_shared(problem, shape, warps)
         return build(problem, shape, form_for(shape, problem.case.dtype, device), device)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
@@ -76,6 +81,7 @@ class Few(fast.Fast):
             for little in (False, True)
             for terms in at_once(form, little)
         ]
+        found += [shared_kernel(dtype, terms) for terms in SHARED]
         return tuple((SOURCE, name) for name in found)
 
 
@@ -94,6 +100,11 @@ def kernel(dtype: str, form: Form, terms: int, little: bool) -> str:
         return fast.instance("few_across", dtype, form.width, terms)
     groups = 0 if little else groups_of(dtype, form, terms)
     return fast.instance("few", dtype, form.width, form.run, terms, groups)
+
+
+def shared_kernel(dtype: str, terms: int) -> str:
+    """Return the name expression for warps that share outputs, with so many terms of each."""
+    return fast.instance("few_shared", dtype, terms)
 
 
 def groups_of(dtype: str, form: Form, terms: int) -> int:
@@ -197,3 +208,25 @@ def build(problem: Problem[Any], shape: Merged, form: Form, device: DeviceInfo) 
     notes = {"width": form.width, "run": form.run, "across": form.across, "terms": terms, "threads": threads}
     which = (SOURCE, kernel(dtype, form, terms, little))
     return fast.one_launch(which, ceil_div(groups, block), threads, packed, bound, {**notes, "little": little})
+
+
+def build_shared(problem: Problem[Any], shape: Merged, warps: int) -> Plan | Refused:
+    """Return the plan by blocks of so many warps, which share 32 outputs each."""
+    dtype, terms = problem.case.dtype, shape.terms
+    held = next((held for held in SHARED if held * warps >= terms), 0)
+    outputs = ceil_div(shape.outputs, 32) * 32
+    if len(shape.reduced) != 1 or held == 0 or not fast.is_plain(shape) or not fast.fits(outputs):
+        return Refused("not one run of terms that a block holds")
+    packed = LITTLE.value(
+        sum=fast.plain(shape, shape.kept),
+        step=shape.reduced[0].x,
+        other_step=0,
+        terms=terms,
+        inner=terms,
+        groups=shape.outputs,
+        reach=0,
+        line=0,
+    )
+    bound = fast.accuracy(dtype, 1, 5 + warps)
+    notes = {"terms": held, "warps": warps, "little": True}
+    return fast.one_launch((SOURCE, shared_kernel(dtype, held)), outputs // 32, 32 * warps, packed, bound, notes)

@@ -9,7 +9,7 @@ from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.structs import Struct
 from gpubench.operators.sum import fast, tuning
-from gpubench.operators.sum.merged import Merged
+from gpubench.operators.sum.merged import Dim, Merged
 from gpubench.operators.sum.rows import is_ragged, vectors_of
 
 SOURCE = "reduce_sum/lanes.cu"
@@ -51,6 +51,11 @@ class Lanes(fast.Fast):
         return tuple((SOURCE, kernel(dtype, *size)) for size in sizes)
 
 
+def _by_outputs(shape: Merged) -> Sequence[Dim]:
+    """Return the kept dims with the one first along which outputs lie side by side: rows may be read in any order."""
+    return sorted(shape.kept, key=lambda dim: dim.y) if shape.terms * shape.itemsize >= 16 else shape.kept
+
+
 def kernel(dtype: str, vectors: int, little: bool) -> str:
     """Return the name expression for lanes that take so many vectors of a row."""
     return fast.instance("lanes", dtype, vectors, 0 if little else fast.LOADS // vectors)
@@ -68,7 +73,7 @@ def build(
     if not fast.fits(shape.outputs + rows, *(dim.size for dim in shape.kept)):
         return Refused("more rows than the kernel counts")
     packed = (SHAPE if slots else LITTLE).value(
-        sum=(fast.common if slots else fast.plain)(shape, shape.kept),
+        sum=(fast.common if slots else fast.plain)(shape, _by_outputs(shape)),
         rows=shape.outputs,
         items=items,
         width=width,

@@ -59,6 +59,9 @@ HELD_ROW = 64
 HELD_VECTORS = 4096
 """A block holds so many vectors at once: 16384 float32 6.1 us (6.4 by turns), 300 x 2048 7.0 (7.6)."""
 
+HELD_BYTES = 2**24
+"""... up to so many bytes in all: 335 x 18420 int16 10.4 us (11.0), but 1240 x 5680 int64, 56 MB, 23.3 (21.1)."""
+
 FEW_RUNS = 64
 """Up to so many outputs of little, short runs on vectors are read as lists of runs: 64 x 56 x 86 x 2 int16 to two
 7.8 us (11.1 by places), 7486 x 5 x 16 int8 to five 7.6 (9.3)."""
@@ -66,6 +69,9 @@ FEW_RUNS = 64
 WIDE_SLICES = 2**28
 """From so many bytes on lines are cut into slices of 32 vectors: 347 x 36 x 8 x 1354 int64 264 us (279 with 16),
 219 x 1381 x 192 int64 122 (130)."""
+
+FLAT_COLUMNS = 64
+"""More columns than these, if they are RAGGED_LINE bytes, are cut into slices: 111651 x 420 uint8 33 us (116 flat)."""
 
 FLAT_BYTES = 2**24
 """Below it 256 threads an SM are enough for rows of a few columns: 1000000 x 2 float32 11.5 us (12.5 with 512)."""
@@ -78,6 +84,9 @@ FEW_OF_LITTLE = 32
 FEW_ALIGNED = 128
 """Terms of an output that one thread adds up: in general, of little, and of outputs that are many and stand on vectors:
 300 x 40 x 3000 bfloat16 26.8 us (33.6 by places), 500 x 16 x 2000 float32 22.5 (43.2)."""
+
+SHARED_TERMS = 256
+"""Terms of columns of little that warps share."""
 
 SMALL = 4 * 2**20
 """Bytes of x below which a few terms are added up by single threads however they lie."""
@@ -98,7 +107,10 @@ def held(vectors: int, shape: Merged, device: DeviceInfo) -> int:
 
     A warp by itself needs no barrier: 64 x 1000 float32 5.7 us with 32 threads, 5.9 with 128.
     """
-    if len(shape.reduced) != 1 or vectors > HELD_VECTORS or shape.outputs > 8 * device.sm_count or not is_little(shape):
+    if len(shape.reduced) != 1 or vectors > HELD_VECTORS or shape.outputs > 8 * device.sm_count:
+        return 0
+    many = vectors > 1024 and shape.outputs >= device.sm_count
+    if not is_little(shape) and not (many and shape.bytes < HELD_BYTES and is_plain(shape)):
         return 0
     if shape.outputs >= LANES_ROWS and vectors < HELD_ROW:
         return 0
@@ -110,7 +122,7 @@ def rows(vectors: int, outputs: int, ragged: bool, device: DeviceInfo) -> tuple[
     every = vectors * outputs
     sms = device.sm_count
     if ragged and outputs < 2 * sms and vectors > 1024:  # 49536 x 12 x 48 complex64 70 us; 95 with half the blocks
-        return 256, max(1, min(2 * sms // outputs, ceil_div(vectors, 1024)))
+        return 256, min(ceil_div(2 * sms, outputs), ceil_div(vectors, 1024))
     if 16 <= outputs < 8 * sms and vectors >= EVEN_ROW:
         return 512, ceil_div(8 * sms, outputs)
     if outputs >= sms or vectors <= ONE_BLOCK:
@@ -119,8 +131,8 @@ def rows(vectors: int, outputs: int, ragged: bool, device: DeviceInfo) -> tuple[
         return min(most, max(64, ceil_div(vectors, loads * 32) * 32)), 1
     if 4 * outputs >= sms and vectors <= 4 * ONE_BLOCK:
         return 512, 1
-    threads = 256 if every < 2**20 else 512
-    blocks = sms if every < 2**25 else 2 * sms
+    threads = 256 if every < 2**18 else 512
+    blocks = sms if every < 2**18 else sms // 2 if every < 2**20 else sms if every < 2**25 else 2 * sms
     least = max(ceil_div(vectors, LOADS * threads), min(32 // outputs, vectors // threads))
     return threads, max(1, min(blocks // outputs if outputs < 16 else ceil_div(blocks, outputs), least))
 
@@ -133,6 +145,15 @@ def is_little(shape: Merged) -> bool:
 def fill_threads(groups: int, device: DeviceInfo) -> bool:
     """Say whether so many groups of outputs make work for all threads that should be at work."""
     return groups >= 2 * 256 * device.sm_count
+
+
+def few_warps(shape: Merged, device: DeviceInfo) -> int:
+    """Return the warps that share 32 outputs of little, or 0 where single threads or places do it."""
+    across = bool(shape.dims) and shape.dims[0].kept and len(shape.reduced) == 1
+    alone = FEW_OF_LITTLE // (1 if shape.outputs >= 64 * device.sm_count else 2)
+    if not across or not is_little(shape) or not alone < shape.terms <= SHARED_TERMS:
+        return 0
+    return min(16, ceil_div(shape.terms, LOADS))
 
 
 def few_ragged(lines: list[Line]) -> int:
@@ -182,6 +203,8 @@ def best_line(lines: list[Line], shape: Merged) -> Line:
         run = line.items * shape.itemsize
         vectors = line.vector > 1 or shape.itemsize == 16
         good = vectors and (not line.ragged or run >= RAGGED_LINE)
+        if line.flat and line.neighbours.size > FLAT_COLUMNS and run >= RAGGED_LINE * line.together:
+            good = False
         if shape.bytes < SMALL_COLUMNS:
             good = line.form == "whole"
         return good, good and vectors, not line.ragged, min(run, tuned("LONG_LINE", LONG_LINE)), -line.together
@@ -231,7 +254,8 @@ def _parts(line: Line, places: int, lanes: int, wanted: float, light: bool) -> C
     """Return the cut with about so many blocks a slice as are wanted, or lanes that all take as many turns."""
     most = ceil_div(line.rows, lanes * (LOADS // 2 if light and not line.flat else LOADS))
     parts = max(1, min(math.ceil(wanted) if light and not line.flat else int(wanted), most))
-    parts = min(parts, max(8, tuned("WORDS", WORDS) // (line.neighbours.size if line.flat else places * line.vector)))
+    words = tuned("WORDS", WORDS) // (line.neighbours.size if line.flat else places * line.vector)
+    parts = min(parts, max(8, words, line.rows * places // 2**14 if line.flat else 0))
     turns = ceil_div(line.rows, lanes * LOADS)
     if parts == 1 and turns > 1:  # 265 x 21840 float16 11.4 us with 12 lanes, 11.8 with 16
         lanes = ceil_div(line.rows, turns * LOADS)

@@ -49,7 +49,8 @@ def _around(sms: int, near: int) -> dict[str, Edge]:
         "a wide line": ((3001, 20, tuning.WIDE_LINE // 4 + near), (1,), "float32", {"offset": 3}),
         "a group through shared memory": ((sms, tuning.STAGED_GROUP // 64 + near, 16), (1,), "float32", {}),
         "a line read by elements": ((30_000, tuning.RAGGED_LINE // 4 + near), (0,), "float32", {"offset": 1}),
-        "a flat line": ((2001, 4 * lines.MOST_FLAT + near), (0,), "float32", {"offset": 2}),
+        "a flat line": ((20_001, lines.MOST_FLAT + 1 + 2 * near), (0,), "uint8", {"offset": 2}),
+        "terms that warps share": ((tuning.SHARED_TERMS + near, 500), (0,), "float32", {}),
         "columns of a vector": ((4097, 4 + near), (0,), "float32", {}),
     }
 

@@ -71,6 +71,8 @@ def plans_with_parts(problem: Problem[Any]) -> Iterator[Plan]:
             found += [lanes.build(problem, shape, 32, 8, 1)]
     forms = {few.form_of(shape, problem.case.dtype), few.Form(1)}
     found += [few.build(problem, shape, form, DEVICE) for form in forms if shape.terms <= 64]
+    if shape.dims[0].kept:
+        found += [few.build_shared(problem, shape, warps) for warps in (3, 16)]
     if staged.is_flat(shape) and len(shape.reduced) == 1:
         found += [staged.build(problem, shape, 2, 4, 64)]
     yield from (plan for plan in found if isinstance(plan, Plan))
@@ -81,7 +83,8 @@ SHAPES: list[tuple[tuple[int, ...], Any, dict[str, Any]]] = [
     ((1687, 2), 0, {"offset": 2}),
     ((4, 8191), 1, {"permute": (1, 0), "offset": 5}),
     ((3, 700, 5), 1, {"offset": 1}),
-    ((5, 33, 64), 1, {}),
+    ((5, 33, 64), 1, {}),  # as columns and by warps that share outputs
+    ((9, 2, 40), 1, {"permute": (2, 0, 1)}),  # short rows whose outputs lie across
     ((6, 8, 5, 24), (0, 2), {}),
     ((6, 8, 5, 24), (0, 3), {}),
     ((7, 12, 49), (0, 2), {}),
