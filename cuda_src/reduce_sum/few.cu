@@ -139,9 +139,9 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 1) few_shared(const T* x, Out* 
     for (int t = 0; t < Terms; ++t) {
         raw[t] = Source<T, false>{nullptr}.template load<1>(place + t * apart, output < shape.groups && warp + t * warps < shape.terms);
     }
-    part_t<T> sum = detail::tree<1, 0, Terms>(raw)[0];
-    sums[thread_index_x()] = sum;
-    block_barrier();
+    const Vector<part_t<T>, 1> own = detail::tree<1, 0, Terms>(raw);
+    meet(sums + thread_index_x(), own, true);
+    part_t<T> sum = own[0];
     if (warp > 0 || output >= shape.groups) return;
     for (int other = 1; other < warps; ++other) sum = add(sum, sums[other * warp_size + lane_index()]);
     store_sum(y + offsets.y, Once{}, accumulator_t<T>(sum));
