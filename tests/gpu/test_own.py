@@ -129,6 +129,18 @@ def test_a_shared_library_launches_on_the_timed_stream(device: CudaDevice, tmp_p
     assert "scan of mine.so returned 1" in str(statuses(device, tmp_path, wrong, {})["own:scan"])
 
 
+def test_a_write_64_elements_past_the_end_is_told(device: CudaDevice, tmp_path: Path) -> None:
+    """The answer itself is right; the guard behind the operand is not what it was."""
+    beyond = SCAN.replace(
+        "  if (row >= rows) return;", "  if (row == 0) y[rows * row_size + 63] = 1;\n  if (row >= rows) return;"
+    )
+    line = f"  - {{name: beyond, operator: cumsum, source: scan.cu, {LAUNCH}}}\n"
+    told = statuses(device, tmp_path, line, {"scan.cu": beyond})["own:beyond"]
+    assert told is not None
+    assert told.startswith("wrong: ")
+    assert "4 bytes behind the end of y were changed, the nearest 252 bytes away" in told
+
+
 @pytest.mark.parametrize("example", ["scan/scan", "softmax/softmax", "triton/add", "numba/add", "cubin/add"])
 def test_an_example_is_right(device: CudaDevice, example: str) -> None:
     """Every kernel of the examples takes its cases, and its answers are right."""
