@@ -89,11 +89,13 @@ def _traced(work: Sequence[Activity], repeats: int) -> Traced:
 
 @functools.cache
 def library() -> Any:
-    """Return the module. MissingExtraError without it."""
+    """Return the module. MissingExtraError without it, or where it cannot be loaded, with the reason."""
     try:
         from cupti import cupti
-    except ImportError as error:
-        raise MissingExtraError("cupti-python", "cupti") from error
+    except (ImportError, OSError, RuntimeError) as error:  # the last two: a shared library is missing, or too old
+        absent = isinstance(error, ModuleNotFoundError) and error.name == "cupti"
+        broken = None if absent else " ".join(str(error).splitlines()[:1])
+        raise MissingExtraError("cupti-python", "cupti", broken) from error
     return cupti
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
-from gpubench.devices.cuda_cupti import Activity, between_stamps
-from gpubench.errors import DeviceError
+from gpubench.devices.cuda_cupti import Activity, between_stamps, library
+from gpubench.errors import DeviceError, MissingExtraError
 
 STAMP = "_ZN8gpubench7harness5stampEP10ulonglong2j"
 
@@ -57,3 +60,17 @@ def test_a_run_that_lost_a_launch_is_an_error() -> None:
     """Three launches in two runs cannot be."""
     with pytest.raises(DeviceError, match="lost"):
         between_stamps(stream(STAMP, "a", "b", "a", STAMP), 1, 2)
+
+
+def test_a_package_that_lacks_another_is_not_called_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is there and does not load is told with its own words, not as something to be installed."""
+    package = tmp_path / "cupti"
+    package.mkdir()
+    (package / "__init__.py").write_text("import a_parser_of_elf_files")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("cupti", "cupti.cupti"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    library.cache_clear()
+    with pytest.raises(MissingExtraError, match=r"cannot be loaded \(No module named 'a_parser_of_elf_files'\)"):
+        library()
+    library.cache_clear()
