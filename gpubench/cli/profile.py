@@ -35,6 +35,10 @@ TOOLS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Each tool's command line before the program. `--clock-control none`: the card's clocks are nobody's to set."""
 
 
+COLLECTED = frozenset({"--section", "--metrics"})
+"""Options of ncu that choose what is collected, as `--set` does."""
+
+
 @click.command(
     epilog="""\b
 Exit codes: those of the tool; without one
@@ -74,7 +78,7 @@ def command(
     with brought_by(suite, suite.cases, device, allow) as staged, tempfile.TemporaryDirectory() as folder:
         place = job or Path(folder) / "job.json"
         _write(place, suite, contender, device, [brought.to_json() for brought in staged])
-        line = [*TOOLS[tool], *options] if tool != "cuda-gdb" else [TOOLS[tool][0], *options, *TOOLS[tool][1:]]
+        line = _command(tool, options)
         line += [sys.executable, "-m", "gpubench.engine.once", str(place)]
         if only_print:
             if staged:
@@ -88,6 +92,23 @@ def command(
                 f"{shlex.join(line[:-1])} JOB (see --print)"
             )
         return subprocess.run(line, check=False).returncode
+
+
+def _command(tool: str, given: Sequence[str]) -> list[str]:
+    """Return a tool's command line with the options given. Ours give way where they say the same, or choose what is
+    collected: ncu refuses an option that is there twice.
+    """
+    name, *ours = TOOLS[tool]
+    if tool == "cuda-gdb":
+        return [name, *given, *ours]  # --args comes last
+    said = {option.partition("=")[0] for option in given}
+    kept, gives_way = [], False
+    for word in ours:
+        if word.startswith("-"):
+            gives_way = word in said or (word == "--set" and bool(COLLECTED & said))
+        if not gives_way:
+            kept.append(word)
+    return [name, *kept, *given]
 
 
 def _suite_of(case_id: str, suites: Sequence[str]) -> Suite:

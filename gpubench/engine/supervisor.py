@@ -170,17 +170,39 @@ class Supervisor:
     def _run_all(self, cases: Sequence[Case]) -> bool:
         """Run what has no record yet; return whether there was anything to run."""
         in_a_row = 0
-        states = [_State(case, remaining) for case in cases if (remaining := self._remaining(case))]
-        for state, after in itertools.zip_longest(states, states[1:]):
-            state.upcoming = None if after is None else after.case
-            self._run_case(state)
-            in_a_row = in_a_row + 1 if state.faults else 0
-            if in_a_row >= self._options.stop_after > 0:
-                raise StopRunError(
-                    f"{in_a_row} cases in a row each cost a worker, the last one {state.case.id}; the device or the "
-                    "machine seems to be in trouble (see the messages of those cases)"
-                )
-        return bool(states)
+        legs = self._legs(cases)
+        for owner, states in legs:
+            self._change_over(owner)
+            for state, after in itertools.zip_longest(states, states[1:]):
+                state.upcoming = None if after is None else after.case
+                self._run_case(state)
+                in_a_row = in_a_row + 1 if state.faults else 0
+                if in_a_row >= self._options.stop_after > 0:
+                    raise StopRunError(
+                        f"{in_a_row} cases in a row each cost a worker, the last one {state.case.id}; the device or "
+                        "the machine seems to be in trouble (see the messages of those cases)"
+                    )
+        return bool(legs)
+
+    def _legs(self, cases: Sequence[Case]) -> list[tuple[str, list[_State]]]:
+        """Return what has no record yet, in legs that share no worker: with strict integrity first the cases of each of
+        the user's own contenders, by its name, then all others (`""`).
+        """
+        legs: dict[str, list[_State]] = {}
+        for case in cases:
+            is_strict = case.timing.integrity == "strict" and not self._options.isolate
+            shares: dict[str, list[str]] = {}
+            for name in self._remaining(case):
+                shares.setdefault(name if is_strict and is_own(name) else "", []).append(name)
+            for owner, names in shares.items():
+                legs.setdefault(owner, []).append(_State(case, names))
+        return sorted(legs.items(), key=lambda leg: leg[0] == "")
+
+    def _change_over(self, owner: str) -> None:
+        """Have the next leg begin with a worker that nobody used, where it or the leg before is one contender's own."""
+        if self._tainted or (owner and self._used):
+            self._workers.stop()
+        self._tainted = bool(owner)
 
     def _measure_again(self) -> None:
         """Time the ceiling's sweep once more after the last case; where that cannot be done it stays as it was."""
@@ -214,21 +236,12 @@ class Supervisor:
             self._on_event(WorkerRestarted(fault.message))
 
     def _next(self, state: _State) -> list[str]:
-        """Return whom a worker is asked for next: all, or, with strict integrity, first those whose code is known, then
-        each of the user's own in a worker of its own, which nobody had before and nobody has after. `isolate` asks for
-        that for each of them.
-        """
-        if self._options.isolate:
-            if self._used:
-                self._workers.stop()
-            return state.remaining[:1]
-        if state.case.timing.integrity != "strict":
+        """Return whom a worker is asked for next: all, or with `isolate` one, in a worker that nobody used."""
+        if not self._options.isolate:
             return list(state.remaining)
-        known = [name for name in state.remaining if not is_own(name)]
-        if self._tainted or (self._used and not known):
+        if self._used:
             self._workers.stop()
-        self._tainted = not known
-        return known or state.remaining[:1]
+        return state.remaining[:1]
 
     def _blame(self, state: _State, contender: str, fault: Fault) -> None:
         """Give a contender the status of its fault, or another try."""

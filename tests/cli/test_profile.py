@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpubench.cli import main
-from gpubench.cli.profile import TOOLS
+from gpubench.cli.profile import TOOLS, _command
 from tests.engine.bed import NAIVE, own_sources, script
 
 CASE = "sum/64x999/dim=1/float32"
@@ -47,6 +47,15 @@ def test_the_case_runs_once_under_the_tool(
     called = tools.read_text()
     assert TOOLS[tool][0] in called
     assert " -x " in called
+
+
+def test_an_option_given_takes_the_place_of_ours() -> None:
+    """Ncu refuses an option that is there twice; another choice of what is collected replaces ours."""
+    assert _command("ncu", ["--set", "basic"]) == [*TOOLS["ncu"][:3], *TOOLS["ncu"][5:], "--set", "basic"]
+    assert "full" not in _command("ncu", ["--metrics=sm__cycles_active.avg"])
+    assert _command("nsys", ["--stats=false"])[:2] == ["nsys", "profile"]
+    assert "true" not in _command("nsys", ["--stats=false"])
+    assert _command("cuda-gdb", ["-q"]) == ["cuda-gdb", "-q", "--args"]
 
 
 def test_a_wrong_answer_is_exit_4(tools: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from gpubench.devices.cuda import CudaDevice
 from gpubench.engine.pipeline import Pipeline
-from gpubench.model import Case, Ceiling, Plan, Record
+from gpubench.model import Case, Ceiling, Plan, Problem, Record
 from gpubench.names import AUTO, contender_of
 from gpubench.operators import OPERATORS
 from gpubench.operators.base import Variant
@@ -76,16 +77,21 @@ CASES_EACH = 2
 """Cases of each dtype that a variant is taken through."""
 
 
+@functools.cache
+def problems(operator: str, dtype: str) -> list[tuple[Case, Problem[Any]]]:
+    """Return the hard cases of a dtype that have elements, with their problems."""
+    one = OPERATORS[operator]
+    found = [(hard, one.problem(hard)) for hard in hard_cases(one, dtype, large=True)]
+    return [(hard, problem) for hard, problem in found if problem.bytes_written]
+
+
 def hard_ones(device: CudaDevice, operator: str, variant: Variant) -> list[Case]:
     """Return the first hard cases of each of three dtypes that a variant takes and that have elements."""
     one = OPERATORS[operator]
     found: list[Case] = []
     for dtype in sorted({"float32", "float16", "int32"} & {*one.dtypes}) or one.dtypes[:1]:
-        taken = (
-            hard
-            for hard in hard_cases(one, dtype, large=True)
-            if (problem := one.problem(hard)).bytes_written and isinstance(variant.plan(problem, device.info), Plan)
-        )
+        several = problems(operator, dtype)
+        taken = (hard for hard, problem in several if isinstance(variant.plan(problem, device.info), Plan))
         found += itertools.islice(taken, CASES_EACH)
     return found
 
