@@ -15,13 +15,14 @@ from types import TracebackType
 
 from gpubench.engine.disclosure import without_paths
 from gpubench.engine.events import ContenderStarted, Event, Note, RecordFinished, RunStopped, WorkerRestarted
+from gpubench.engine.faults import at_fault, fault_of, status_of
+from gpubench.engine.legs import legs
 from gpubench.engine.measurer import Outcome as Outcome
 from gpubench.engine.messages import Begin, Fault, Finished, FromWorker, Job, JobDone, ProtocolError
 from gpubench.engine.process import WorkerEndedError, WorkerProcess
 from gpubench.engine.workers import InterruptError, StopRunError, WorkerOptions, Workers
 from gpubench.errors import DeviceError, GpubenchError, ResultFileError
 from gpubench.model import Case, Ceiling, Json, Record
-from gpubench.names import FINE, STATUSES, Status, is_own
 from gpubench.results.format import case_to_json, ceiling_to_json
 from gpubench.results.records import ceiling_from_json, record_from_json
 from gpubench.results.room import FullError
@@ -170,9 +171,10 @@ class Supervisor:
     def _run_all(self, cases: Sequence[Case]) -> bool:
         """Run what has no record yet; return whether there was anything to run."""
         in_a_row = 0
-        legs = self._legs(cases)
-        for owner, states in legs:
+        all_legs = legs(((case, self._remaining(case)) for case in cases), self._options.isolate)
+        for owner, leg in all_legs:
             self._change_over(owner)
+            states = [_State(case, names) for case, names in leg]
             for state, after in itertools.zip_longest(states, states[1:]):
                 state.upcoming = None if after is None else after.case
                 self._run_case(state)
@@ -182,21 +184,7 @@ class Supervisor:
                         f"{in_a_row} cases in a row each cost a worker, the last one {state.case.id}; the device or "
                         "the machine seems to be in trouble (see the messages of those cases)"
                     )
-        return bool(legs)
-
-    def _legs(self, cases: Sequence[Case]) -> list[tuple[str, list[_State]]]:
-        """Return what has no record yet, in legs that share no worker: with strict integrity first the cases of each of
-        the user's own contenders, by its name, then all others (`""`).
-        """
-        legs: dict[str, list[_State]] = {}
-        for case in cases:
-            is_strict = case.timing.integrity == "strict" and not self._options.isolate
-            shares: dict[str, list[str]] = {}
-            for name in self._remaining(case):
-                shares.setdefault(name if is_strict and is_own(name) else "", []).append(name)
-            for owner, names in shares.items():
-                legs.setdefault(owner, []).append(_State(case, names))
-        return sorted(legs.items(), key=lambda leg: leg[0] == "")
+        return bool(all_legs)
 
     def _change_over(self, owner: str) -> None:
         """Have the next leg begin with a worker that nobody used, where it or the leg before is one contender's own."""
@@ -231,7 +219,7 @@ class Supervisor:
             state.faults += 1
             self._workers.drop()
             left = [name for name in state.asked if name in state.remaining]
-            for contender in _at_fault(fault, state.asked, left):
+            for contender in at_fault(fault, state.asked, left):
                 self._blame(state, contender, fault)
             self._on_event(WorkerRestarted(fault.message))
 
@@ -251,7 +239,7 @@ class Supervisor:
             self._on_event(Note(f"{state.case.id} {contender}: {fault.message}; trying again"))
             return
         tried = f" (tried {state.tries[contender] + 1} times)" if state.tries[contender] else ""
-        self._keep(state, Record(state.case, contender, _status(fault.status), fault.message + tried, None))
+        self._keep(state, Record(state.case, contender, status_of(fault), fault.message + tried, None))
 
     def _keep(self, state: _State, record: Record) -> None:
         """Store a record; from here on it is part of the result."""
@@ -310,10 +298,10 @@ class Supervisor:
                     case _:
                         self._keep(state, self._accept(state, message))
             except WorkerEndedError as error:
-                return _fault(current, error.status, str(error))
+                return fault_of(current, error.status, str(error))
             except ProtocolError as error:
-                return _fault(current, "crashed", f"the worker wrote what is no message: {error}")
-        return _fault(current, "timeout", f"the case was not done within {state.case.timing.timeout_s:g} s: killed")
+                return fault_of(current, "crashed", f"the worker wrote what is no message: {error}")
+        return fault_of(current, "timeout", f"the case was not done within {state.case.timing.timeout_s:g} s: killed")
 
     def _job_done(self, state: _State, message: JobDone) -> Fault | None:
         self._spend(message.seconds)
@@ -338,26 +326,3 @@ class Supervisor:
             again = f"try {state.tries[record.contender] + 1}; before that {before}"
             record = replace(record, message=f"{record.message}; {again}" if record.message else again)
         return replace(record, case=state.case)
-
-
-def _at_fault(fault: Fault, before: list[str], remaining: list[str]) -> list[str]:
-    """Return which contenders a fault is laid upon.
-
-    The one at work; all that remain when the work served all of them; none when the one at work had its record already
-    (what followed was nobody's, and the record is progress, so that the attempts come to an end).
-    """
-    if fault.contender in remaining:
-        return [fault.contender]
-    if fault.contender and len(remaining) < len(before):
-        return []
-    return list(remaining)
-
-
-def _fault(current: Begin, status: Status, message: str) -> Fault:
-    where = f"{current.stage}: " if current.stage else ""
-    return Fault(current.job, current.contender, status, where + message)
-
-
-def _status(name: str) -> Status:
-    """Return a fault's status; a worker may not claim that a fault is fine."""
-    return next((status for status in STATUSES if status == name and status not in FINE), "crashed")
