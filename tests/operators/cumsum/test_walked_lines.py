@@ -13,6 +13,7 @@ from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.walked import WalkedLines, walk_of
 from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.cumsum.test_fast_kernels import outputs
+from tests.operators.sampling import some
 
 CUMSUM = OPERATORS["cumsum"]
 WALKED = WalkedLines()
@@ -24,8 +25,7 @@ def problem_of(shape: list[int], dim: int, dtype: str = "float32", **layout: Any
     return CUMSUM.problem(make_case("cumsum", dtype, shape=shape, dim=dim, layout=layout))
 
 
-@pytest.mark.parametrize("dtype", NAMES)
-@pytest.mark.parametrize("few", [0, 2**31])
+@pytest.mark.parametrize(("few", "dtype"), some([0, 2**31], NAMES))
 def test_lines_of_any_length(few: int, dtype: str) -> None:
     """Whole turns and the last one cut, in vectors and alone: each line its own sum, NaN and infinity, too."""
     with in_force({"WALK_FEW": few}):
@@ -35,9 +35,10 @@ def test_lines_of_any_length(few: int, dtype: str) -> None:
                 outputs("walked_lines", dtype, runs=1, shape=wide, dim=1, distribution="with_nonfinite")
 
 
-@pytest.mark.parametrize("schedule", ["reverse", "random:3"])
-@pytest.mark.parametrize("layout", [FIVE, {"step": 2}, {"expand": [0]}, {"offset": 1}, {"offset": 16}])
-@pytest.mark.parametrize("dim", [0, 2, 4])
+LAYOUTS = [FIVE, {"step": 2}, {"expand": [0]}, {"offset": 1}, {"offset": 16}]
+
+
+@pytest.mark.parametrize(("layout", "dim", "schedule"), some(LAYOUTS, [0, 2, 4], ["reverse", "random:3"], each=3))
 def test_lines_of_any_layout(layout: dict[str, Any], dim: int, schedule: str) -> None:
     """Five dims in another order, with gaps, broadcast, off the grid of vectors; any of them summed."""
     outputs("walked_lines", "bfloat16", schedule, 1, shape=[3, 2, 7, 4, 8], dim=dim, layout=layout)
