@@ -7,17 +7,17 @@
 
 Draws shapes (0 to 5 dims, sizes from 0 to some hundred thousand elements, round numbers, primes and neighbours of
 powers of two), a dim, a dtype, a layout (permuted, stepped, broadcast, misaligned) and a distribution (NaN and infinity
-among them), for index_add also a pattern of indices and alpha; runs the variant that `auto` picks (or every variant
-that takes the case) twice on one workspace, and checks the second answer against the variant's own bound. Prints the
-counts by variant; exit code 4 when an answer was wrong. Needs gpubench to be installed, or PYTHONPATH to name the
-checkout.
+among them), for index_add also a pattern of indices and alpha; of elementwise, random entries of a suite, each followed
+by cases with other sizes. Runs the variant that `auto` picks (or those named, where they take the case) twice on one
+workspace, and checks the second answer against the variant's own bound. Prints the counts by variant; exit code 4 when
+an answer was wrong. Needs gpubench to be installed, or PYTHONPATH to name the checkout.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
-import json
+import itertools
 import multiprocessing
 import os
 import random
@@ -25,6 +25,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
+import random_elementwise
 import random_index_add
 
 from gpubench.children import bind
@@ -39,7 +40,6 @@ from gpubench.operators.base import Operator
 from gpubench.operators.cumsum.params import CumsumParams
 from gpubench.operators.parameters import to_json
 from gpubench.operators.sum.params import SumParams
-from gpubench.suite.expand import expand
 
 NICE = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 509, 512, 513, 1000)
 LONG = (1023, 1024, 1025, 2047, 4093, 4096, 4100, 8191, 16384, 16387, 32749, 65536, 100003, 131072, 262147)
@@ -72,32 +72,10 @@ def draw_layout(draw: random.Random, dims: int) -> Layout:
     return Layout(expand=(draw.randrange(dims),), offset=offset)
 
 
-def draw_elementwise(seed: int, number: int, largest: int) -> Case:
-    """Draw case `number` of a seed as a random entry of a suite does."""
-    most = (300, 5000, 50_000, largest)[number % 4]
-    entry = {
-        "operator": "elementwise",
-        "dtype": list(OPERATORS["elementwise"].dtypes),
-        "input": ["normal", "normal", "uniform", "integers", "with_nonfinite"],
-        "out_layout": ["contiguous", "operands"],
-        "random": {
-            "cases": 1,
-            "seed": seed * 2**32 + number,
-            "elements": [most // 100 + 1, most],
-            "dims": [0, 5],
-            "layouts": {"contiguous": 4, "transposed": 1, "permuted": 2, "misaligned": 2, "stepped": 1, "broadcast": 1},
-            "broadcasts": 0.4,
-            "casts": 0.3,
-        },
-    }
-    (case,) = expand(json.dumps({"name": "drawn", "cases": [entry]}).encode(), "drawn").cases  # JSON is YAML
-    return case
-
-
 def draw_case(operator: Operator[Any], seed: int, number: int, largest: int) -> Case:
     """Draw case `number` of a seed."""
     if operator.name == "elementwise":
-        return draw_elementwise(seed, number, largest)
+        return random_elementwise.draw_case(seed, number, largest)
     draw = random.Random(f"{seed}/{number}")
     shape = draw_shape(draw, draw.choice((300, 5000, 50_000, largest)))
     dtype = draw.choice(operator.dtypes)
@@ -114,14 +92,17 @@ def draw_case(operator: Operator[Any], seed: int, number: int, largest: int) -> 
     return Case(operator.label(normal, dtype), operator.name, dtype, to_json(normal), distribution, seed=number)
 
 
-def run_case(device: Any, case: Case, every: bool) -> list[tuple[str, str]]:
+def run_case(device: Any, case: Case, variants: str) -> list[tuple[str, str]]:
     """Return (variant, what was wrong or nothing) of each variant run."""
     operator = OPERATORS[case.operator]
     problem: Problem[Any] = operator.problem(case)
     inputs = operator.inputs(problem)
     reference = operator.reference(problem, inputs)
     pristine = Pristine(device, problem, inputs, keep_inputs=True)
-    rules = [variant.plan for variant in operator.variants] if every else [operator.choose]
+    names = [one.name for one in operator.variants] if variants == "all" else variants.split(",")
+    rules: list[Any] = [one.plan for one in operator.variants if one.name in names]
+    if "auto" in names and variants != "all":
+        rules.append(operator.choose)
     outcomes = []
     for rule in rules:
         plan = rule(problem, device.info)
@@ -139,7 +120,7 @@ def run_case(device: Any, case: Case, every: bool) -> list[tuple[str, str]]:
 
 
 def run_part(
-    spec: str, operator: str, seed: int, numbers: range, largest: int, every: bool
+    spec: str, operator: str, seed: int, numbers: range, largest: int, variants: str
 ) -> tuple[dict[str, int], list[str]]:
     """Run some of the cases in this process: counts by variant, and what was wrong."""
     device = open_device(spec)
@@ -148,7 +129,7 @@ def run_part(
     for number in numbers:
         case = draw_case(OPERATORS[operator], seed, number, largest)
         try:
-            outcomes = run_case(device, case, every)
+            outcomes = run_case(device, case, variants)
         except GpubenchError as error:
             wrong.append(f"{case.id} seed {case.seed}: {type(error).__name__}: {error}")
             break  # the device may be of no more use
@@ -194,16 +175,16 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--largest", type=int, default=400_000, help="elements of a case at most")
-    parser.add_argument("--variants", choices=("auto", "all"), default="auto")
+    parser.add_argument("--variants", default="auto", help="auto, all, or names separated by commas")
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args()
-    every = options.variants == "all"
-    if (
-        options.processes > 1 and options.operator != "elementwise"
-    ):  # of which nearly every case has a kernel of its own
+    if options.processes > 1 and options.operator != "elementwise":  # whose families each need kernels of their own
         compile_all(options.device, OPERATORS[options.operator], options.processes)
-    parts = [range(i, options.cases, options.processes) for i in range(options.processes)]
-    arguments = [(options.device, options.operator, options.seed, part, options.largest, every) for part in parts]
+    bounds = [options.cases * i // options.processes for i in range(options.processes + 1)]
+    parts = [range(*pair) for pair in itertools.pairwise(bounds)]
+    arguments = [
+        (options.device, options.operator, options.seed, part, options.largest, options.variants) for part in parts
+    ]
     if options.processes == 1:
         results = [run_part(*arguments[0])]
     else:
