@@ -1,10 +1,12 @@
 // elementwise, variant `flat`: the output from end to end by vectors; operands as it lies, or found by their place in each dim.
 //
-// Data: a thread owns `K` vectors of `V` elements of the output, a block's width apart, so that a warp's accesses lie side by side. Operands that
-// lie as the output does come by the same vectors, at any alignment. For the others a vector's first element is found by
-// multiplications, one for each dim but the last. Where whole vectors stay inside the fastest dim (`Whole`, known on
+// Data: a thread owns `K` vectors of `V` elements of the output, a block's width apart, so that a warp's accesses lie side by side.
+// Operands that lie as the output does come by the same vectors, at any alignment. For the others a vector's first element is
+// found by multiplications, one for each dim but the last. Where whole vectors stay inside the fastest dim (`Whole`, known on
 // the host) they come by one access, too, or by one element that all share. Otherwise a vector that goes over the end of
 // a row is put together element by element, the place in each dim carried on with no division.
+// Where the output's rows are `K` elements long, one of each of K lines of an operand (`plaited`), a thread's vectors lie side by
+// side (`Beside`): it takes a vector of each line and plaits them in registers.
 // All loads of a thread are on their way before anything is worked out.
 #include "elementwise/operands.cuh"
 
@@ -17,20 +19,21 @@ struct FlatShape {
 GPUBENCH_LAYOUT(FlatShape, 32, extents, 8);
 
 // A thread's vectors.
-// All: they exist from the first element to the last.
-template <int Threads, int V_, int K_, int D, bool Whole_, bool All>
+// All: they exist from the first element to the last. Beside: they lie side by side, for operands that are plaited.
+template <int Threads, int V_, int K_, int D, bool Whole_, bool Beside, bool All>
 struct FlatTile {
     static constexpr int V = V_, K = K_, dims = D;
     static constexpr bool whole = Whole_;
+    static constexpr int distance = Beside ? V : Threads * V;  // of a thread's vectors
     int64 first;
     int64 elements;  // of the output from the first vector on
     uint32 at[K][D];
     bool inside[K];  // the row
 
-    GPUBENCH_DEVICE int64 index(int k) const { return first + k * (Threads * V); }
+    GPUBENCH_DEVICE int64 index(int k) const { return first + k * distance; }
     // Elements of a vector that exist.
     GPUBENCH_DEVICE int left(int k) const {
-        const int64 rest = elements - k * (Threads * V);
+        const int64 rest = elements - k * distance;
         return All || rest >= V ? V : rest > 0 ? static_cast<int>(rest) : 0;
     }
 };
@@ -43,8 +46,16 @@ struct FlatHeld {
     conditional_t<off, Coming<T, V>, Packed<T, V>> raw[G::K];
 
     GPUBENCH_DEVICE Packed<T, V> get(int k) const {
-        if constexpr (off) return raw[k].get();
-        else return raw[k];
+        if constexpr (I::lie == plaited) {
+            Vector<T, V> items;
+            GPUBENCH_UNROLL
+            for (int j = 0; j < V; ++j) items[j] = bit_cast<Vector<T, V>>(raw[(k * V + j) % G::K])[(k * V + j) / G::K];
+            return bit_cast<Packed<T, V>>(items);
+        } else if constexpr (off) {
+            return raw[k].get();
+        } else {
+            return raw[k];
+        }
     }
     GPUBENCH_DEVICE void load(const T* data, int64 extent, const G& tile, const Axis<G::dims>& axis) {
         GPUBENCH_UNROLL
@@ -61,8 +72,10 @@ struct FlatHeld {
         }
     }
     GPUBENCH_DEVICE void load_by_place(const T* data, int64 extent, const G& tile, const Axis<G::dims>& axis, int k) {
-        const T* const place = data + axis.offset(tile.at[k], Number + 1);
-        if (!G::whole && (!tile.inside[k] || tile.left(k) < V)) {
+        const T* const place = data + axis.offset(tile.at[I::lie == plaited ? 0 : k], Number + 1);
+        if constexpr (I::lie == plaited) {
+            raw[k] = load_on_grid<V>(place + k * axis.strides[0][Number + 1]);
+        } else if (!G::whole && (!tile.inside[k] || tile.left(k) < V)) {
             const Packed<T, V> found = load_over_rows(data, tile, axis, k);
             if constexpr (off) raw[k] = {{found}, 0};
             else raw[k] = found;
@@ -125,15 +138,15 @@ GPUBENCH_DEVICE void walk_flat(Out* y, const FlatShape& shape, const Axis<G::dim
     }
 }
 
-template <class F, class C, class Out, int Threads, int V, int K, int Dims, bool Whole, class... Ins>
+template <class F, class C, class Out, int Threads, int V, int K, int Dims, bool Whole, bool Beside, class... Ins>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Threads)
     flat(Out* y, const FlatShape shape, const Axis<Dims> axis, double p0, double p1, const typename Ins::Type*... inputs) {
     constexpr int tile = Threads * V * K;
-    const int64 start = int64{block_index_x()} * tile, first = start + thread_index_x() * V;
+    const int64 start = int64{block_index_x()} * tile, first = start + thread_index_x() * V * (Beside ? K : 1);
     if (start + tile <= shape.elements) {  // no check then, and no code of ends between the loads
-        walk_flat<F, C, Out, FlatTile<Threads, V, K, Dims, Whole, true>, Ins...>(y, shape, axis, first, p0, p1, inputs...);
+        walk_flat<F, C, Out, FlatTile<Threads, V, K, Dims, Whole, Beside, true>, Ins...>(y, shape, axis, first, p0, p1, inputs...);
     } else {
-        walk_flat<F, C, Out, FlatTile<Threads, V, K, Dims, Whole, false>, Ins...>(y, shape, axis, first, p0, p1, inputs...);
+        walk_flat<F, C, Out, FlatTile<Threads, V, K, Dims, Whole, Beside, false>, Ins...>(y, shape, axis, first, p0, p1, inputs...);
     }
 }
 

@@ -19,9 +19,10 @@ enum Lie {
     row_off_grid,  // the same at any alignment
     still,         // one element along the fastest dim
     apart,         // a distance apart along it
+    plaited,       // side by side along the second dim, the fastest being a few such runs: `flat`
+    braided,       // side by side across the output's few rows, which lie one after the other: all rows are one run
     turned,        // side by side across the output's rows, each vector on its own size
-    turned_off_grid,
-    turned_singly,  // the same, element by element
+    turned_off_grid,  // the same at any alignment
     turned_apart,  // a distance apart across them
 };
 

@@ -11,11 +11,12 @@ from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
 from gpubench.operators.constants import tuned
 from gpubench.operators.elementwise import tuning
+from gpubench.operators.elementwise.axes import across_dim
 from gpubench.operators.elementwise.flat import Flat, lie_of
 from gpubench.operators.elementwise.merged import Input, Merged, merged
 from gpubench.operators.elementwise.naive import Naive
 from gpubench.operators.elementwise.pytorch.variants import AutoPytorch
-from gpubench.operators.elementwise.tiles import Tiles, across_dim
+from gpubench.operators.elementwise.tiles import Tiles
 
 
 def choose(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:

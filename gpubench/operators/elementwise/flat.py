@@ -39,13 +39,16 @@ class Flat:
         plain = not any(lie_of(shape, one).endswith("off_grid") for one in shape.inputs)
         function = problem.params.function
         costly = FUNCTIONS[function].rough > 0
+        if is_plaited(shape, device):
+            cut = tuning.FlatCut(tuning.FLAT_THREADS, shape.vector, shape.dims[0].size)
+            return build(problem, shape, cut, beside=True)
         return build(problem, shape, tuning.flat_cut(shape, device, function, plain, costly))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the probes on operands that lie as y does, and `add` of others."""
         items = items_of(dtype)
         found = [
-            (SOURCE, instance("flat", function, types, (128, items, 1, 1, True), ["on_grid"] * (len(types) - 2)))
+            (SOURCE, instance("flat", function, types, (128, items, 1, 1, True, False), ["on_grid"] * (len(types) - 2)))
             for function, types in probes(dtype)
         ]
         others = [
@@ -56,7 +59,7 @@ class Flat:
         return [
             *found,
             *(
-                (SOURCE, instance("flat", function, types, (128, items, 1, dims, whole), lies))
+                (SOURCE, instance("flat", function, types, (128, items, 1, dims, whole, False), lies))
                 for function, types in probes(dtype)
                 if function == "add"
                 for *lies, dims, whole in others
@@ -75,17 +78,39 @@ def lie_of(shape: Merged, one: Input) -> str:
     return "still" if one.step(first) == 0 else "apart"
 
 
-def build(problem: Problem[Any], shape: Merged, cut: tuning.FlatCut) -> Plan | Refused:
-    """Return the plan for a cut."""
+def is_plaited(shape: Merged, device: DeviceInfo) -> bool:
+    """Say whether y has runs of a few elements, one of each of as many lines of an operand, the others lying as y does.
+
+    A thread then takes a vector of each line, where there are enough threads.
+    """
+    lines = shape.dims[0].size
+    threads = tuning.FLAT_THREADS * device.sm_count
+    if not 1 < lines <= tuning.PLAITED_LINES or len(shape.dims) < 2 or shape.elements < threads * lines * shape.vector:
+        return False
+    lies = [_plaited(shape, lie_of(shape, one), one) for one in shape.inputs]
+    return "plaited" in lies and set(lies) <= {"plaited", "on_grid"}
+
+
+def _plaited(shape: Merged, lie: str, one: Input) -> str:
+    """Return `plaited` where an operand can come so, else how it lies."""
+    first, second, *others = shape.dims
+    whole = second.size % shape.vector == 0 and shape.on_grid(one, *(one.step(dim) for dim in (first, *others)))
+    return "plaited" if lie == "apart" and one.step(second) == 1 and whole else lie
+
+
+def build(problem: Problem[Any], shape: Merged, cut: tuning.FlatCut, beside: bool = False) -> Plan | Refused:
+    """Return the plan for a cut. beside: a thread's vectors lie side by side, for operands that are plaited."""
     shape = dataclasses.replace(shape, vector=cut.items)
     lies = [lie_of(shape, one) for one in shape.inputs]
+    if beside:
+        lies = [_plaited(shape, lie, one) for lie, one in zip(lies, shape.inputs, strict=True)]
     linear = all(lie in ("on_grid", "off_grid") for lie in lies)
     dims: tuple[Dim, ...] = () if linear else shape.dims
     if not linear and (len(dims) > MAX_AXIS_DIMS or shape.elements > LIMIT - cut.tile):
         return Refused("more dims or elements than the kernel counts")
     whole = linear or dims[0].size % shape.vector == 0
     types = types_of(problem.params, problem.case.dtype)
-    kernel = instance("flat", problem.params.function, types, (*cut, max(len(dims), 1), whole), lies)
+    kernel = instance("flat", problem.params.function, types, (*cut, max(len(dims), 1), whole, beside), lies)
     blocks = ceil_div(shape.elements, cut.tile)
     if blocks > LIMIT:
         return Refused("more blocks than a grid has")

@@ -17,15 +17,17 @@ PASSES = 2
 outer sum 141.4, 119.0, 119.2, 120.2."""
 
 TURNED_PASSES = 4
-"""... and where something is: 8192 x 8192 bfloat16 with 2 111 us, with 4 102."""
+"""... and where operands lie across. 8192 x 8192 bfloat16 with 2 111 us, with 4 102. 8191 x 8193, two operands off the
+grid, with 4 and 8: float32 223, 219 us; bfloat16 118.1, 117.7, copied 84, 97."""
 
-SINGLES = 4
-"""Elements of 16 bytes up to which turned operands off the grid come element by element, a warp side by side: 8191 x
-8193 float32 293 us, by words of 16 bytes 395."""
+STAGED_LINES = 1024
+"""Lines of a staged tile at most: each takes three units of shared memory, however short."""
 
-SKEWED_PASSES = {16: 4, 8: 4, 4: 2, 2: 2, 1: 4}
-"""... and rows are off the grid, by the elements of a vector. 8191 x 8193 with 1, 2, 4: float32 294, 293, 323 us;
-int8 207, 139, 103."""
+BRAIDED_ROWS = 15
+"""Rows of y at most that come as one run of an operand: a thread holds a vector of each, of all such operands."""
+
+BRAIDED_VECTORS = 128
+"""... and vectors of such a row at least, for a block has its own."""
 
 TURNED_BLOCKS = 2
 """... as long as an SM has so many blocks."""
@@ -33,14 +35,19 @@ TURNED_BLOCKS = 2
 TURNED_LANES = {16: 8, 8: 8, 4: 16, 2: 16, 1: 16}
 """Vectors of a row of a turned tile, by the elements of a vector. bfloat16 with 4, 8, 16: 100.7, 102.0, 110.9 us."""
 
+STAGED_LANES = {**TURNED_LANES, 16: 4}
+"""... off the grid. 8191 x 8193, two operands, with 4, 8, 16: int8 79, 86, 94 us; float32 with 8, 16, 32: 227, 223,
+238."""
+
 FLAT_THREADS = 128
 """Of a block. 2^26 uint8 to bfloat16 83.3 us, 85.4 with 256; elsewhere no difference."""
 
 TWO_VECTORS = 2**25
 """Bytes of y up to which a thread takes two vectors: 2^22 float32 18.9 us (19.1 with one), 2^27 copied 263 (253)."""
 
-SPREAD = 128
-"""Threads of an SM that a small y is spread over, before vectors are full."""
+SPREAD = 256
+"""Threads of an SM that a small y is spread over, before vectors are full. 251426 bfloat16, vectors of 2, 4, 8: square
+roots 6.1, 6.3, 6.8 us, exponentials 6.1, 6.0, 6.2."""
 
 SPREAD_WIDE, HEAVY = 1024, ("pow",)
 """... where operands are off the grid, or for heavy functions. 597168 float16 at offset 5, vectors of 1, 2, 4, 8: 8.3,
@@ -57,6 +64,9 @@ GATHER_RUN = 36
 
 GATHER_ELEMENTS = 2**17
 """Up to so many elements of y the L2 cache makes up for sectors that are read again."""
+
+PLAITED_LINES = 8
+"""Lines of an operand at most of which a thread takes a vector each."""
 
 SMALL_BYTES, SMALL_SHARE = 4 * 2**20, 8
 """An operand of at most so many bytes, and of such a part of all, is read out of the L2 cache, however it lies."""

@@ -22,6 +22,7 @@ def edges(device: DeviceInfo) -> dict[str, list[Case]]:
 
 def _around(sms: int, near: int) -> list[tuple[str, str, dict[str, Any]]]:
     lanes = tuning.TURNED_LANES[4]
+    threads = tuning.FLAT_THREADS * sms
     tile_rows = tuning.THREADS // lanes * tuning.TURNED_PASSES
     return [
         ("rows long enough for tiles", "float32", _pair((64, 4 * tuning.ROW_VECTORS + near), (64, 1))),
@@ -35,6 +36,10 @@ def _around(sms: int, near: int) -> list[tuple[str, str, dict[str, Any]]]:
         ("rows of a tile", "float32", _copy((3001, 4 * lanes + near))),
         ("rows of a skewed tile", "int8", _copy((3001, 16 * tuning.TURNED_LANES[16] + near))),
         ("rows across a tile", "float32", _copy((tile_rows + near, 3001))),
+        ("few rows of one run", "float32", _copy((3, tuning.BRAIDED_ROWS + 1 + near, 2048), (0, 2, 1))),
+        ("vectors of a row of one run", "float32", _copy((3, 3, 4 * tuning.BRAIDED_VECTORS + near), (0, 2, 1))),
+        ("lines of a thread", "float32", _copy((4 * threads, tuning.PLAITED_LINES + near))),
+        ("threads for lines", "float32", _copy((4 * threads + 4 * near, 3))),
         ("rows of a thread", "float32", _pair((tuning.PASSES * 2 * sms + near, 1024), (1024,))),
         ("lanes of a block", "float32", _pair((700, 4 * tuning.THREADS + near), (700, 1))),
         ("whole vectors, turned", "float16", _copy((1024, 1024 + near))),

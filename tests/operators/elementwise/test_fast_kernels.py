@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +35,12 @@ CASES: list[tuple[str, tuple[dict[str, Any], ...]]] = [
     ("add", ({"shape": (12, 640)}, {"shape": (640,)})),
     ("sub", ({"shape": (300, 5)}, {"shape": (5,)})),
     ("where", ({"shape": (40, 50), "layout": {"permute": (1, 0)}}, {"shape": (40, 50)}, {"shape": (40, 1)})),
+    (
+        "add",
+        ({"shape": (131, 137), "layout": {"permute": (1, 0)}}, {"shape": (131, 137), "layout": {"permute": (1, 0)}}),
+    ),
+    ("add", ({"shape": (3, 7, 2304), "layout": {"permute": (0, 2, 1)}}, {"shape": (3, 7, 2304)})),
+    ("copy", ({"shape": (2, 5, 2307), "layout": {"permute": (0, 2, 1)}},)),
     ("mul", ({"shape": (33, 65), "dtype": "uint8", "layout": {"permute": (1, 0)}}, {"shape": (33, 65)})),
 ]
 
@@ -60,6 +67,24 @@ def test_every_layout_gives_the_right_result(rule: Callable[[Problem[Any]], Plan
     for problem, plan in works:
         found = verdict(problem, plan)
         assert found.ok, (problem.case.id, dict(plan.notes), found.first_mismatch)
+
+
+def test_lines_of_an_operand_are_plaited() -> None:
+    """Two to eight lines, elements of 1 to 16 bytes, beside an operand that lies as y does; a last block in part."""
+    device = dataclasses.replace(DEVICE, sm_count=1)
+    works = []
+    for number, dtype in enumerate(DTYPES):
+        one = {"shape": (2, 2064, (2, 3, 4, 5, 8)[number]), "layout": {"permute": (0, 2, 1)}}
+        inputs = (one, {"shape": one["shape"]})
+        problem = OPERATOR.problem(make_case("elementwise", dtype, function="add", inputs=inputs))
+        plan = flat.Flat().plan(problem, device)
+        assert isinstance(plan, Plan)
+        assert plan.notes["lies"] == ["plaited", "on_grid"]
+        works.append((problem, plan))
+    host().compile([launch for _, plan in works for launch in plan.launches])
+    for problem, plan in works:
+        found = verdict(problem, plan)
+        assert found.ok, (problem.case.id, found.first_mismatch)
 
 
 def test_both_sides_of_the_small_edges_are_right() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from gpubench.model import Plan
 from gpubench.operators import OPERATORS
 from gpubench.operators.elementwise import flat, tiles
+from gpubench.operators.elementwise.axes import split
 from gpubench.operators.elementwise.merged import Merged, merged
 from tests.operators.cases import DEVICE, make_case, refusal
 from tests.operators.elementwise.edges import edges
@@ -73,7 +75,7 @@ def test_dims_are_those_of_y_fastest_first_and_merged() -> None:
 def test_a_turned_operand_splits_dims_into_runs_of_y_and_of_its_own() -> None:
     """With x in the order 4, 1, 3, 0, 2: y's run is dims 4 and 3, x's is dims 2 and 0, and dim 1 is left."""
     layout = {"permute": (4, 1, 3, 0, 2)}
-    axes = tiles.split(shape_of(function="copy", shape=(16, 24, 64, 32, 48), layout=layout))
+    axes = split(shape_of(function="copy", shape=(16, 24, 64, 32, 48), layout=layout))
     sizes = [[dim.size for dim in dims] for dims in (axes.along, axes.across, axes.outer)]
     assert sizes == [[48, 32], [64, 16], [24]]
     assert axes.turned == (1,)
@@ -85,7 +87,7 @@ def test_the_largest_operand_decides_what_lies_across() -> None:
     first = {"shape": (40, 1, 60), "layout": {"permute": (2, 1, 0)}}
     second = {"shape": shape, "layout": {"permute": (0, 2, 1)}, "dtype": "float64"}
     found = shape_of("float64", function="add", inputs=(first, second))
-    axes = tiles.split(found)
+    axes = split(found)
     assert axes.turned == (2,)
     lies = [tiles.lie_of(found, axes, one, True) for one in found.inputs]
     assert lies == ["apart", "turned"]
@@ -99,23 +101,51 @@ def test_a_row_that_all_share_is_kept() -> None:
     assert plan.notes["lies"] == ["on_grid", "row"]
 
 
+@pytest.mark.parametrize(
+    ("shape", "layouts", "lies"),
+    [
+        ((64, 128), ({"permute": (1, 0)}, {"permute": (1, 0)}), ["turned", "turned"]),
+        ((64, 128), ({"permute": (1, 0)}, {"permute": (1, 0), "offset": 1}), ["turned_off_grid", "turned_off_grid"]),
+        ((63, 128), ({"permute": (1, 0)}, {}), ["turned_off_grid", "on_grid"]),
+        ((64, 127), ({"permute": (1, 0)}, {}), ["turned", "on_grid"]),
+        ((64, 127), ({"permute": (1, 0), "step": 2}, {"offset": 1}), ["turned_apart", "off_grid"]),
+        ((2, 7, 512), ({"permute": (0, 2, 1)}, {}), ["braided", "on_grid"]),
+        ((2, 7, 512), ({"permute": (0, 2, 1), "offset": 1}, {}), ["apart", "on_grid"]),
+        ((2, 7, 511), ({"permute": (0, 2, 1)}, {}), ["turned_off_grid", "on_grid"]),
+        ((2, 8, 512), ({"permute": (0, 2, 1)}, {}), ["turned", "on_grid"]),
+        ((2, 15, 512), ({"permute": (0, 2, 1)}, {}), ["braided", "on_grid"]),
+        ((2, 17, 512), ({"permute": (0, 2, 1)}, {}), ["turned_off_grid", "on_grid"]),
+        ((2, 9, 512), ({"permute": (0, 2, 1)}, {"permute": (0, 2, 1)}), ["turned_off_grid", "turned_off_grid"]),
+    ],
+)
+def test_operands_across_the_rows_come_by_their_lines(shape: Any, layouts: Any, lies: list[str]) -> None:
+    """Whole units turned in registers, others cut out of shared memory, the few rows of one run from registers."""
+    inputs = tuple({"shape": shape, "layout": layout} for layout in layouts)
+    problem = OPERATOR.problem(make_case("elementwise", "float32", function="add", inputs=inputs))
+    plan = tiles.Tiles().plan(problem, DEVICE)
+    assert isinstance(plan, Plan)
+    assert plan.notes["lies"] == lies
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
 def test_a_turned_tile_fits_shared_memory_and_its_operands(dtype: str) -> None:
-    """Whatever the sizes, a tile is at least a vector of the narrowest operand each way, and three fit in 48 KB."""
-    for sizes in ((3, 5000), (5000, 3), (40, 40, 40), (1000, 1000), (17, 3, 900)):
-        one = {"shape": sizes, "layout": {"permute": tuple(reversed(range(len(sizes))))}}
-        case = make_case("elementwise", dtype, function="where", inputs=(one, one, one))
-        problem = OPERATOR.problem(case)
-        plan = tiles.Tiles().plan(problem, DEVICE)
-        assert isinstance(plan, Plan)
-        launch = plan.launches[0]
-        assert launch.shared_bytes <= 48 << 10
-        shape = merged(problem)
-        assert isinstance(shape, Merged)
-        length = plan.notes["lanes"] * shape.vector
-        rows = 256 // plan.notes["lanes"] * plan.notes["passes"]
-        assert length % 16 == 0 or length % (16 // 1) == 0 or length >= 16
-        assert rows % 16 == 0
+    """Whatever the sizes, an SM has room for three; squares are a vector of the narrowest operand each way."""
+    small = dataclasses.replace(DEVICE, max_shared_bytes=64 << 10)  # compute capability 7.5
+    for device in (DEVICE, small):
+        for sizes in ((3, 5000), (5000, 3), (40, 40, 40), (1001, 1001), (64, 1024), (17, 3, 900)):
+            one = {"shape": sizes, "layout": {"permute": tuple(reversed(range(len(sizes))))}}
+            case = make_case("elementwise", dtype, function="where", inputs=(one, one, one))
+            problem = OPERATOR.problem(case)
+            plan = tiles.Tiles().plan(problem, device)
+            assert isinstance(plan, Plan)
+            assert plan.launches[0].shared_bytes <= max(device.max_shared_bytes // 3, 48 << 10)
+            shape = merged(problem)
+            assert isinstance(shape, Merged)
+            if "turned" in plan.notes["lies"]:
+                assert plan.notes["lanes"] * shape.vector >= 16
+                assert 256 // plan.notes["lanes"] * plan.notes["passes"] >= 16
+            if "braided" in plan.notes["lies"]:
+                assert plan.notes["passes"] == sizes[0]
 
 
 def test_what_no_fast_kernel_counts_is_left_to_the_others() -> None:

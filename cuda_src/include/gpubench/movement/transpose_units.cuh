@@ -40,11 +40,6 @@ struct TurnedTile {
     static GPUBENCH_DEVICE int column(int n) { return number(n) / lanes % columns; }
     static GPUBENCH_DEVICE int row(int n) { return (number(n) % lanes + number(n) / (lanes * columns) * lanes) * V; }
 
-    // One by one: neighbouring threads bring neighbouring elements of a line, whatever its alignment.
-    static constexpr int singles = Length * Rows / Threads;  // of a thread
-    static GPUBENCH_DEVICE int single_line(int n) { return number(n) / Rows; }
-    static GPUBENCH_DEVICE int single_row(int n) { return number(n) % Rows; }
-
     // Where a unit of a row stands, in bytes.
     static GPUBENCH_DEVICE int place(int row, int unit) { return (row * units + (unit ^ (row / V % 8 % units))) * 16; }
 
@@ -67,9 +62,6 @@ struct TurnedTile {
                 for (int p = 0; p < pack; ++p) store_word(reinterpret_cast<W*>(target + (i * pack + p) * units * 16), square[p]);
             }
         }
-    }
-    static GPUBENCH_DEVICE void fill_single(char* stage, int n, T item) {
-        *const_cast<T*>(element(stage, single_row(n), single_line(n))) = item;
     }
     static GPUBENCH_DEVICE const T* element(const char* stage, int row, int at) {
         return reinterpret_cast<const T*>(stage + place(row, at / V) + at % V * size);

@@ -1,0 +1,147 @@
+// How the operands of a tile come: along the rows, or across them through shared memory.
+#pragma once
+
+#include "elementwise/tile.cuh"
+#include "gpubench/movement/transpose_stages.cuh"
+#include "gpubench/movement/transpose_units.cuh"
+
+namespace gpubench::elementwise {
+
+// How an operand comes.
+enum Way { by_rows, by_squares, by_stages };
+
+constexpr GPUBENCH_DEVICE Way way_of(Lie lie) {
+    return lie == turned_off_grid ? by_stages : lie >= turned ? by_squares : by_rows;
+}
+
+template <class G, class I, int Number, Way W>
+struct TileLoads;
+
+// An operand along the rows.
+template <class G, class I, int Number>
+struct TileLoads<G, I, Number, by_rows> {
+    using T = typename I::Type;
+    static constexpr int V = G::V, shared_bytes = 0, held = I::lie == row ? 1 : G::passes;
+    static constexpr bool off = I::lie == off_grid;
+    conditional_t<off, Coming<T, V>, Packed<T, V>> raw[held];
+
+    GPUBENCH_DEVICE void load(const T* data, const G& tile, const Share (&shares)[G::passes], char*) {
+        GPUBENCH_UNROLL
+        for (int k = 0; k < held; ++k) {
+            raw[k] = {};
+            if (!shares[k].exists()) continue;
+            const T* const row_place = data + tile.row_offset(k, Number + 1);
+            if constexpr (I::lie == still) {
+                raw[k] = repeated<V>(*row_place);
+            } else if constexpr (I::lie == braided) {  // vectors side by side, each with something of all rows
+                raw[k] = load_on_grid<V>(data + tile.outer[Number + 1] + shares[k].first * held + k * V);
+            } else if constexpr (I::lie == apart) {
+                const int64 step = tile.along.strides[0][Number + 1];
+                raw[k] = load_one_by_one<V>(row_place + shares[k].first * step, step, shares[k].from, shares[k].to);
+            } else if constexpr (off) {  // what lies beside the row is brought as well, and given up
+                raw[k].ask(row_place + shares[k].first, data, data + tile.shape.extents[Number]);
+            } else if (G::whole || shares[k].is_vector(V)) {
+                raw[k] = load_on_grid<V>(row_place + shares[k].first);
+            } else {
+                raw[k] = load_one_by_one<V>(row_place + shares[k].first, 1, shares[k].from, shares[k].to);
+            }
+        }
+    }
+    GPUBENCH_DEVICE void fill(char*) const {}
+    GPUBENCH_DEVICE Packed<T, V> get(const char*, const G&, const Share&, int k) const {
+        if constexpr (off) {
+            return raw[k].get();
+        } else if constexpr (I::lie == braided) {
+            Vector<T, V> items;
+            GPUBENCH_UNROLL
+            for (int j = 0; j < V; ++j) items[j] = bit_cast<Vector<T, V>>(raw[(j * held + k) / V])[(j * held + k) % V];
+            return bit_cast<Packed<T, V>>(items);
+        } else {
+            return raw[I::lie == row ? 0 : k];
+        }
+    }
+};
+
+// An operand across the rows whose lines stand on vectors, or whose elements lie apart.
+template <class G, class I, int Number>
+struct TileLoads<G, I, Number, by_squares> {
+    using T = typename I::Type;
+    using Turned = TurnedTile<T, G::length, G::rows, tile_threads>;
+    static constexpr int V = G::V, shared_bytes = Turned::bytes;
+    Packed<T, Turned::V> lines[Turned::held][Turned::pack];
+
+    GPUBENCH_DEVICE void load(const T* data, const G& tile, const Share (&)[G::passes], char*) {
+        GPUBENCH_UNROLL
+        for (int n = 0; n < Turned::held; ++n) {
+            GPUBENCH_UNROLL
+            for (int p = 0; p < Turned::pack; ++p) {
+                lines[n][p] = {};
+                const int64 line = tile.first_line() + Turned::column(n) * Turned::pack + p;
+                if (!Turned::exists(n) || Turned::row(n) >= tile.own_rows || !tile.has_line(line)) continue;
+                const T* const begin = data + tile.outer[Number + 1] + tile.line_offset(line, Number + 1);
+                const uint32 first = tile.first_row + Turned::row(n);
+                if constexpr (I::lie == turned) {
+                    lines[n][p] = load_on_grid<Turned::V>(begin + first);
+                } else {
+                    const int64 step = tile.across.strides[0][Number + 1];
+                    lines[n][p] = load_one_by_one<Turned::V>(begin + first * step, step, 0, tile.own_rows - Turned::row(n));
+                }
+            }
+        }
+    }
+    GPUBENCH_DEVICE void fill(char* stage) const {
+        GPUBENCH_UNROLL
+        for (int n = 0; n < Turned::held; ++n) {
+            if (Turned::exists(n)) Turned::fill(stage, n, lines[n]);
+        }
+    }
+    GPUBENCH_DEVICE Packed<T, V> get(const char* stage, const G& tile, const Share& share, int k) const {
+        const int at = static_cast<int>(share.first - tile.first_line());
+        if constexpr (G::whole) return Turned::template load_whole<V>(stage, G::row(k), at);
+        else return Turned::template load<V>(stage, G::row(k), at);
+    }
+};
+
+// An operand across the rows at any alignment: it comes as it lies, and is cut when it is read.
+template <class G, class I, int Number>
+struct TileLoads<G, I, Number, by_stages> {
+    using T = typename I::Type;
+    static constexpr int V = G::V;
+    using Staged = StagedLines<T, G::lines, V, G::rows, tile_threads>;
+    static constexpr int shared_bytes = Staged::bytes;
+    int distance;   // of the tile's first row, in elements from a unit's beginning
+    int places[V];  // of the elements of this thread's vector in its first row, in bytes
+
+    GPUBENCH_DEVICE void load(const T* data, const G& tile, const Share (&)[G::passes], char* stage) {
+        const T* const origin = data + tile.outer[Number + 1] + tile.first_row;
+        distance = behind_grid<Staged::W>(origin);
+        const int64 first = tile.first_line();
+        const auto line_of = [&](int line) { return origin + tile.line_offset(first + line, Number + 1); };
+        const auto has_line = [&](int line) { return tile.has_line(first + line); };
+        Staged::template bring<G::all>(stage, line_of, has_line, tile.own_rows, data, data + tile.shape.extents[Number]);
+    }
+    GPUBENCH_DEVICE void fill(char*) const {}
+    GPUBENCH_DEVICE void find_places(const G& tile, const Share& share, int k) {
+        const int at = static_cast<int>(share.first - tile.first_line());
+        GPUBENCH_UNROLL
+        for (int j = 0; j < V; ++j) {
+            const int behind = (distance + static_cast<int>(tile.line_offset(share.first + j, Number + 1))) & (Staged::W - 1);
+            places[j] = Staged::place(at + j) + (behind + G::row(k)) * Staged::size;
+        }
+    }
+    GPUBENCH_DEVICE Packed<T, V> get(const char* stage, const G& tile, const Share& share, int k) {
+        if (!G::steady || k == 0) find_places(tile, share, k);
+        const char* const rows = stage + (G::steady ? k * G::pass_rows * Staged::size : 0);
+        Vector<T, V> items{};
+        GPUBENCH_UNROLL
+        for (int j = 0; j < V; ++j) {
+            if (G::all || G::whole || (j >= share.from && j < share.to)) items[j] = *reinterpret_cast<const T*>(rows + places[j]);
+        }
+        return bit_cast<Packed<T, V>>(items);
+    }
+};
+
+template <class G, class I, int Number>
+struct TileHeld : TileLoads<G, I, Number, way_of(I::lie)> {};
+
+}  // namespace gpubench::elementwise

@@ -1,0 +1,72 @@
+// Transposed through shared memory as the lines lie: whole aligned units of 16 bytes come in the background, at any alignment of
+// the lines, and elements are taken out of them one by one.
+//
+// Data: of each of `Lines` neighbouring lines the units that hold `Rows` elements come to shared memory as they lie, neighbouring
+// threads bringing neighbouring units. A thread that wants `V` elements of a row takes one out of each of V neighbouring
+// lines; of further rows, from the same places so many elements later. Lines are kept V apart, an odd number of units each,
+// so that eight threads that take neighbouring vectors of a row, and four that take neighbouring rows, meet all banks once.
+#pragma once
+
+#include "gpubench/movement/coming.cuh"
+#include "gpubench/movement/stages.cuh"
+
+namespace gpubench {
+
+// Until what all threads of the block have brought is there.
+GPUBENCH_DEVICE void await_staged() {
+    close_copies();
+    await_copies<0>();
+    block_barrier();
+}
+
+// The numbers of a tile of T; Rows and V are powers of two, Lines is a multiple of V.
+template <class T, int Lines, int V, int Rows, int Threads>
+struct StagedLines {
+    static constexpr int size = static_cast<int>(sizeof(T));
+    static constexpr int W = 16 / size;                       // elements of a unit
+    static constexpr int units = Rows > W ? Rows / W : 1;     // of a line that begins on one; else it has one more
+    static constexpr int pitch = (units + 1) | 1;             // units
+    static constexpr int step = Threads / units;              // lines that the block brings at once
+    static constexpr int turns = (Lines + step - 1) / step, last_turns = (Lines + Threads - 1) / Threads;
+    static constexpr int bytes = Lines * pitch * 16;
+    static_assert(Lines % V == 0 && Threads % units == 0);
+
+    // Where a line begins, in bytes.
+    static GPUBENCH_DEVICE int place(int line) { return (line % V * (Lines / V) + line / V) * (pitch * 16); }
+
+    // Bring the tile. line_of(l): the address of the tile's first element of line l; has_line(l), unless All: whether there is one. The
+    // operand lies between `begin` and `end`; `rows` of its elements are wanted of each line.
+    template <bool All, class LineOf, class HasLine>
+    static GPUBENCH_DEVICE void bring(char* stage, const LineOf& line_of, const HasLine& has_line, int rows, const T* begin, const T* end) {
+        const int tid = thread_index_x();
+        GPUBENCH_UNROLL
+        for (int n = 0; n < turns; ++n) {
+            const int line = n * step + tid / units;
+            if (Lines % step != 0 && line >= Lines) continue;
+            if (All || has_line(line)) bring_unit<All>(stage + place(line), tid % units, line_of(line), rows, begin, end);
+        }
+        GPUBENCH_UNROLL
+        for (int n = 0; n < last_turns; ++n) {
+            const int line = n * Threads + tid;
+            if (Lines % Threads != 0 && line >= Lines) continue;
+            if (All || has_line(line)) bring_unit<All>(stage + place(line), units, line_of(line), rows, begin, end);
+        }
+    }
+    template <bool All>
+    static GPUBENCH_DEVICE void bring_unit(char* line, int unit, const T* address, int rows, const T* begin, const T* end) {
+        const int first = unit * W - behind_grid<W>(address);  // element of the tile
+        if ((!All || unit == units) && first >= rows) return;
+        const T* const source = address + first;
+        char* const target = line + unit * 16;
+        if (source >= begin && source + W <= end) {
+            copy_in_background(reinterpret_cast<Word128*>(target), reinterpret_cast<const Word128*>(source));
+        } else {
+            GPUBENCH_UNROLL
+            for (int j = 0; j < W; ++j) {
+                if (source + j >= begin && source + j < end) reinterpret_cast<T*>(target)[j] = source[j];
+            }
+        }
+    }
+};
+
+}  // namespace gpubench

@@ -1,0 +1,101 @@
+"""How the dims are split for tiles: along y's rows, across them, and the rest."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from gpubench import dtypes
+from gpubench.operators.elementwise import tuning
+from gpubench.operators.elementwise.merged import Input, Merged
+from gpubench.operators.geometry.merged import Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """The dims split: along y's rows, across them, and the rest.
+
+    turned: the operands that lie across the rows. braided: those, where they have all rows as one run.
+    """
+
+    along: tuple[Dim, ...]
+    across: tuple[Dim, ...]
+    outer: tuple[Dim, ...]
+    turned: tuple[int, ...] = ()
+    braided: tuple[int, ...] = ()
+
+
+def across_dim(shape: Merged, one: Input) -> int | None:
+    """Return the dim along which an operand's elements lie closest, where that is not y's fastest; else None.
+
+    None, too, for an operand that is small beside the others.
+    """
+    first = one.step(shape.dims[0])
+    if first in (0, 1) or tuning.is_small(shape, one):
+        return None
+    moving = [number for number, dim in enumerate(shape.dims) if one.step(dim) > 0 and dim.size > 1]
+    best = min(moving, key=lambda number: one.step(shape.dims[number]))
+    return best if best != 0 else None
+
+
+def split(shape: Merged) -> Axes:
+    """Split the dims: the largest operand that lies across decides which dim is across the rows."""
+    wishes = {one.number: across_dim(shape, one) for one in shape.inputs}
+    by_size = sorted(shape.inputs, key=lambda one: -one.extent * dtypes.dtype(one.dtype).itemsize)
+    chosen = next((wishes[one.number] for one in by_size if wishes[one.number] is not None), None)
+    if chosen is None:
+        return _rows(shape)
+    turned = tuple(number for number, dim in wishes.items() if dim == chosen)
+    few = tuning.BRAIDED_ROWS // len(turned)
+    if chosen == 1 and all(_is_braided(shape, one, few) for one in shape.inputs if one.number in turned):
+        return dataclasses.replace(_axes(shape, [0], [1]), braided=turned)
+    others = [one for one in shape.inputs if one.number not in turned]
+    along = [0]
+    while along[-1] + 1 < chosen and all(_goes_on(shape, one, along[-1] + 1) for one in others):
+        along.append(along[-1] + 1)
+    across = [chosen]
+    distance = {number: shape.dims[chosen].steps[number] * shape.dims[chosen].size for number in turned}
+    while True:
+        free = [n for n in range(len(shape.dims)) if n not in along and n not in across]
+        found = next((n for n in free if all(shape.dims[n].steps[t] == distance[t] for t in turned)), None)
+        if found is None:
+            break
+        across.append(found)
+        distance = {number: far * shape.dims[found].size for number, far in distance.items()}
+    return _axes(shape, along, across, turned)
+
+
+def _is_braided(shape: Merged, one: Input, few: int) -> bool:
+    """Say whether an operand has y's rows, at most so many, as one run.
+
+    Not where the elements across are whole vectors, which are turned as well in fewer registers.
+    """
+    along, across = shape.dims[:2]
+    return (
+        across.size <= few
+        and across.size * dtypes.dtype(one.dtype).itemsize % 16 != 0
+        and one.step(across) == 1
+        and one.step(along) == across.size
+        and along.size >= tuning.BRAIDED_VECTORS * shape.vector
+    )
+
+
+def _goes_on(shape: Merged, one: Input, dim: int) -> bool:
+    """Say whether an operand lies along one dim more as it does along the first."""
+    first, here = one.step(shape.dims[0]), one.step(shape.dims[dim])
+    return here == shape.dims[dim].steps[0] if first == 1 else first == 0 and here == 0
+
+
+def _rows(shape: Merged) -> Axes:
+    """Split where nothing lies across: rows along the first dim, across them what some operand's rows share."""
+    others = range(1, len(shape.dims))
+    along = [one for one in shape.inputs if one.step(shape.dims[0]) == 1]
+    common = [dim for dim in others if any(one.step(shape.dims[dim]) == 0 for one in along)]
+    across = [max(common or others, key=lambda dim: shape.dims[dim].size)] if others else []
+    return _axes(shape, [0], across)
+
+
+def _axes(shape: Merged, along: list[int], across: list[int], turned: tuple[int, ...] = ()) -> Axes:
+    outer = [number for number in range(len(shape.dims)) if number not in along and number not in across]
+    first, second, third = (tuple(shape.dims[n] for n in numbers) for numbers in (along, across, outer))
+    return Axes(first, second, third, turned)

@@ -1,0 +1,106 @@
+"""How y is cut into tiles, and the shared memory that a tile takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gpubench import dtypes
+from gpubench.model import DeviceInfo
+from gpubench.operators.elementwise import tuning
+from gpubench.operators.elementwise.axes import Axes
+from gpubench.operators.elementwise.merged import Merged
+from gpubench.operators.elementwise.tuning import THREADS
+from gpubench.operators.geometry.axes import axis_size
+from gpubench.operators.geometry.rounding import ceil_div, power_of_two
+
+
+class TileCut(NamedTuple):
+    """Vectors of a row of a tile, rows of a thread, and elements of a tile's row that are stored."""
+
+    lanes: int
+    passes: int
+    chunk: int
+
+    @property
+    def rows(self) -> int:
+        """Rows of a tile."""
+        return THREADS // self.lanes * self.passes
+
+
+def is_staged(lies: Sequence[str]) -> bool:
+    """Say whether all operands across the rows come as they lie, so that a tile has as many lines as it needs."""
+    return "turned_off_grid" in lies and "turned_apart" not in lies
+
+
+def shared_bytes(shape: Merged, lies: Sequence[str], cut: TileCut, spare: int) -> int:
+    """Return the shared memory of a tile, as `TurnedTile` and `StagedLines` have it."""
+    lines = cut.lanes * shape.vector
+    total = 0
+    for one, lie in zip(shape.inputs, lies, strict=True):
+        itemsize = dtypes.dtype(one.dtype).itemsize
+        if lie in ("turned", "turned_apart"):
+            total += lines * cut.rows * itemsize
+        elif lie == "turned_off_grid":
+            units = max(cut.rows * itemsize // 16, 1) + 1
+            total += (lines + (spare if is_staged(lies) else 0)) * (units | 1) * 16
+    return total
+
+
+def cut_of(shape: Merged, axes: Axes, spare: int, lies: Sequence[str], device: DeviceInfo) -> TileCut:
+    """Return how tiles are cut, for what their operands need."""
+    reach = axis_size(axes.along) + max(spare - 1, 0)  # of a row from the vector boundary before it
+    if axes.braided:
+        return rows_cut(shape, axes, reach, device)._replace(lanes=THREADS, passes=axes.across[0].size)
+    if not axes.turned:
+        return rows_cut(shape, axes, reach, device)
+    if not is_staged(lies):
+        return turned_cut(shape, axes, reach, spare, device)
+    cut = staged_cut(shape, axes, reach, device)
+    while max(cut.passes, cut.lanes) > 1 and shared_bytes(shape, lies, cut, spare) > device.max_shared_bytes // 3:
+        passes, lanes = (cut.passes // 2, cut.lanes) if cut.passes > 1 else (1, cut.lanes // 2)
+        cut = TileCut(lanes, passes, lanes * shape.vector)
+    return cut
+
+
+def rows_cut(shape: Merged, axes: Axes, reach: int, device: DeviceInfo) -> TileCut:
+    """Return tiles whose operands all lie along the rows: as many lanes as a row has vectors, up to a block's."""
+    vectors, rows = ceil_div(reach, shape.vector), axis_size(axes.across)
+    lanes = min(THREADS, power_of_two(vectors))
+    chunks = ceil_div(vectors, lanes)
+    blocks = ceil_div(rows, THREADS // lanes) * chunks * axis_size(axes.outer)
+    passes = tuning.passes(rows, lanes, blocks, device)
+    return TileCut(lanes, passes, ceil_div(vectors, chunks) * shape.vector)
+
+
+def turned_cut(shape: Merged, axes: Axes, reach: int, spare: int, device: DeviceInfo) -> TileCut:
+    """Return tiles whose operands are turned by squares: as square as there is room for, smaller where there are few.
+
+    Neither way a tile is narrower than a vector of the narrowest operand. Rows off the grid bring a vector more.
+    """
+    rows, vector = axis_size(axes.across), shape.vector
+    least = max(16 // dtypes.dtype(one.dtype).itemsize for one in shape.inputs)
+    passes, lanes = tuning.TURNED_PASSES, tuning.TURNED_LANES[vector]
+    if reach + spare < lanes * vector:
+        lanes = max(power_of_two(reach + spare), least) // vector
+    elif rows < THREADS // lanes * passes:
+        lanes = min(THREADS, THREADS * passes // max(power_of_two(rows), least))
+    blocks = shape.elements / (THREADS * vector)
+    while passes > 1 and blocks / passes < tuning.TURNED_BLOCKS * device.sm_count and THREADS // lanes * passes > least:
+        passes //= 2
+    return TileCut(lanes, passes, lanes * vector - spare)
+
+
+def staged_cut(shape: Merged, axes: Axes, reach: int, device: DeviceInfo) -> TileCut:
+    """Return tiles whose operands come as they lie: no longer or higher than y, and smaller where there are few."""
+    rows, vector = power_of_two(axis_size(axes.across)), shape.vector
+    passes = tuning.TURNED_PASSES
+    longest = max(power_of_two(reach) // vector, 1)
+    lanes = min(tuning.STAGED_LANES[vector], longest)
+    if rows < THREADS // lanes * passes:
+        lanes = min(tuning.STAGED_LINES // vector, THREADS, max(THREADS * passes // rows, 1), longest)
+        passes = max(1, min(passes, rows * lanes // THREADS))
+    blocks = shape.elements / (THREADS * vector)
+    while passes > 1 and blocks / passes < tuning.TURNED_BLOCKS * device.sm_count:
+        passes //= 2
+    return TileCut(lanes, passes, lanes * vector)
