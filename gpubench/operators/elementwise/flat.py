@@ -79,13 +79,15 @@ def lie_of(shape: Merged, one: Input) -> str:
 
 
 def is_plaited(shape: Merged, device: DeviceInfo) -> bool:
-    """Say whether y has runs of a few elements, one of each of as many lines of an operand, the others lying as y does.
+    """Say whether y has runs of a few bytes, one of each of as many lines of an operand, the others lying as y does.
 
     A thread then takes a vector of each line, where there are enough threads.
     """
     lines = shape.dims[0].size
     threads = tuning.FLAT_THREADS * device.sm_count
-    if not 1 < lines <= tuning.PLAITED_LINES or len(shape.dims) < 2 or shape.elements < threads * lines * shape.vector:
+    if not 1 < lines <= tuning.PLAITED_LINES or len(shape.dims) < 2 or shape.vector < 16:
+        return False
+    if shape.elements < threads * lines * shape.vector:
         return False
     lies = [_plaited(shape, lie_of(shape, one), one) for one in shape.inputs]
     return "plaited" in lies and set(lies) <= {"plaited", "on_grid"}
