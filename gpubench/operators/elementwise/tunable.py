@@ -10,7 +10,7 @@ TWO_VECTORS = Constant("TWO_VECTORS", tuning.TWO_VECTORS, (0, 1 << 22, 1 << 40))
 SPREAD = Constant("SPREAD", tuning.SPREAD, (32, 64, 256, 512, 1024))
 PASSES = Constant("PASSES", tuning.PASSES, (1, 4, 8))
 ROW_VECTORS = Constant("ROW_VECTORS", tuning.ROW_VECTORS, (8, 128, 1 << 30))
-GATHER_RUN = Constant("GATHER_RUN", tuning.GATHER_RUN, (0, 9, 144))
+GATHER_RUN = Constant("GATHER_RUN", tuning.GATHER_RUN, (0, 9, 144, 1 << 30))
 GATHER_ELEMENTS = Constant("GATHER_ELEMENTS", tuning.GATHER_ELEMENTS, (0, 1 << 15, 1 << 19, 1 << 21))
 
 REGIMES: tuple[Regime, ...] = (
