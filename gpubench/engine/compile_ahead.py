@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from gpubench.errors import CompileError, GpubenchError
 from gpubench.kernels import CompiledKernel, Request, compile_many
+from gpubench.kernels.foreign import compile_launches
 from gpubench.model import DeviceInfo, Launch
 from gpubench.tuning.contest import Contest
 from gpubench.tuning.space import launches_of
@@ -69,6 +70,9 @@ class CompileAhead:
         }
         ours = dict.fromkeys(self._request(each) for row in launches.values() for each in row if each.foreign is None)
         found = dict(zip(ours, compile_many(list(ours), self._processes), strict=True))
+        theirs = {self._request(each): each for row in launches.values() for each in row if each.foreign is not None}
+        pairs = [(each, request.arch) for request, each in theirs.items()]
+        found |= zip(theirs, compile_launches(pairs, self._processes), strict=True)
         worst = self._worst(launches[contest.space.incumbent.name], found)
         return {
             one.name: why
@@ -77,8 +81,10 @@ class CompileAhead:
         }
 
     def _request(self, launch: Launch) -> Request:
+        """Return what tells the machine code of one launch from that of another."""
         major, minor = self._device.compute_capability
-        return Request(launch.source, launch.kernel, f"sm_{major}{minor}")
+        options = "" if launch.foreign is None else " ".join(("", *launch.foreign.options))
+        return Request(launch.source + options, launch.kernel, f"sm_{major}{minor}")
 
     def _worst(self, launches: Sequence[Launch], found: Mapping[Request, CompiledKernel | CompileError]) -> int:
         """Return the most bytes that a kernel of the shipped constants spills."""

@@ -24,6 +24,9 @@ _IN_FORCE: ContextVar[Mapping[str, Value]] = ContextVar("constants", default=Map
 
 NOTHING = "none"
 
+MOST_CONFIGURATIONS = 10_000
+"""Of a regime, before constraints. A space that is larger is a mistake of who wrote it down."""
+
 
 def tuned(name: str, shipped: T) -> T:
     """Return the value of a constant that is in force, the shipped one where none is."""

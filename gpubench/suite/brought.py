@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from gpubench.dtypes import canonical
 from gpubench.operators import OPERATORS
 from gpubench.operators.base import Operator
+from gpubench.operators.constants import MOST_CONFIGURATIONS
 from gpubench.own.arguments import WORKSPACE, read_argument
 from gpubench.own.definitions import Bound, Brought, Form, Kernel, OwnOperator, Step
 from gpubench.own.expression import ExpressionError, read
@@ -88,7 +90,8 @@ class _Reader:
         self._entry = entry
         self._form: Form = form
         self._operator = operator
-        self._constants: dict[str, int] = dict(entry.get("constants", {}))
+        first = {name: values[0] for name, values in entry.get("tune", {}).items()}
+        self._constants: dict[str, int] = {**first, **entry.get("constants", {})}
         self._names = known_names(operator, self._constants)
 
     def kernel(self) -> Kernel:
@@ -119,7 +122,27 @@ class _Reader:
             None
             if accuracy is None
             else Bound(canonical(accuracy["accumulator"]), str(accuracy["additions"]), accuracy.get("growth", "sqrt")),
+            *self._tuning(),
         )
+
+    def _tuning(self) -> tuple[dict[str, tuple[int, ...]], tuple[str, ...], dict[str, str]]:
+        """Return what a tuner may choose, what must hold, and where values may differ."""
+        tune = {name: tuple(values) for name, values in self._entry.get("tune", {}).items()}
+        total = math.prod(map(len, tune.values()))
+        if total > MOST_CONFIGURATIONS:
+            message = f"these values make {total:,} configurations; at most {MOST_CONFIGURATIONS:,} can be tried"
+            self._add(message, "tune")
+        for key in ("constraints", "regimes"):
+            if key in self._entry and not tune:
+                self._add(f"{key} stands without tune, which says what can be chosen", key)
+        listed = self._entry.get("constraints", ())
+        constraints = tuple(self._expression(one, "constraints", at) for at, one in enumerate(listed))
+        regimes = {}
+        for name, when in self._entry.get("regimes", {}).items():
+            if re.fullmatch(r"[a-z][a-z0-9-]{0,39}", name) is None or name == "all":
+                self._add("a regime has a name of small letters, digits and -, and not all", "regimes", name)
+            regimes[name] = self._expression(when, "regimes", name)
+        return tune, constraints, regimes
 
     def _add(self, message: str, *below: str | int) -> None:
         self._document.add((*self._path, *below), message)

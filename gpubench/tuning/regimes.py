@@ -33,20 +33,15 @@ def regimes_of(operator: Operator[Any] | None, kernel: Kernel | None = None) -> 
         return () if operator is None else operator.regimes
     if not kernel.tune:
         return ()
-    constants = tuple(
-        Constant(name, kernel.constants.get(name, values[0]), tuple(values)) for name, values in kernel.tune.items()
-    )
+    constants = tuple(Constant(name, kernel.constants[name], tuple(values)) for name, values in kernel.tune.items())
     listed = {**kernel.regimes, EVERYWHERE: "1"}
     return tuple(Regime(name, when, (kernel.name,), constants, kernel.constraints) for name, when in listed.items())
 
 
 def with_constants(kernel: Kernel, values: Mapping[str, Value]) -> Kernel:
-    """Return a suite's kernel with these constants. What it may be tuned in has its first candidate where neither they
-    nor the suite say more.
-    """
-    first = {name: listed[0] for name, listed in kernel.tune.items()}
+    """Return a suite's kernel with these constants."""
     whole = {name: value for name, value in values.items() if isinstance(value, int)}
-    return replace(kernel, constants={**first, **kernel.constants, **whole})
+    return replace(kernel, constants={**kernel.constants, **whole})
 
 
 def constants_of(regimes: Iterable[Regime]) -> dict[str, Constant]:

@@ -14,15 +14,12 @@ from gpubench.model import Case, DeviceInfo, Launch, Plan, Problem, Refused
 from gpubench.names import AUTO, CONSTANTS_MARK, SHIPPED
 from gpubench.operators import operator as find_operator
 from gpubench.operators.base import Operator
-from gpubench.operators.constants import Regime, Value, in_force, text_of, texts_of
+from gpubench.operators.constants import MOST_CONFIGURATIONS, Regime, Value, in_force, text_of, texts_of
 from gpubench.own.definitions import Kernel
 from gpubench.own.plan import names_of_problem
 from gpubench.own.plan import plan as own_plan
 from gpubench.tuning.file import Tuning
 from gpubench.tuning.regimes import allows, names_in, regime_of, regimes_of, subject_of, with_constants
-
-MOST = 10_000
-"""Configurations of a regime, before constraints. A space that is larger is a mistake of who wrote it down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +102,7 @@ def spaces(subject: Subject, cases: Sequence[Case], device: DeviceInfo, start: T
     """Return the space of every regime that some of the cases lie in, in the order of the regimes.
 
     start: a tuning whose constants are to be beaten in place of the shipped ones. UsageError for a space of more than
-    MOST configurations.
+    MOST_CONFIGURATIONS.
     """
     regimes = subject.regimes
     for regime in regimes:
@@ -128,10 +125,10 @@ def spaces(subject: Subject, cases: Sequence[Case], device: DeviceInfo, start: T
 
 def _require_bounded(subject: Subject, regime: Regime) -> None:
     total = math.prod(len(one.candidates) for one in regime.tune)
-    if total > MOST:
+    if total > MOST_CONFIGURATIONS:
         raise UsageError(
             f"{subject.name}: the constants of its regime {regime.name} have {total:,} configurations; at most "
-            f"{MOST:,} can be tried. Give `tune` fewer values, or split the regime."
+            f"{MOST_CONFIGURATIONS:,} can be tried. Give `tune` fewer values, or split the regime."
         )
 
 

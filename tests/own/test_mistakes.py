@@ -53,6 +53,16 @@ SUITE_MISTAKES = [
     ),
     ("constants: {ITEMS: 4}", "constants: {ITEMS: 4}\n    when: dtype = float32", "is no expression"),
     ("name: scan", "name: Scan!", "a name of small letters"),
+    ("constants: {ITEMS: 4}", "tune: {ITEMS: []}", "at least 1"),
+    ("constants: {ITEMS: 4}", "tune: {ITEMS: [2, 4], rows: [1]}", "the name rows is taken"),
+    ("constants: {ITEMS: 4}", "tune: {ITEMS: [2, 4]}\n    constraints: [ITEM < 3]", "did you mean ITEMS?"),
+    ("constants: {ITEMS: 4}", "constants: {ITEMS: 4}\n    constraints: [ITEMS < 3]", "stands without tune"),
+    ("constants: {ITEMS: 4}", "tune: {ITEMS: [2]}\n    regimes: {all: rows > 3}", "and not all"),
+    (
+        "constants: {ITEMS: 4}",
+        f"tune: {{ITEMS: {list(range(200))}, MORE: {list(range(200))}}}",
+        "make 40,000 configurations; at most 10,000",
+    ),
 ]
 
 
