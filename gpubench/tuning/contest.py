@@ -60,7 +60,7 @@ class Contest:
         self._rounds: dict[tuple[str, str], list[list[float]]] = {}
         self._told: dict[tuple[str, str], Record] = {}
         self._tried: set[str] = set()
-        self.cases = self._spread([case for case in self.space.cases if self._differs(case, self._alive)])
+        self.cases = self._telling([case for case in self.space.cases if self._differs(case, self._alive)])
 
     def drop(self, reasons: Mapping[str, str]) -> None:
         """Leave configurations out before they are timed: what the compiler's report says. The shipped ones stay."""
@@ -137,7 +137,10 @@ class Contest:
         ahead = [entrant for entrant, lap in found if lap.log_ratio < limit or lap.log_ratio + BEHIND * lap.error < 0]
         if not ahead:
             self._keep("nothing is ahead by more than a tie")
-        return ahead[: self.effort.finalists]
+        first: dict[tuple[str, ...], Entrant] = {}  # those of equal plans in the race would tie for ever
+        for one in ahead:
+            first.setdefault(tuple(one.plans[case.id] for case in self.cases), one)
+        return list(first.values())[: self.effort.finalists]
 
     # --- finals ------------------------------------------------------------------------------------------------------
 
@@ -160,7 +163,7 @@ class Contest:
                 rest = [case for case in self.space.cases if self._differs(case, [shipped, one]) and case not in cases]
                 yield [
                     self._stage(case, f"proof.{place + 1}", [shipped, one], effort.proof_rounds, ends=True)
-                    for case in self._spread(rest, effort.proof_cases)
+                    for case in _spread(rest, effort.proof_cases)
                 ]
                 found = self._compared(one, self._told.values())
                 why = self._objection(found)
@@ -173,7 +176,8 @@ class Contest:
     def _ranked(self, finalists: Sequence[Entrant], records: Sequence[Record]) -> list[Entrant]:
         """Return the finalists that did not fail, best first."""
         means = {one.name: _mean(self._compared(one, records)) for one in finalists if one.name not in self.failed}
-        return sorted((one for one in finalists if means.get(one.name)), key=lambda one: (means[one.name], one.name))
+        fit = (one for one in finalists if means.get(one.name))
+        return sorted(fit, key=lambda one: (means[one.name], len(one.values), one.name))
 
     def _compared(self, one: Entrant, records: Iterable[Record]) -> list[Compared]:
         """Return the comparison of a finalist with the shipped constants, case by case, by the method of `ab`."""
@@ -250,11 +254,22 @@ class Contest:
             first.setdefault(one.plans[case.id], one)
         return list(first.values())
 
-    def _spread(self, cases: Sequence[Case], most: int | None = None) -> list[Case]:
-        """Return so many cases at most, evenly spread over them as they are listed."""
-        most = self.effort.cases if most is None else most
-        step = max(len(cases) / max(most, 1), 1.0)
-        return [cases[int(place * step)] for place in range(min(most, len(cases)))]
+    def _telling(self, cases: Sequence[Case]) -> list[Case]:
+        """Return the cases of the race, in their order: those whose plans tell most configurations apart, then others,
+        evenly spread. What no case of the race tells apart is decided by how little it differs from what is shipped.
+        """
+        apart: dict[str, tuple[str, ...]] = {one.name: () for one in self.space.entrants}
+        chosen: list[Case] = []
+        while len(chosen) < min(self.effort.cases, len(cases)):
+            rest = [case for case in cases if case not in chosen]
+            gains = [len({(*apart[one.name], one.plans[case.id]) for one in self.space.entrants}) for case in rest]
+            if max(gains) == len(set(apart.values())):
+                chosen += _spread(rest, self.effort.cases - len(chosen))
+                break
+            best = rest[gains.index(max(gains))]
+            chosen.append(best)
+            apart = {one.name: (*apart[one.name], one.plans[best.id]) for one in self.space.entrants}
+        return [case for case in cases if case in chosen]
 
     def _stage(self, case: Case, stage: str, entrants: Sequence[Entrant], rounds: int, ends: bool = False) -> Case:
         each = self.effort.final_samples if ends else self.effort.samples
@@ -290,6 +305,12 @@ class Contest:
             self.why,
             self.timed,
         )
+
+
+def _spread(cases: Sequence[Case], most: int) -> list[Case]:
+    """Return so many cases at most, evenly spread over them as they are listed."""
+    step = max(len(cases) / max(most, 1), 1.0)
+    return [cases[int(place * step)] for place in range(min(most, len(cases)))]
 
 
 def _interval(low: float, middle: float, high: float) -> Interval:

@@ -27,6 +27,12 @@ REGIMES: tuple[Regime, ...] = (
         (LAST_DIM, CACHED_LEAST, CACHED_BLOCKS),
     ),
     Regime(
+        "few-small-elements",
+        "inner == 1 and indices < 1048576 and dtype in [int8, uint8, int16]",  # atomics exchange these word by word
+        ("private_copies", "block_copies", "cached", "combined", "grouped"),
+        (COPIES_LEAST, COPIES_PLACES, COPIES_DENSE, GROUPED_COST),
+    ),
+    Regime(
         "few-elements",
         "inner == 1 and indices < 1048576",
         ("private_copies", "block_copies", "cached", "combined"),
@@ -44,5 +50,6 @@ REGIMES: tuple[Regime, ...] = (
         ("block_copies", "cached", "combined", "grouped"),
         (CACHED_ROW, CACHED_BLOCKS, GROUPED_ROW),
     ),
-    Regime("rows", "1", ("combined", "grouped", "block_copies"), (GROUPED_COST, WAVES, WARPS)),
+    Regime("rows", "outer == 1", ("combined", "grouped", "block_copies"), (GROUPED_COST, WAVES, WARPS)),
+    Regime("rows-of-several-parts", "1", ("combined", "grouped", "block_copies"), (GROUPED_COST, WAVES, WARPS)),
 )
