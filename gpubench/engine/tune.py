@@ -13,6 +13,7 @@ from gpubench.engine.measurer import Outcome
 from gpubench.engine.run import Store
 from gpubench.engine.supervisor import Supervisor
 from gpubench.model import Case, DeviceInfo, Json, Record
+from gpubench.names import AUTO
 from gpubench.operators import operator as find_operator
 from gpubench.operators.constants import text_of
 from gpubench.own.registry import Staged
@@ -110,9 +111,10 @@ def contests_of(
     effort: Effort,
     start: Tuning | None = None,
 ) -> list[Contest]:
-    """Return the contests of every regime that cases lie in: of the operators, and of kernels that are contenders."""
-    subjects = [Subject(find_operator(name)) for name in dict.fromkeys(case.operator for case in cases)]
+    """Return the contests of every regime that cases lie in, where `auto` or a suite's own kernel is a contender."""
     wanted = {name for case in cases for name in case.contenders}
+    named = dict.fromkeys(case.operator for case in cases if AUTO in case.contenders)
+    subjects = [Subject(find_operator(name)) for name in named]
     for one in staged:
         subjects += [
             Subject(find_operator(kernel.operator), kernel, one.folder)
