@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import Accuracy, Problem, Refused
+from gpubench.model import Problem, Refused
 from gpubench.operators.coalesce import coalesce
-from gpubench.operators.index_add.indices import most_duplicates
 
 LIMIT = 2**31 - 1
 
@@ -96,14 +95,6 @@ def form_of(problem: Problem[Any]) -> Form | Refused:
         places, of.shape[dim] if of.shape else 1, inner, outers,
         place_step, index_step, outer_place, outer_index, vector, itemsize,
     )  # fmt: skip
-
-
-def grouped_accuracy(problem: Problem[Any], more: int) -> Accuracy:
-    """Return the bound on sums formed in the accumulator: a place's rows, `more` additions of parts, one rounding."""
-    params = problem.params
-    places = params.shape[params.dim] if params.shape else 1
-    duplicates = most_duplicates(params.pattern, places, params.indices)
-    return Accuracy(duplicates + more + 2, dtypes.dtype(problem.case.dtype).accumulator)
 
 
 def fits(*numbers: int) -> bool:

@@ -9,7 +9,8 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add import sort, tuning
-from gpubench.operators.index_add.form import LIMIT, Form, fits, form_of, grouped_accuracy
+from gpubench.operators.index_add.accuracy import grouped_accuracy
+from gpubench.operators.index_add.form import LIMIT, Form, fits, form_of
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 
 SOURCE = "index_add/grouped.cu"

@@ -8,7 +8,8 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.geometry.rounding import ceil_div
-from gpubench.operators.index_add.form import Form, form_of, grouped_accuracy
+from gpubench.operators.index_add.accuracy import grouped_accuracy
+from gpubench.operators.index_add.form import Form, form_of
 from gpubench.operators.index_add.grouped import sum_bytes
 from gpubench.operators.structs import Struct
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import Accuracy, DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.geometry.dims import without
-from gpubench.operators.index_add.indices import most_duplicates
+from gpubench.operators.index_add.accuracy import grouped_accuracy
 from gpubench.operators.launch import grid_stride, too_many_dims, walk
 from gpubench.operators.structs import float64, int32, int64
 
@@ -50,8 +50,7 @@ class SortedDeterministic:
         dim = problem.params.dim
         if refused := too_many_dims(*(without(problem.operand(name).view, dim) for name in ("destination", "source"))):
             return refused
-        duplicates = most_duplicates(problem.params.pattern, places, count)
-        accuracy = Accuracy(duplicates + 7, dtypes.dtype(problem.case.dtype).accumulator)
+        accuracy = grouped_accuracy(problem, 5)
         if problem.operand("source").view.size == 0:
             return Plan(self.name, (), accuracy)
         sort = _sort(count, places, device)
