@@ -42,6 +42,7 @@ from gpubench.measure.ceiling import ceiling_us  # noqa: E402
 from gpubench.model import Case, Ceiling, DeviceInfo, Plan, Problem  # noqa: E402
 from gpubench.operators import OPERATORS  # noqa: E402
 from gpubench.operators.base import Operator  # noqa: E402
+from gpubench.operators.index_add.indices import draw as draw_indices  # noqa: E402
 from gpubench.operators.parameters import to_json  # noqa: E402
 from gpubench.operators.sectors import touched_bytes  # noqa: E402
 from gpubench.operators.sum.params import SumParams  # noqa: E402
@@ -142,13 +143,18 @@ class Bench:
             peer.load()
 
     def operands(self, problem: Problem[Any]) -> tuple[dict[str, DeviceOperand], list[Any]]:
-        """Allocate and fill: random numbers of which a few million repeat."""
+        """Allocate and fill: indices by their pattern, else random numbers of which a few million repeat."""
         buffers, made = [], {}
         for one in problem.operands:
             buffer = self.device.allocate(storage_bytes(one))
             size = one.view.storage
             kind = dtype(one.dtype).numpy
-            if one.role == "in":
+            if one.name == "index" and size > 0:
+                params = problem.params
+                places = params.shape[params.dim] if params.shape else 1
+                indices = draw_indices(params.pattern, places, params.count, problem.case.seed, 1)
+                self.device.upload(indices.astype(kind), buffer)
+            elif one.role == "in" and size > 0:
                 numbers = np.random.default_rng(1).normal(size=min(size, 2**21)) * 50
                 self.device.upload(numbers.astype(kind), buffer)
                 repeat(buffer.address, len(numbers) * kind.itemsize, size * kind.itemsize)

@@ -1,7 +1,8 @@
 // index_add, variant `combined`: rows go to the destination by atomics of 16 bytes; equal indices near each other are added up
 // before.
 //
-// Data: `add_flat`: a thread takes a vector of a row, whose index is asked for at the same time: where there is little work.
+// Data: `add_single`: a thread takes an element; it knows nothing but the pointers and three numbers, for each further word of
+// parameters costs a launch of a few elements time. `add_flat`: a thread takes a vector of a row, whose index is asked for at the same time: where there is little work.
 // `add_few`: a group of lanes takes four rows at once; what meets among them is added up in registers. `add_combined`: a warp takes 32 indices (fewer where there is little work), one a lane; lanes with equal
 // ones find each other, and the warp's rows stand in the order of their index, their first order inside. The warp's groups of
 // lanes walk them, four rows on their way, and add in registers until the index changes. So an index that all rows share is met
@@ -10,8 +11,10 @@
 #include "gpubench/atomics.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/integer_divider.cuh"
+#include "gpubench/movement/row_vectors.cuh"
+#include "gpubench/pairs.cuh"
+#include "gpubench/strided.cuh"
 #include "gpubench/warp.cuh"
-#include "index_add/pairs.cuh"
 #include "index_add/sums.cuh"
 
 namespace gpubench::index_add {
@@ -58,6 +61,48 @@ GPUBENCH_DEVICE void send(T* destination, const Vector<sum_t<T>, V>& sums) {
     atomic_add_vector(destination, pack_items<V, T>(sums));
 }
 
+// Single elements without gaps, one a thread.
+template <class T, class Index>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
+    add_single(T* destination, const T* source, const Index* index, uint32 count, uint32 places, alpha_t<T> alpha) {
+    const uint32 at = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
+    if (at >= count) return;
+    const int64 row = static_cast<int64>(index[at]);
+    const Packed<T, 1> raw = row_vector<1, Cache::read_only>(source + at);
+    if (row < 0 || row >= places) return;
+    Vector<sum_t<T>, 1> sums{};
+    add_scaled<T, 1>(sums, raw, alpha);
+    send<T, 1>(destination + row, sums);
+}
+
+struct ScatteredShape {
+    IntegerDivider inner;  // what stands fastest: indices, or the other elements
+    int32 indices_inside;  // which of them
+    uint32 items;
+    int32 unused;
+    int64 places, place_step, index_step;
+    double alpha;
+};
+GPUBENCH_LAYOUT(ScatteredShape, 56, alpha, 48);
+
+// Single elements of any layout, one a thread; `to` and `of` count the dims beside the indexed one.
+template <class T, class Index>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
+    add_scattered(T* destination, const T* source, const Index* index, const DividedStrided to, const DividedStrided of,
+                  const ScatteredShape shape) {
+    const uint32 item = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
+    if (item >= shape.items) return;
+    const auto at = shape.inner.divide(item);
+    const uint32 number = shape.indices_inside != 0 ? at.remainder : at.quotient;
+    const uint32 element = shape.indices_inside != 0 ? at.quotient : at.remainder;
+    const int64 row = static_cast<int64>(index[number]);
+    const Packed<T, 1> raw = row_vector<1, Cache::read_only>(source + number * shape.index_step + of.offset(element));
+    if (row < 0 || row >= shape.places) return;
+    Vector<sum_t<T>, 1> sums{};
+    add_scaled<T, 1>(sums, raw, alpha_of<T>(shape.alpha));
+    send<T, 1>(destination + row * shape.place_step + to.offset(element), sums);
+}
+
 // Vector by vector of the whole list, one a thread; shape.chunks divides by the vectors of a row.
 template <class T, class Index, int V>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
@@ -67,7 +112,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     if (at.quotient >= shape.count) return;
     const int64 outer = block_index_y(), first = int64{at.remainder} * V;
     const int64 row = static_cast<int64>(index[at.quotient]);
-    const Packed<T, V> raw = load_packed<V, Cache::read_only>(source + outer * shape.outer_index + at.quotient * shape.index_step +
+    const Packed<T, V> raw = row_vector<V, Cache::read_only>(source + outer * shape.outer_index + at.quotient * shape.index_step +
                                                               first * shape.item_index);
     if (row < 0 || row >= shape.places) return;
     Vector<sum_t<T>, V> sums{};
@@ -90,7 +135,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     for (int k = 0; k < at_once; ++k) {
         const uint32 at = unit.first + k * groups + group;
         rows[k] = at < shape.count ? static_cast<int64>(index[at]) : -1;
-        raw[k] = at < shape.count ? load_packed<V, Cache::read_only>(unit.source + at * shape.index_step) : Packed<T, V>{};
+        raw[k] = at < shape.count ? row_vector<V, Cache::read_only>(unit.source + at * shape.index_step) : Packed<T, V>{};
     }
     GPUBENCH_UNROLL
     for (int k = 0; k < at_once; ++k) {
@@ -125,7 +170,8 @@ GPUBENCH_DEVICE int gather_equal(Pair* list, const Index* index, uint32 first, c
     return population_count(good);
 }
 
-template <class T, class Index, int V>
+// Owned: one warp has all rows of its chunk, so that nobody else adds to them, and it needs no atomics.
+template <class T, class Index, int V, bool Owned>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_combined(T* destination, const T* source, const Index* index, const CombinedShape shape) {
     using Sums = Vector<sum_t<T>, V>;
@@ -141,20 +187,27 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
     Sums sums{};
     for (int base = first; base < last; base += at_once) {
-        Packed<T, V> raw[at_once];
+        const auto ends = [&](int i) { return i + 1 >= last || row_of(list[i + 1]) != row_of(list[i]); };
+        Packed<T, V> raw[at_once], old[Owned ? at_once : 1];
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
             raw[k] = Packed<T, V>{};
             if (base + k >= last) continue;
-            raw[k] = load_packed<V, Cache::read_only>(unit.source + position_of(list[base + k]) * shape.index_step);
+            if constexpr (Owned) {
+                old[k] = Packed<T, V>{};
+                if (ends(base + k)) old[k] = row_vector<V>(unit.destination + row_of(list[base + k]) * shape.place_step);
+            }
+            raw[k] = row_vector<V, Cache::read_only>(unit.source + position_of(list[base + k]) * shape.index_step);
         }
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
             const int i = base + k;
             if (i >= last) continue;
             add_scaled<T, V>(sums, raw[k], alpha);
-            if (i + 1 < last && row_of(list[i + 1]) == row_of(list[i])) continue;
-            send<T, V>(unit.destination + row_of(list[i]) * shape.place_step, sums);
+            if (!ends(i)) continue;
+            T* const place = unit.destination + row_of(list[i]) * shape.place_step;
+            if constexpr (Owned) store_packed(place, added(old[k], sums));
+            else send<T, V>(place, sums);
             sums = Sums{};
         }
     }

@@ -43,28 +43,26 @@ GPUBENCH_DEVICE void walk_ring(Walk<T, V>& walk) {
     bool skip = walk.from_before;  // the place of the first run
     const auto ask = [&](int i) {
         if (i < walk.last) {
-            Word128* const slot = walk.memory.slot((i - walk.first) % stages, 0);
             const uint32 position = walk.piece.positions[i];
-            copy_in_background(slot, reinterpret_cast<const Word128*>(walk.column.item(position & ~Piece::end)));
+            walk.memory.ring.ask(i - walk.first, 0, walk.column.item(position & ~Piece::end));
             if (position >= Piece::end) {
-                if (!skip) copy_in_background(slot + group_threads, reinterpret_cast<const Word128*>(walk.column.place(walk.piece.row(i))));
+                if (!skip) walk.memory.ring.ask(i - walk.first, 1, walk.column.place(walk.piece.row(i)));
                 skip = false;
             }
         }
-        close_copies();
+        walk.memory.ring.close_turn();
     };
     for (int i = 0; i < stages; ++i) ask(walk.first + i);
     for (int i = walk.first; i < walk.last; ++i) {
-        const Word128* const slot = walk.memory.slot((i - walk.first) % stages, 0);
-        await_copies<stages - 1>();
-        const Packed<T, V> raw = bit_cast<Packed<T, V>>(*slot);
+        walk.memory.ring.await_turn();
+        const auto raw = walk.memory.ring.template read<Packed<T, V>>(i - walk.first, 0);
         const bool ends = walk.piece.positions[i] >= Piece::end;
         Packed<T, V> old{};
-        if (ends && !walk.from_before) old = bit_cast<Packed<T, V>>(slot[group_threads]);
+        if (ends && !walk.from_before) old = walk.memory.ring.template read<Packed<T, V>>(i - walk.first, 1);
         walk.take(i, ends, raw, old);
         ask(i + stages);
     }
-    await_copies<0>();
+    walk.memory.ring.await_all();
 }
 
 // Rows element by element, a few at once.
@@ -78,9 +76,9 @@ GPUBENCH_DEVICE void walk_elements(Walk<T, V>& walk) {
             raw[k] = old[k] = Packed<T, V>{};
             if (base + k >= walk.last) continue;
             const uint32 position = walk.piece.positions[base + k];
-            raw[k] = load_packed<V>(walk.column.item(position & ~Piece::end));
+            raw[k] = row_vector<V>(walk.column.item(position & ~Piece::end));
             if (position < Piece::end) continue;
-            if (!skip) old[k] = load_packed<V>(walk.column.place(walk.piece.row(base + k)));
+            if (!skip) old[k] = row_vector<V>(walk.column.place(walk.piece.row(base + k)));
             skip = false;
         }
         GPUBENCH_UNROLL
@@ -95,22 +93,20 @@ GPUBENCH_DEVICE void load_piece(uint32* rows, uint32* positions, int* bounds, co
                                 const GroupedShape& shape) {
     const int groups = group_threads / shape.lanes, size = groups * shape.share;
     if (thread_index_x() == 0) rows[0] = begin > 0 ? row_of(list[begin - 1]) : row_of(no_pair);
-    for (int i = thread_index_x(); i < size + reach; i += group_threads) {
+    together<group_threads>(size + reach, [&](int i) {
         const int64 at = int64{begin} + i;
         const Pair mine = at < count ? list[at] : no_pair, next = at + 1 < count ? list[at + 1] : no_pair;
         rows[i + 1] = row_of(mine);
         positions[i] = position_of(mine) | (row_of(mine) != row_of(next) || next == no_pair ? Piece::end : 0u);
-    }
-    block_barrier();
+    });
     const Piece piece{rows, positions, bounds};
     const int most = count - begin < static_cast<uint32>(size + reach) ? static_cast<int>(count - begin) : size + reach;
-    for (int g = thread_index_x() / warp_size; g <= groups; g += group_threads / warp_size) {
+    together_by_warps<group_threads>(groups + 1, [&](int g) {
         const int nominal = g * shape.share;
         const uint32 heads = ballot(full_mask, piece.is_head(nominal + lane_index()));
         const int bound = nominal + (heads != 0 ? count_trailing_zeros(heads) : 0);
         if (lane_index() == 0) bounds[g] = bound < most ? bound : most;
-    }
-    block_barrier();
+    });
 }
 
 // meetings: words of the sort, zero for the next run. parts, flags: see Parts.
@@ -137,7 +133,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(group_threads, 5)
     const Column<T, V> column{destination + outer * shape.outer_place + int64{vector} * V,
                               source + outer * shape.outer_index + int64{vector} * V,
                               shape.place_step, shape.index_step, alpha_of<T>(shape.alpha), vector < shape.vectors};
-    const LaneMemory<Sums> mine{memory + thread_index_x()};
+    const LaneMemory<Sums> mine{{memory + thread_index_x()}};
     Walk<T, V> walk{piece, column, mine, bounds[group], bounds[group + 1], Sums{}, Sums{}, false};
     bool open = false;
     if (walk.first < walk.last) {
@@ -152,7 +148,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(group_threads, 5)
         mine.keep(0, walk.head);
         mine.keep(1, walk.sums);
     }
-    if (!block_barrier_or(open)) return;
+    if (!any_thread(open)) return;
     const int chunks = static_cast<int>(shape.chunks.divisor), outers = static_cast<int>(shape.outers.divisor);
     const int64 repeated = int64{chunks} * outers, own = outer * chunks + by_chunk.remainder;
     const Parts<T, V> left{static_cast<Sums*>(parts) + own * shape.lanes + lane, flags + own, repeated * shape.lanes, repeated,

@@ -7,9 +7,10 @@
 
 #include "gpubench/grid.cuh"
 #include "gpubench/integer_divider.cuh"
-#include "gpubench/movement/stages.cuh"
+#include "gpubench/block/together.cuh"
+#include "gpubench/movement/row_vectors.cuh"
+#include "gpubench/pairs.cuh"
 #include "gpubench/warp.cuh"
-#include "index_add/pairs.cuh"
 #include "index_add/sums.cuh"
 
 namespace gpubench::index_add {
@@ -60,7 +61,7 @@ struct Column {
         store_packed(place(row), added(old, sums));
     }
     GPUBENCH_DEVICE void finish(uint32 row, const Sums& sums) const {
-        if (active) finish(row, load_packed<V>(place(row)), sums);
+        if (active) finish(row, row_vector<V>(place(row)), sums);
     }
 };
 
@@ -73,19 +74,18 @@ struct LaneMemory {
     struct Words {
         W all[count];
     };
-    Word128* words;
+    LaneRing<group_threads, stages> ring;
 
-    GPUBENCH_DEVICE Word128* slot(int stage, int which) const { return words + (stage * 2 + which) * group_threads; }
     GPUBENCH_DEVICE void keep(int which, const Sums& sums, int from = 0) const {
         const auto words = bit_cast<Words>(sums);
         GPUBENCH_UNROLL
-        for (int i = 0; i < count; ++i) *reinterpret_cast<W*>(slot(from + i, which)) = words.all[i];
+        for (int i = 0; i < count; ++i) *reinterpret_cast<W*>(ring.slot(from + i, which)) = words.all[i];
     }
     // Those that the lane `threads` further kept.
     GPUBENCH_DEVICE Sums kept(int which, int threads, int from = 0) const {
         Words words;
         GPUBENCH_UNROLL
-        for (int i = 0; i < count; ++i) words.all[i] = *reinterpret_cast<const W*>(slot(from + i, which) + threads);
+        for (int i = 0; i < count; ++i) words.all[i] = *reinterpret_cast<const W*>(ring.slot(from + i, which) + threads);
         return bit_cast<Sums>(words);
     }
 };
@@ -120,7 +120,7 @@ struct Parts {
                 if (entry >= stop) continue;
                 while (load_acquire(flags + number(entry) * flags_apart) == 0) {
                 }
-                if (active) seen[k] = load_vector<V>(reinterpret_cast<const sum_t<T>*>(parts + number(entry) * parts_apart));
+                if (active) seen[k] = bit_cast<Sums>(row_vector<V>(reinterpret_cast<const sum_t<T>*>(parts + number(entry) * parts_apart)));
             }
             GPUBENCH_UNROLL
             for (int k = 0; k < at_once; ++k) combine_items(sums, seen[k], Add{});
@@ -129,20 +129,6 @@ struct Parts {
         return sums;
     }
 };
-
-// The first pair of a row among the `count` pairs before one of that row: each warp, 32 ways a step.
-GPUBENCH_DEVICE uint32 first_of_row(const Pair* list, uint32 count, uint32 row) {
-    uint32 low = 0, high = count;
-    while (low < high) {
-        const uint32 step = (high - low + warp_size - 1) / warp_size;
-        const uint32 probe = low + (lane_index() + 1) * step - 1;
-        const bool before = probe < high && row_of(list[probe]) < row;
-        const uint32 steps = population_count(ballot(full_mask, before));
-        low += steps * step;
-        if (low + step - 1 < high) high = low + step - 1;
-    }
-    return low;
-}
 
 // A block's place in the grid of pieces, and all it needs to join its open runs with those of its neighbours.
 template <class T, int V>
@@ -168,11 +154,12 @@ struct Join {
             if (entry < lead + windows) return int64{pieces} + after + entry - lead;
             return until * window + entry - lead - windows;
         };
-        memory.keep(0, parts.collect(thread_index_x() / lanes, groups, all, number_of), stages / 2);
-        block_barrier();
-        Sums sums{};
-        for (int g = 0; g < groups; ++g) combine_items(sums, memory.kept(0, g * lanes - thread_index_x() / lanes * lanes, stages / 2), Add{});
-        return sums;
+        const auto leave = [&] { memory.keep(0, parts.collect(thread_index_x() / lanes, groups, all, number_of), stages / 2); };
+        return exchange(leave, [&] {
+            Sums sums{};
+            for (int g = 0; g < groups; ++g) combine_items(sums, memory.kept(0, g * lanes - thread_index_x() / lanes * lanes, stages / 2), Add{});
+            return sums;
+        });
     }
 
     // Join the groups' open runs in order. `head` becomes the part of a run that began before the piece and ends in it; what goes on

@@ -3,6 +3,7 @@
 // Data: lanes read neighbouring elements and indices, eight at once, and add each to their own copy in shared memory, whose words of
 // one lane lie in one bank: no atomics, no conflicts. Then a warp adds up the copies of a place, the block leaves its sums in the
 // workspace, and the block that arrives last adds those of all blocks to the destination. The order of every addition is fixed.
+#include "gpubench/block/together.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/grid/last_arriver.cuh"
 #include "gpubench/vector.cuh"
@@ -49,16 +50,14 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(1024, 1)
     using A = sum_t<T>;
     GPUBENCH_DYNAMIC_SHARED(A, copies);
     const int warp = thread_index_x() / warp_size, warps = block_size_x() / warp_size, one = shape.places * warp_size;
-    for (int i = thread_index_x(); i < warps * one; i += block_size_x()) copies[i] = A{};
-    block_barrier();
+    together(warps * one, [&](int i) { copies[i] = A{}; });
     add_to_copy(copies + warp * one + lane_index(), source, index, shape);
-    block_barrier();
-    for (int place = warp; place < shape.places; place += warps) {
+    after_all_by_warps(shape.places, [&](int place) {
         A sum{};
         for (int other = 0; other < warps; ++other) sum = add(sum, copies[other * one + place * warp_size + lane_index()]);
         sum = combine_lanes(sum, Add{});
         if (lane_index() == 0) parts[block_index_x() * shape.places + place] = sum;
-    }
+    });
     const int blocks = grid_size_x();
     if (!last_block_to_arrive(counter, static_cast<uint32>(blocks))) return;
     for (int place = warp; place < shape.places; place += warps) {

@@ -1,11 +1,11 @@
 // index_add, first launch of `grouped`, and of `block_copies` with several segments: sort (index, position) pairs by index, or by
 // its upper bits, equal ones in their first order.
 //
-// Data: the blocks, at most one an SM and all resident, own a range of the list each; sort.cuh says how a pass by up to 10 bits of
+// Data: the blocks, at most one an SM and all resident, own a range of the list each; grid/digit_sort.cuh says how a pass by up to 10 bits of
 // the index goes. A range that fits the registers is read once a pass. Blocks say at the first meeting whether they found the
 // indices in order; if all did, the pairs are written as they are. Indices outside the dim are left out in the first pass.
 #include "gpubench/grid.cuh"
-#include "index_add/sort.cuh"
+#include "index_add/list.cuh"
 
 namespace gpubench::index_add {
 

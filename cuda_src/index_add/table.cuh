@@ -1,4 +1,4 @@
-// Elements on their way to a destination by atomics, those that come again added up in shared memory before: what cached.cu and
+// Elements on their way to a destination by atomics, those that come again added up in shared memory before: what shared_sums.cu and
 // partitioned.cu share.
 //
 // The first 32 elements of each warp show whether elements come again. If fewer than one in a hundred of the block does, all go
@@ -8,6 +8,7 @@
 #pragma once
 
 #include "gpubench/atomics.cuh"
+#include "gpubench/block/together.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/integer_divider.cuh"
 #include "gpubench/warp.cuh"
@@ -69,17 +70,15 @@ struct Table {
         send(key, value);
     }
     GPUBENCH_DEVICE void clear() const {
-        for (uint32 i = thread_index_x(); i < places(); i += cached_threads) {
+        together<cached_threads>(places(), [&](int i) {
             keys[i] = no_key;
             sums[i] = A{};
-        }
-        block_barrier();
+        });
     }
     GPUBENCH_DEVICE void flush() const {
-        block_barrier();
-        for (uint32 i = thread_index_x(); i < places(); i += cached_threads) {
+        after_all<cached_threads>(places(), [&](int i) {
             if (keys[i] != no_key) send(keys[i], sums[i]);
-        }
+        });
     }
 };
 
@@ -90,15 +89,15 @@ struct Hot {
     A sum;      // the lane's
     bool used;  // whether any lane may have one
 
-    template <class T>
-    GPUBENCH_DEVICE void send(const Table<T>& table) {
+    template <class Target>
+    GPUBENCH_DEVICE void send(const Target& table) {
         const A total = combine_lanes(sum, Add{});
         if (lane_index() == 0) table.add(key, total);
         sum = A{};
         used = false;
     }
-    template <class T>
-    GPUBENCH_DEVICE void take(const Table<T>& table, const Item<A>& item, int turn) {
+    template <class Target>
+    GPUBENCH_DEVICE void take(const Target& table, const Item<A>& item, int turn) {
         const bool mine = item.key == key && key != no_key;
         const int met = population_count(ballot(full_mask, mine));
         if (mine) sum = gpubench::add(sum, item.value);
@@ -118,9 +117,9 @@ GPUBENCH_DEVICE Habit habit_of(uint32 key) {
     const int equal = population_count(match_any(full_mask, key));
     const bool again = key != no_key && equal > 1;
     const bool descends = lane_index() > 0 && key < left;
-    const int found = block_barrier_count(again) * 100;
+    const int found = threads_that(again) * 100;
     if (found < cached_threads) return Habit::apart;
-    return block_barrier_or(descends) ? Habit::again : Habit::ordered;
+    return any_thread(descends) ? Habit::again : Habit::ordered;
 }
 
 // An element of a list in order: warps that meet one place alone add it up.

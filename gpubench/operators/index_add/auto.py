@@ -8,12 +8,12 @@ from typing import Any
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
-from gpubench.operators.constants import tuned
 from gpubench.operators.index_add import tuning
 from gpubench.operators.index_add.block_copies import BlockCopies
 from gpubench.operators.index_add.cached import Cached
 from gpubench.operators.index_add.combined import Combined
 from gpubench.operators.index_add.form import Form, form_of
+from gpubench.operators.index_add.gathered import Gathered
 from gpubench.operators.index_add.grouped import Grouped
 from gpubench.operators.index_add.naive import Naive
 from gpubench.operators.index_add.partitioned import Partitioned
@@ -31,19 +31,26 @@ def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
     form = form_of(problem)
     if isinstance(form, Form):
         yield from _of_form(form, problem.case.dtype, device)
+    else:
+        yield Combined()
     yield from (LargeIndex(), Naive())
 
 
 def _of_form(form: Form, dtype: str, device: DeviceInfo) -> Iterator[Variant]:
     """Yield the fast kernels. What costs least on even indices, unless repeated ones could cost it more than 1.5 x."""
-    if form.count >= tuned("COPIES_LEAST", tuning.COPIES_LEAST) and form.inner * form.outers == 1:
+    if form.count >= tuning.COPIES_LEAST and form.inner * form.outers == 1:
         yield PrivateCopies()
+    if tuning.is_for_gathered(form, device):
+        yield Gathered()
     if tuning.is_for_block_copies(form, device):
         yield BlockCopies()
     if form.inner == 1 and form.outers > 1 and form.is_mixed:
+        yield Combined()
         return
     if tuning.is_for_partitioned(form):
         yield Partitioned()
+    if tuning.has_totals(form, dtype) and form.row_bytes < tuning.CACHED_ROW:
+        yield Cached()
     if tuning.is_for_grouped(form, dtype, device):
         yield Grouped()
     if tuning.is_for_cached(form, dtype):

@@ -1,4 +1,4 @@
-"""The host rule of index_add/block_copies.cu: sums of all places in a block's shared memory."""
+"""The host rule of index_add/shared_sums.cu: sums of all places in a block's shared memory."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from gpubench.model import Argument, DeviceInfo, Launch, Plan, Pointer, Problem,
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.index_add import sort
 from gpubench.operators.index_add.accuracy import atomic_plan
-from gpubench.operators.index_add.form import LIMIT, Form, fits, form_of
-from gpubench.operators.index_add.grouped import sum_bytes
+from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
+from gpubench.operators.index_add.sums import sum_bytes
 from gpubench.operators.launch import grid_stride
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, int64
 
-SOURCE = "index_add/block_copies.cu"
+SOURCE = "index_add/shared_sums.cu"
 MOST_SEGMENTS = 4
 WIDE = 64 * 1024
 """Bytes of sums from which a block has 1024 threads, not 256."""
@@ -35,7 +35,7 @@ SHAPE = Struct(
 )
 
 
-class BlockCopies:
+class BlockCopies(OfForm):
     """Takes single elements and rows of neighbours, of few places."""
 
     name: str = "block_copies"
@@ -45,11 +45,8 @@ class BlockCopies:
         "atomics in the dtype where blocks share a repetition; one dim beside the rows and the indexed one"
     )
 
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+    def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
         """One launch, two where the list is first made narrow. Refuses more places than four segments hold."""
-        form = form_of(problem)
-        if isinstance(form, Refused):
-            return form
         cut = cut_of(form, sum_bytes(problem.case.dtype), device)
         return cut if isinstance(cut, Refused) else build(problem, form, cut, device)
 
@@ -62,7 +59,7 @@ class BlockCopies:
         )
 
 
-PAIRS = "gpubench::index_add::Pair"
+PAIRS = "gpubench::Pair"
 NARROW = "gpubench::index_add::narrow_indices<long long>"
 
 

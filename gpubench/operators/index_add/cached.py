@@ -1,4 +1,4 @@
-"""The host rule of index_add/cached.cu: elements by atomics, those that come again added up in shared memory."""
+"""The host rule of index_add/shared_sums.cu: elements by atomics, those that come again added up in shared memory."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.index_add import tuning
 from gpubench.operators.index_add.accuracy import atomic_plan
-from gpubench.operators.index_add.form import LIMIT, Form, fits, form_of
-from gpubench.operators.index_add.grouped import sum_bytes
-from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
+from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
+from gpubench.operators.index_add.sums import sum_bytes
+from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, int64
 
-SOURCE = "index_add/cached.cu"
+SOURCE = "index_add/shared_sums.cu"
 THREADS = 512
 TILE = 4 * THREADS
 """Elements that a block takes at once; of integers of 8 and 16 bits a quarter."""
@@ -34,7 +34,7 @@ SHAPE = Struct(
 )
 
 
-class Cached:
+class Cached(OfForm):
     """Takes single elements and rows of neighbours."""
 
     name: str = "cached"
@@ -44,21 +44,30 @@ class Cached:
         "again; additions by atomics in the dtype, in any order; one dim beside the rows and the indexed one"
     )
 
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+    def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
         """One launch. Refuses rows whose elements do not lie side by side, and more than 32-bit numbers count."""
-        form = form_of(problem)
-        if isinstance(form, Refused):
-            return form
-        return build(problem, form, tuning.cached_blocks(form, tile_of(problem.case.dtype), device))
+        totals = tuning.has_totals(form, problem.case.dtype)
+        target = "int32" if totals else problem.case.dtype
+        return build(problem, form, tuning.cached_blocks(form, tile_of(target), device), totals=totals)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One an index dtype."""
-        return tuple((SOURCE, kernel(dtype, index)) for index in ("int64", "int32"))
+        made = [(SOURCE, kernel(dtype, index)) for index in ("int64", "int32")]
+        if dtype in tuning.SMALL:
+            made += [(SOURCE, kernel(dtype, index, "int32")) for index in ("int64", "int32")]
+            made.append((SOURCE, totals_kernel(dtype)))
+        return tuple(made)
 
 
-def kernel(dtype: str, index: str) -> str:
-    """Return the name expression."""
-    return f"gpubench::index_add::add_cached<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}>"
+def kernel(dtype: str, index: str, target: str | None = None) -> str:
+    """Return the name expression; target: the dtype of what is added to, where it is not the same."""
+    types = ", ".join(dtypes.dtype(one).cpp for one in (dtype, index, target or dtype))
+    return f"gpubench::index_add::add_cached<{types}>"
+
+
+def totals_kernel(dtype: str) -> str:
+    """Return the name expression of what adds totals to the destination."""
+    return f"gpubench::index_add::add_totals<{dtypes.dtype(dtype).cpp}>"
 
 
 def tile_of(dtype: str) -> int:
@@ -67,34 +76,43 @@ def tile_of(dtype: str) -> int:
     return THREADS if row.kind == "integer" and row.itemsize <= 2 else TILE
 
 
-def build(problem: Problem[Any], form: Form, blocks: int) -> Plan | Refused:
-    """Return the plan with so many blocks for each repetition."""
-    items = form.count * form.inner
-    if not fits(items + 2 * TILE * blocks, form.places * form.inner, form.count) or form.outers > MOST_OUTERS:
+def build(problem: Problem[Any], form: Form, blocks: int, *, totals: bool = False) -> Plan | Refused:
+    """Return the plan with so many blocks for each repetition; totals: of 32 bits, in the workspace."""
+    items, elements = form.count * form.inner, form.places * form.inner
+    if not fits(items + 2 * TILE * blocks, elements, form.count) or form.outers > MOST_OUTERS:
         return Refused(f"more than {LIMIT} elements, or {MOST_OUTERS} repetitions")
     if form.places > 1 and form.place_step != form.inner:
         return Refused("rows of the destination with gaps between them")
     destination, index, _ = problem.operands
+    target = "int32" if totals else destination.dtype
     sums = sum_bytes(destination.dtype)
     bits = TABLE_BITS[sums]
+    apart = ceil_div(elements, 4) * 4
+    shape = SHAPE.value(
+        form,
+        inner=divider(form.inner),
+        items=items,
+        hash_shift=32 - bits,
+        alpha=problem.params.alpha,
+        outer_place=apart if totals else form.outer_place,
+    )
     launch = Launch(
         SOURCE,
-        kernel(destination.dtype, index.dtype),
-        (min(blocks, ceil_div(items, tile_of(destination.dtype))), form.outers, 1),
+        kernel(destination.dtype, index.dtype, target),
+        (min(blocks, ceil_div(items, tile_of(target))), form.outers, 1),
         (THREADS, 1, 1),
-        (
-            Pointer("destination"),
-            Pointer("source"),
-            Pointer("index"),
-            SHAPE.value(
-                form,
-                inner=divider(form.inner),
-                items=items,
-                hash_shift=32 - bits,
-                alpha=problem.params.alpha,
-            ),
-        ),
+        (Workspace(0) if totals else Pointer("destination"), Pointer("source"), Pointer("index"), shape),
         shared_bytes=(sums + 4) << bits,
     )
-    notes = {"blocks": blocks, "table": 1 << bits}
-    return atomic_plan("cached", (launch,), problem, notes=notes)
+    notes = {"blocks": blocks, "table": 1 << bits, "totals": totals}
+    if not totals:
+        return atomic_plan("cached", (launch,), problem, notes=notes)
+    adding = Launch(
+        SOURCE,
+        totals_kernel(destination.dtype),
+        (ceil_div(elements, 1024), form.outers, 1),
+        (256, 1, 1),
+        (Pointer("destination"), Workspace(0), int64(elements), int64(apart), int64(form.outer_place)),
+    )
+    size = 4 * apart * form.outers
+    return atomic_plan("cached", (launch, adding), problem, size, workspace_zeroed=True, notes=notes)

@@ -8,17 +8,21 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
-from gpubench.operators.index_add import tuning
+from gpubench.operators.index_add import scattered, tuning
 from gpubench.operators.index_add.accuracy import atomic_plan
-from gpubench.operators.index_add.form import LIMIT, Form, fits, form_of
-from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
+from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
+from gpubench.operators.index_add.sums import alpha_value
+from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, unsigned
 
 SOURCE = "index_add/combined.cu"
+INDICES = ("int64", "int32")
 THREADS = 256
-WARPS = THREADS // 32
+LANES = 32
+WARPS = THREADS // LANES
 KERNELS = {1: "add_flat", 4: "add_few", 32: "add_combined"}
 """By the rows of a thread, of a group of lanes, of a warp (8 and 16 too)."""
 
+FEW_ROWS = 4
 MOST_OUTERS = 65535
 
 SHAPE = Struct(
@@ -36,7 +40,7 @@ SHAPE = Struct(
 )
 
 
-class Combined:
+class Combined(OfForm):
     """Takes rows of neighbours, and single elements."""
 
     name: str = "combined"
@@ -47,45 +51,81 @@ class Combined:
     )
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """Return the plan of the problem's form, else that of single elements of any layout."""
+        plan = super().plan(problem, device)
+        return scattered.build(problem) if isinstance(plan, Refused) else plan
+
+    def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
         """One launch. Refuses rows whose elements do not lie side by side, and more than 32-bit numbers count."""
-        form = form_of(problem)
-        if isinstance(form, Refused):
-            return form
+        if form.inner == 1 and form.outers > 1 and form.is_mixed:
+            return scattered.build(problem)
         return build(problem, form, tuning.warp_rows(form, device))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """By form of the work, index dtype, and vectors of 16 bytes or elements."""
         widths = sorted({16 // dtypes.dtype(dtype).itemsize, 1})
-        return tuple(
-            (SOURCE, kernel(dtype, index, width, rows))
-            for index in ("int64", "int32")
-            for width in widths
-            for rows in KERNELS
-        )
+        names = []
+        for index in INDICES:
+            names += [kernel(dtype, index, width, rows) for width in widths for rows in KERNELS]
+            names += [kernel(dtype, index, width, 32, owned=True) for width in widths]
+            names += [single(dtype, index), scattered.kernel(dtype, index)]
+        return tuple((SOURCE, name) for name in names)
 
 
-def kernel(dtype: str, index: str, vector: int, rows: int) -> str:
-    """Return the name expression for so many rows."""
-    name = KERNELS.get(rows, KERNELS[32])
-    return f"gpubench::index_add::{name}<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}, {vector}>"
+def kernel(dtype: str, index: str, vector: int, rows: int, *, owned: bool = False) -> str:
+    """Return the name expression for so many rows; owned: a warp has all rows of its chunk."""
+    types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}, {vector}"
+    if rows in KERNELS and rows < LANES:
+        return f"gpubench::index_add::{KERNELS[rows]}<{types}>"
+    return f"gpubench::index_add::{KERNELS[LANES]}<{types}, {str(owned).lower()}>"
+
+
+def single(dtype: str, index: str) -> str:
+    """Return the name expression for single elements without gaps."""
+    return f"gpubench::index_add::add_single<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}>"
+
+
+def build_single(problem: Problem[Any], form: Form) -> Plan:
+    """Return the plan for single elements without gaps, at most LIMIT."""
+    destination, index, _ = problem.operands
+    threads = min(THREADS, max(32, power_of_two(ceil_div(form.count, 32))))
+    launch = Launch(
+        SOURCE,
+        single(destination.dtype, index.dtype),
+        (ceil_div(form.count, threads), 1, 1),
+        (threads, 1, 1),
+        (
+            Pointer("destination"),
+            Pointer("source"),
+            Pointer("index"),
+            unsigned(form.count, 4),
+            unsigned(form.places, 4),
+            alpha_value(problem.params.alpha, destination.dtype),
+        ),
+    )
+    return atomic_plan("combined", (launch,), problem, notes={"rows": 1, "lanes": 1, "vector": 1})
 
 
 def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
     """Return the plan with so many rows of a thread (1), of a group of lanes (4), or of a warp."""
-    if form.outers > 1 and form.inner == 1 and form.is_denser_across:
+    steps = (form.inner, form.outers, form.place_step, form.index_step)
+    if rows == 1 and steps == (1, 1, 1, 1) and fits(form.count + THREADS, form.places):
+        return build_single(problem, form)
+    if form.outers > 1 and form.inner == 1 and (form.is_denser_across or form.count < LANES):
         form = form.across()
     vectors = form.inner // form.vector
     if rows == 1 and form.outers > MOST_OUTERS:
-        rows = 4
-    lanes = min(32, power_of_two(vectors))
+        rows = FEW_ROWS
+    lanes = min(LANES, power_of_two(vectors))
     chunks = ceil_div(vectors, lanes)
+    owned = rows > FEW_ROWS and rows >= form.count and lanes == LANES
     if rows == 1:
         threads = min(THREADS, max(32, power_of_two(ceil_div(form.count * vectors, 32))))
         units = form.count * vectors
         grid = (ceil_div(units, threads), form.outers, 1)
         chunks = vectors
     else:
-        threads, few = THREADS, rows == 4
+        threads, few = THREADS, rows == FEW_ROWS
         tile = rows * (THREADS // lanes) if few else rows
         units = ceil_div(form.count, tile) * chunks * form.outers
         grid = (units if few else ceil_div(units, WARPS), 1, 1)
@@ -94,7 +134,7 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
     destination, index, _ = problem.operands
     launch = Launch(
         SOURCE,
-        kernel(destination.dtype, index.dtype, form.vector, rows),
+        kernel(destination.dtype, index.dtype, form.vector, rows, owned=owned),
         grid,
         (threads, 1, 1),
         (
@@ -112,5 +152,5 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
             ),
         ),
     )
-    notes = {"rows": rows, "lanes": lanes, "vector": form.vector}
+    notes = {"rows": rows, "lanes": lanes, "vector": form.vector, "owned": owned}
     return atomic_plan("combined", (launch,), problem, notes=notes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import Problem, Refused
+from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.coalesce import coalesce
 
 LIMIT = 2**31 - 1
@@ -95,6 +95,19 @@ def form_of(problem: Problem[Any]) -> Form | Refused:
         places, of.shape[dim] if of.shape else 1, inner, outers,
         place_step, index_step, outer_place, outer_index, vector, itemsize,
     )  # fmt: skip
+
+
+class OfForm:
+    """A variant that takes problems that have a form."""
+
+    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+        """Return the plan of the problem's form, or why there is none."""
+        form = form_of(problem)
+        return form if isinstance(form, Refused) else self.of_form(problem, form, device)
+
+    def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
+        """Return the plan, or why the variant does not take this form."""
+        raise NotImplementedError
 
 
 def fits(*numbers: int) -> bool:

@@ -10,7 +10,8 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, 
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add import sort, tuning
 from gpubench.operators.index_add.accuracy import grouped_accuracy
-from gpubench.operators.index_add.form import LIMIT, Form, fits, form_of
+from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
+from gpubench.operators.index_add.sums import sum_bytes
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 
 SOURCE = "index_add/grouped.cu"
@@ -34,7 +35,7 @@ SHAPE = Struct(
 )
 
 
-class Grouped:
+class Grouped(OfForm):
     """Takes rows of neighbours."""
 
     name: str = "grouped"
@@ -44,11 +45,8 @@ class Grouped:
         "and joining of long runs; sums in the accumulator; one dim beside the rows and the indexed one"
     )
 
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+    def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
         """Two launches. Refuses rows whose elements do not lie side by side, and more than 32-bit numbers count."""
-        form = form_of(problem)
-        if isinstance(form, Refused):
-            return form
         return build(problem, form, device, tuning.piece_pairs(form, device))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
@@ -60,12 +58,6 @@ class Grouped:
 def kernel(dtype: str, vector: int) -> str:
     """Return the name expression of the sums."""
     return f"gpubench::index_add::add_groups<{dtypes.dtype(dtype).cpp}, {vector}>"
-
-
-def sum_bytes(dtype: str) -> int:
-    """Return the bytes of `gpubench::index_add::sum_t`."""
-    row = dtypes.dtype(dtype)
-    return 4 if row.kind == "integer" and row.itemsize <= 4 else dtypes.dtype(row.accumulator).itemsize
 
 
 def build(

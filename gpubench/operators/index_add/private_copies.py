@@ -9,8 +9,8 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.index_add.accuracy import grouped_accuracy
-from gpubench.operators.index_add.form import Form, form_of
-from gpubench.operators.index_add.grouped import sum_bytes
+from gpubench.operators.index_add.form import Form, OfForm
+from gpubench.operators.index_add.sums import sum_bytes
 from gpubench.operators.structs import Struct
 
 SOURCE = "index_add/private_copies.cu"
@@ -28,18 +28,15 @@ SHAPE = Struct(
 )
 
 
-class PrivateCopies:
+class PrivateCopies(OfForm):
     """Takes single elements that come to a few places."""
 
     name: str = "private_copies"
     summary: str = "a copy of the few places for every lane in shared memory; no atomics, bitwise repeatable"
     origin: str = "private histograms, here one a lane; single elements, a copy for 128 lanes must fit shared memory"
 
-    def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+    def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
         """One launch. Refuses rows, and more places than fit."""
-        form = form_of(problem)
-        if isinstance(form, Refused):
-            return form
         return build(problem, form, device)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:

@@ -9,6 +9,7 @@ COPIES_LEAST = Constant("COPIES_LEAST", tuning.COPIES_LEAST, (512, 32768, 1 << 4
 COPIES_PLACES = Constant("COPIES_PLACES", tuning.COPIES_PLACES, (0, 512, 8192))
 COPIES_DENSE = Constant("COPIES_DENSE", tuning.COPIES_DENSE, (16, 1024))
 LAST_DIM = Constant("LAST_DIM", tuning.LAST_DIM, (2048, 65536, 1 << 40))
+GATHERED_LEAST = Constant("GATHERED_LEAST", tuning.GATHERED_LEAST, (2048, 1 << 40))
 CACHED_ROW = Constant("CACHED_ROW", tuning.CACHED_ROW, (0, 16, 256))
 CACHED_LEAST = Constant("CACHED_LEAST", tuning.CACHED_LEAST, (1 << 13, 1 << 15, 1 << 21, 1 << 40))
 CACHED_BLOCKS = Constant("CACHED_BLOCKS", 3, (1, 2, 6, 12))
@@ -23,8 +24,8 @@ REGIMES: tuple[Regime, ...] = (
     Regime(
         "along-the-last-dim",
         "inner == 1 and outer > 1",
-        ("block_copies", "cached", "combined"),
-        (LAST_DIM, CACHED_LEAST, CACHED_BLOCKS),
+        ("gathered", "block_copies", "cached", "combined"),
+        (GATHERED_LEAST, LAST_DIM, CACHED_LEAST, CACHED_BLOCKS),
     ),
     Regime(
         "few-small-elements",

@@ -23,6 +23,11 @@ LAST_DIM = 16384
 """Indices of the last dim from which a block takes a repetition: 256 x 30000 88 us (115 by atomics), 256 x 4096 22
 (18)."""
 
+GATHERED_LEAST = 16384
+GATHERED_FITS = 1.15
+"""Indices of the last dim from which `gathered` is taken, where a repetition of the source is at most so many times the
+shared memory: 256 x 30000 95 us (99 by atomics, 72 by `block_copies`), all on one place 60 (1346 by `block_copies`)."""
+
 CACHED_ROW = 64
 """Rows of fewer bytes are added element by element ..."""
 
@@ -33,17 +38,24 @@ DENSE = 8
 """... through a block's table from so many elements on, `SMALL` ones from fewer, and others where each element of the
 destination takes `DENSE`: 13120 x 2 float64 into 44 13 us (19 by atomics)."""
 
+TOTALS_LEAST = 2**16
+TOTALS_PLACES = 4
+"""... by way of 32-bit totals in the workspace, from so many elements on, up to so many of the destination for each."""
+
 GROUPED_ROW = 128
 GROUPED_ROW_SMALL = 16
 """Rows of fewer bytes are not sorted for."""
 
+FEW = 32
+"""Indices that a warp of `combined` adds up by itself: there is nothing to sort."""
+
 GROUPED_LEAST_SMALL = 2048
 """Indices from which rows of `SMALL` are sorted whatever it costs: 404096 x 25 int8 145 us (0.2 s by atomics)."""
 
-PARTITION_REACH = 192 * 2**20
-PARTITION_LEAST = 2**25
-"""`partitioned` from so many bytes of the destination and indices on: 2^26 into 2^26 3047 us (3690 by atomics), 2^23
-into 2^25 428 (406)."""
+PARTITION_REACH = 2**25
+PARTITION_LEAST = 2**24
+"""`partitioned` from so many bytes of sums, and so many indices, on: 2^24 into 2^24 324 us (617 by atomics), 2^24 into
+2^22 285 (204)."""
 
 WAVES = 6
 """Pieces of `grouped` for every five blocks an SM: 64 x 4096 x 128 took 93 us with 1.6."""
@@ -57,15 +69,17 @@ def sorting_us(count: int) -> float:
 def is_for_grouped(form: Form, dtype: str, device: DeviceInfo) -> bool:
     """Say whether sorting costs less than atomics lose on indices spread evenly.
 
-    Atomics take 2.1 TB/s of the source, and bring a row anew for each index where one repetition's destination is
-    beyond the L2 cache; words of small integers are exchanged whole, at a seventh of that. Microseconds.
+    Atomics take 2.1 TB/s of the source, 1.6 of short rows, and bring a row anew for each index where one repetition's
+    destination is beyond the L2 cache; words of small integers are exchanged whole, at a seventh of that. Microseconds.
     """
+    if form.count <= FEW:
+        return False
     dense = form.count >= max(DENSE * form.places, CACHED_LEAST)
     if dtype in SMALL and (dense or (form.row_bytes >= GROUPED_ROW_SMALL and form.count >= GROUPED_LEAST_SMALL)):
         return True
     if form.row_bytes < tuned("GROUPED_ROW", GROUPED_ROW):
         return False
-    rate = 0.3e6 if dtype in SMALL else 2.1e6
+    rate = 0.3e6 if dtype in SMALL else 2.1e6 if form.row_bytes >= 256 else 1.6e6
     distinct = form.reached * -math.expm1(-form.count / form.places)
     moved = form.added * (3 if form.reached > form.outers * device.l2_bytes else 1)
     by_atomics = max(form.added / rate, moved / 3.6e6, (form.added + 2 * distinct) / 4.2e6)
@@ -81,6 +95,12 @@ def is_for_cached(form: Form, dtype: str) -> bool:
     return form.row_bytes < tuned("CACHED_ROW", CACHED_ROW) and (dense or items * form.outers >= least)
 
 
+def has_totals(form: Form, dtype: str) -> bool:
+    """Say whether small integers are added up in 32 bits first."""
+    items = form.count * form.inner * form.outers
+    return dtype in SMALL and items >= TOTALS_LEAST and form.places * form.inner * form.outers <= TOTALS_PLACES * items
+
+
 def is_for_block_copies(form: Form, device: DeviceInfo) -> bool:
     """Say whether a block's own sums of all places are best: few places, or many long rows along the indexed dim."""
     elements, items = form.places * form.inner, form.count * form.inner
@@ -92,11 +112,19 @@ def is_for_block_copies(form: Form, device: DeviceInfo) -> bool:
     return form.is_mixed or (form.count >= tuned("LAST_DIM", LAST_DIM) and 2 * form.count >= form.places)
 
 
+def is_for_gathered(form: Form, device: DeviceInfo) -> bool:
+    """Say whether it pays to sort the list and keep nearly all of each repetition's source in shared memory."""
+    if form.inner > 1 or form.outers < device.sm_count or form.place_step != 1 or form.index_step != 1:
+        return False
+    fits = form.count * form.itemsize <= GATHERED_FITS * device.max_shared_bytes
+    return fits and form.count >= tuned("GATHERED_LEAST", GATHERED_LEAST)
+
+
 def is_for_partitioned(form: Form) -> bool:
     """Say whether the destination is so far beyond the L2 cache, and the list so long, that it pays to move both."""
     if form.inner * form.outers != 1 or form.count < tuned("PARTITION_LEAST", PARTITION_LEAST):
         return False
-    return form.reached >= tuned("PARTITION_REACH", PARTITION_REACH)
+    return 4 * form.places >= tuned("PARTITION_REACH", PARTITION_REACH)
 
 
 def piece_pairs(form: Form, device: DeviceInfo) -> int:

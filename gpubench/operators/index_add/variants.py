@@ -7,6 +7,7 @@ from gpubench.operators.index_add.block_copies import BlockCopies
 from gpubench.operators.index_add.cached import Cached
 from gpubench.operators.index_add.combined import Combined
 from gpubench.operators.index_add.conclusions import CONCLUSIONS
+from gpubench.operators.index_add.gathered import Gathered
 from gpubench.operators.index_add.grouped import Grouped
 from gpubench.operators.index_add.naive import Naive
 from gpubench.operators.index_add.oneflow import OneFlow
@@ -27,6 +28,7 @@ VARIANTS: tuple[Variant, ...] = (
     Combined(),
     PrivateCopies(),
     BlockCopies(),
+    Gathered(),
     Partitioned(),
     Grouped(),
     AUTO_PYTORCH,

@@ -18,7 +18,7 @@ def edges() -> list[tuple[Case, str]]:
 
 def _edges() -> list[Edge]:
     """Return (params, dtype, variant)."""
-    copies, last, row = tuning.COPIES_LEAST, tuning.LAST_DIM, tuning.CACHED_ROW // 4
+    copies, last, row = tuning.COPIES_LEAST, tuning.GATHERED_LEAST, tuning.CACHED_ROW // 4
     return [
         *(
             ({"shape": (64,), "indices": copies + near}, "float32", name)
@@ -33,10 +33,11 @@ def _edges() -> list[Edge]:
         ({"shape": (2049,), "indices": 128 * 2049}, "float32", "cached"),
         *(
             ({"shape": (132, 20_000), "dim": 1, "indices": last + near}, "float32", name)
-            for near, name in _step("cached", "block_copies")
+            for near, name in _step("cached", "gathered")
         ),
         ({"shape": (131, 20_000), "dim": 1, "indices": last}, "float32", "cached"),
-        ({"shape": (132, 2 * last + 1), "dim": 1, "indices": last}, "float32", "cached"),
+        ({"shape": (132, 65_536), "dim": 1, "indices": 65_536}, "float64", "block_copies"),
+        ({"shape": (10**5,), "indices": 10**5}, "int8", "cached"),
         *(
             ({"shape": (10**6,), "indices": tuning.CACHED_LEAST + near}, "float32", name)
             for near, name in _step("combined", "cached")
@@ -58,7 +59,7 @@ def _edges() -> list[Edge]:
         ({"shape": (10**6, 128), "indices": 2**20}, "float32", "grouped"),
         ({"shape": (64, 4096, 128), "dim": 1, "indices": 4096}, "float32", "combined"),
         ({"shape": (600, 512), "indices": 900, "layout": {"permute": (1, 0)}}, "float32", "block_copies"),
-        ({"shape": (7, 5, 64), "dim": 1, "indices": 99, "layout": {"permute": (2, 1, 0)}}, "float32", "large_index"),
+        ({"shape": (7, 5, 64), "dim": 1, "indices": 99, "layout": {"permute": (2, 1, 0)}}, "float32", "combined"),
     ]
 
 

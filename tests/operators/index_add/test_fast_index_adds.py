@@ -16,7 +16,16 @@ from gpubench.engine.buffers import Operands, Pristine
 from gpubench.measure.check import check
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators import OPERATORS
-from gpubench.operators.index_add import block_copies, cached, combined, grouped, partitioned, private_copies, sort
+from gpubench.operators.index_add import (
+    block_copies,
+    cached,
+    combined,
+    gathered,
+    grouped,
+    partitioned,
+    private_copies,
+    sort,
+)
 from gpubench.operators.index_add.auto import choose, preferred
 from gpubench.operators.index_add.form import Form, form_of
 from tests.operators.cases import DEVICE, make_case
@@ -154,14 +163,35 @@ def test_single_elements_at_wrong_indices_are_left_out() -> None:
     """The variants that take nothing else, too, add the right ones and touch nothing more."""
     problem = problem_of((40,), 700, pattern={"out_of_range": 30})
     answers(problem, private_copies.build(problem, form(problem), host().info))
-    answers(problem, partitioned.build(problem, form(problem), host().info, 300))
+    answers(problem, gathered.build(problem, form(problem), host().info))
+    answers(problem, partitioned.build(problem, form(problem), host().info, slice_bytes=8192, least_range=300))
+
+
+@pytest.mark.parametrize("pattern", ["uniform", "half_same", {"duplicates": 90}], ids=str)
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_totals_of_small_integers_are_right_and_leave_zeros(dtype: str, pattern: Any) -> None:
+    """Sums of 32 bits in the workspace wrap as the dtype does; rows that end inside a vector; two runs."""
+    problem = problem_of((2, 401, 3), 2500, dtype, dim=1, alpha=-3.0, pattern=pattern)
+    answers(problem, cached.build(problem, form(problem), 2, totals=True), "random:2")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "bfloat16", "complex64", "float64"])
+def test_single_elements_take_alpha_as_it_is(dtype: str) -> None:
+    """The launch that knows nothing but pointers and three numbers."""
+    problem = problem_of((501,), 700, dtype, alpha=-3.0, index_dtype="int32")
+    plan = combined.build(problem, form(problem), 1)
+    assert isinstance(plan, Plan)
+    assert "add_single" in plan.launches[0].kernel
+    answers(problem, plan)
 
 
 @pytest.mark.parametrize(("pattern", "dtype"), [("uniform", "float32"), ("sorted", "int8"), ("half_same", "bfloat16")])
 def test_partitions_are_right(pattern: str, dtype: str) -> None:
     """A list that is moved, and one in order that stays."""
     problem = problem_of((60_000,), 3000, dtype, pattern=pattern, alpha=2.0)
-    answers(problem, partitioned.build(problem, form(problem), host().info, 300), "random:2")
+    answers(
+        problem, partitioned.build(problem, form(problem), host().info, slice_bytes=8192, least_range=300), "random:2"
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float16", "int16", "complex128"])
@@ -173,7 +203,11 @@ def test_private_copies_give_the_same_bits(dtype: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "build", [small_groups, lambda problem, device: partitioned.build(problem, form(problem), device, 300)]
+    "build",
+    [
+        small_groups,
+        lambda problem, device: partitioned.build(problem, form(problem), device, slice_bytes=8192, least_range=300),
+    ],
 )
 def test_what_a_launch_left_that_was_ended_early_is_no_matter(build: Any) -> None:
     """Whatever an earlier launch left in the workspace, blocks wait for this launch's words."""

@@ -25,7 +25,7 @@ def test_every_kernel_leaves_wrong_indices_out(name: str, index_dtype: str, indi
     problem = operator.problem(case)
     variant = next(one for one in operator.variants if one.name == name)
     if refusal(variant, problem, host().info) is not None:
-        for_elements = name in ("private_copies", "partitioned")
+        for_elements = name in ("private_copies", "partitioned", "gathered")
         assert for_elements or (name.startswith("small_index") and indices == 40)
         return
     inputs = operator.inputs(problem)

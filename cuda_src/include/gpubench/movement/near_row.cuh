@@ -1,0 +1,70 @@
+// A row that a block reads at random places: as much of it as fits waits in shared memory, the rest is read where it is.
+//
+// Data: all threads bring it by copies of 16 bytes in the background where it stands on 16 bytes without gaps, else by loads, eight
+// of each thread on their way. The next row can be asked for into the L2 cache while this one is read.
+#pragma once
+
+#include "gpubench/movement/stages.cuh"
+#include "gpubench/vector.cuh"
+
+namespace gpubench {
+
+// Ask for `count` elements side by side into the L2 cache, by all threads of the block.
+template <class T>
+GPUBENCH_DEVICE void ask_lines(const T* address, uint32 count) {
+    constexpr uint32 line = 128 / sizeof(T);
+    for (uint32 i = thread_index_x() * line; i < count; i += block_size_x() * line) prefetch(address + i);
+}
+
+template <class T>
+struct NearRow {
+    T* near;         // [resident], on 16 bytes
+    const T* source;
+    uint32 count;     // elements
+    uint32 resident;  // of them, in shared memory
+    int64 step;       // between neighbours
+
+    GPUBENCH_DEVICE T at(uint32 place) const { return place < resident ? near[place] : load<Cache::read_only>(source + place * step); }
+
+    // By all threads, which have read what was there before; it is there for all of them behind it.
+    GPUBENCH_DEVICE void bring() const {
+        block_barrier();
+        if (step == 1 && is_aligned(source, 16)) bring_vectors();
+        else bring_elements();
+        block_barrier();
+    }
+    // Ask for the row at `next`, without gaps, into the L2 cache.
+    GPUBENCH_DEVICE void ask_ahead(const T* next) const {
+        if (step == 1) ask_lines(next, count);
+    }
+
+private:
+    GPUBENCH_DEVICE void bring_vectors() const {
+        constexpr uint32 V = 16 / sizeof(T);
+        const uint32 vectors = resident / V;
+        for (uint32 i = thread_index_x(); i < vectors; i += block_size_x()) {
+            copy_in_background(reinterpret_cast<Word128*>(near) + i, reinterpret_cast<const Word128*>(source) + i);
+        }
+        close_copies();
+        for (uint32 i = vectors * V + thread_index_x(); i < resident; i += block_size_x()) near[i] = source[i];
+        await_copies<0>();
+    }
+    GPUBENCH_DEVICE void bring_elements() const {
+        constexpr int at_once = 8;
+        for (uint32 base = thread_index_x(); base < resident; base += at_once * block_size_x()) {
+            T raw[at_once];
+            GPUBENCH_UNROLL
+            for (int k = 0; k < at_once; ++k) {
+                const uint32 i = base + k * block_size_x();
+                raw[k] = i < resident ? source[i * step] : T{};
+            }
+            GPUBENCH_UNROLL
+            for (int k = 0; k < at_once; ++k) {
+                const uint32 i = base + k * block_size_x();
+                if (i < resident) near[i] = raw[k];
+            }
+        }
+    }
+};
+
+}  // namespace gpubench

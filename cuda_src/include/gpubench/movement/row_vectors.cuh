@@ -1,0 +1,36 @@
+// Vectors of rows that stand anywhere: what a thread asks for of several rows before it uses the first, and a ring of them.
+#pragma once
+
+#include "gpubench/movement/stages.cuh"
+#include "gpubench/vector.cuh"
+
+namespace gpubench {
+
+// A vector, on its own size, of a row that may not exist: then zeros.
+template <int V, Cache C = Cache::normal, class T>
+GPUBENCH_DEVICE Packed<T, V> row_vector(const T* address, bool exists = true) {
+    return exists ? load_packed<V, C>(address) : Packed<T, V>{};
+}
+
+// A lane's own ring in shared memory of 16 bytes a slot, two slots a stage, one group of copies in the background a stage. What a
+// lane asked for only it reads: no barrier stands between. Threads: of the block, whose slots lie side by side.
+template <int Threads, int Stages>
+struct LaneRing {
+    Word128* words;  // the thread's first slot
+
+    GPUBENCH_DEVICE Word128* slot(int stage, int which) const { return words + (stage * 2 + which) * Threads; }
+    GPUBENCH_DEVICE void ask(int turn, int which, const void* address) const {
+        copy_in_background(slot(turn % Stages, which), static_cast<const Word128*>(address));
+    }
+    // Behind what was asked for one turn, be it nothing.
+    GPUBENCH_DEVICE void close_turn() const { close_copies(); }
+    // The turn that was closed Stages - 1 turns ago.
+    GPUBENCH_DEVICE void await_turn() const { await_copies<Stages - 1>(); }
+    GPUBENCH_DEVICE void await_all() const { await_copies<0>(); }
+    template <class P>
+    GPUBENCH_DEVICE P read(int turn, int which) const {
+        return bit_cast<P>(*slot(turn % Stages, which));
+    }
+};
+
+}  // namespace gpubench

@@ -1,0 +1,103 @@
+"""The host rule of index_add/gathered.cu: the last dim, its rows in shared memory, and each place gathers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.geometry.rounding import ceil_div
+from gpubench.operators.index_add import sort
+from gpubench.operators.index_add.accuracy import grouped_accuracy
+from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
+from gpubench.operators.structs import Struct
+
+SOURCE = "index_add/gathered.cu"
+AHEAD_BYTES = 2
+"""Elements of up to so many bytes are asked for ahead: 4096 x 65536 bfloat16 1594 us (1690), float32 2143 (1926)."""
+
+RESERVED = 2048
+"""Bytes of a block's shared memory that no row is kept in."""
+
+SHAPE = Struct(
+    "gpubench::index_add::GatheredShape",
+    SOURCE,
+    **dict.fromkeys(("place_step", "index_step", "outer_place", "outer_index"), "i8"),
+    **dict.fromkeys(("places", "count", "resident"), "u4"),
+    **dict.fromkeys(("parts", "units"), "i4"),
+    words="u4",
+    **dict.fromkeys(("ahead", "unused"), "i4"),
+    alpha="f8",
+)
+
+
+class Gathered(OfForm):
+    """Takes single elements, one list for many repetitions."""
+
+    name: str = "gathered"
+    summary: str = "the list sorted once; a repetition's source in shared memory, from which each place gathers"
+    origin: str = (
+        "segmented sums as in merge-based sparse products, own kernel; single elements along the indexed dim, one dim "
+        "beside it; sums in the accumulator, no atomics, bitwise repeatable"
+    )
+
+    def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
+        """Two launches. Refuses rows of more than one element, and more than 32-bit numbers count."""
+        return build(problem, form, device)
+
+    def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
+        """Return the sums and the sort."""
+        return ((SOURCE, kernel(dtype)), *sort.instances())
+
+
+def kernel(dtype: str) -> str:
+    """Return the name expression of the sums."""
+    return f"gpubench::index_add::add_gathered<{dtypes.dtype(dtype).cpp}>"
+
+
+def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: int = sort.LEAST_RANGE) -> Plan | Refused:
+    """Return the plan."""
+    if form.inner > 1:
+        return Refused("rows of more than one element")
+    sorting = sort.sort_of(form.count, form.places, device, least_range)
+    resident = min(form.count, (device.max_shared_bytes - RESERVED) // 16 * 16 // form.itemsize)
+    shared = ceil_div(resident * form.itemsize, 16) * 16
+    threads = 1024 if shared > 75 * 1024 else 512 if shared > 37 * 1024 else 256
+    blocks = device.sm_count * max(1, min(2048 // threads, device.max_shared_bytes // (shared + RESERVED)))
+    parts = max(1, min(blocks // form.outers, ceil_div(form.count, 4 * threads)))
+    if not fits(form.count + 4096, form.places, form.outers * parts + blocks):
+        return Refused(f"more than {LIMIT} indices, places or units of work")
+    gathering = Launch(
+        SOURCE,
+        kernel(problem.case.dtype),
+        (min(blocks, form.outers * parts), 1, 1),
+        (threads, 1, 1),
+        (
+            Pointer("destination"),
+            Pointer("source"),
+            sorting.pairs,
+            sorting.kept,
+            sorting.meetings,
+            SHAPE.value(
+                form,
+                resident=resident,
+                parts=parts,
+                units=form.outers * parts,
+                words=sorting.meeting_words,
+                ahead=int(form.itemsize <= AHEAD_BYTES),
+                unused=0,
+                alpha=problem.params.alpha,
+            ),
+        ),
+        shared_bytes=shared,
+    )
+    notes = {"threads": threads, "blocks": blocks, "parts": parts, "resident": resident}
+    return Plan(
+        "gathered",
+        (sorting.launch(problem, Workspace(0), 0), gathering),
+        grouped_accuracy(problem, 16),
+        sorting.size,
+        workspace_zeroed=True,
+        notes=notes,
+    )
