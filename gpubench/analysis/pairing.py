@@ -113,11 +113,11 @@ def _nothing_in_common(old: list[Key], new: list[Key]) -> NoReturn:
     ours = sorted({" ".join(key[:2]).strip() for key in old})
     theirs = sorted({" ".join(key[:2]).strip() for key in new})
     lines = []
-    for one in theirs[:3]:
-        near = difflib.get_close_matches(one, ours[:5000], n=1, cutoff=0.0)
-        lines.append(f"  new has {one}" + (f", nearest in the baseline: {near[0]}" if near else ""))
+    for name in theirs[:3]:
+        near = difflib.get_close_matches(name, ours[:5000], n=1, cutoff=0.0)
+        lines.append(f"  new has {name}" + (f", nearest in the baseline: {near[0]}" if near else ""))
     if not theirs:
-        lines = [f"  only the baseline has {one}" for one in ours[:3]]
+        lines = [f"  only the baseline has {name}" for name in ours[:3]]
     raise ComparisonError("\n".join(["Nothing was compared: the results have no case in common.", *lines]))
 
 
@@ -212,7 +212,7 @@ def differences(old: ResultSet, new: ResultSet) -> tuple[Difference, ...]:
     for name in [*before, *(name for name in after if name not in before)]:
         if name.rpartition(".")[2] in VOLATILE or _alike(before.get(name), after.get(name)):
             continue
-        matters = not any(name == one or name.startswith(f"{one}.") for one in HARMLESS)
+        matters = not any(name == prefix or name.startswith(f"{prefix}.") for prefix in HARMLESS)
         # A writer that did not record it yet; but where no tuning is recorded, there was none.
         unknown = name != TUNING and (name not in before or name not in after)
         meaning = "" if unknown else next((words for fits, words in MEANINGS if fits(name)), "")
@@ -230,8 +230,8 @@ def _surroundings(result: ResultSet) -> dict[str, Json]:
 
 def _capped(old: ResultSet, new: ResultSet) -> Iterator[Difference]:
     """Yield a difference where one of the results ran at a clock held under the card's maximum, or at another one."""
-    clocks = [_median_clock(one) for one in (old, new)]
-    highest = [_device(one).get("max_sm_mhz") for one in (old, new)]
+    clocks = [_median_clock(result) for result in (old, new)]
+    highest = [_device(result).get("max_sm_mhz") for result in (old, new)]
     held = [bool(mhz and is_positive(most) and mhz < CAPPED * most) for mhz, most in zip(clocks, highest, strict=True)]
     if any(held) and all(clocks):
         before, after = (f"{mhz:.0f} of {most} MHz" for mhz, most in zip(clocks, highest, strict=True))
@@ -295,8 +295,8 @@ def _versions_differ(old: ResultSet, new: ResultSet, contender: str) -> bool | N
     The first format recorded no library but CuPy.
     """
     for told in (
-        [(one.environment.get("libraries") or {}).get(contender) for one in (old, new)],
-        [one.environment.get(contender) for one in (old, new)],
+        [(result.environment.get("libraries") or {}).get(contender) for result in (old, new)],
+        [result.environment.get(contender) for result in (old, new)],
     ):
         if None not in told:
             return bool(told[0] != told[1])

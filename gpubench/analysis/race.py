@@ -44,8 +44,8 @@ class Lap:
 
 def laps(field: Sequence[Times], against: Times) -> list[Lap]:
     """Return how each contender stands to `against`; all have the same cases. Rounds are paired by their number."""
-    flat = [differences(against[case], one[case]) for one in field for case in against]
-    us = np.asarray([typical_us(one[case]) for one in field for case in against])
+    flat = [differences(against[case], times[case]) for times in field for case in against]
+    us = np.asarray([typical_us(times[case]) for times in field for case in against])
     own = np.asarray([round_variance(*found) for found in flat])
     count = np.asarray([len(logs) for logs, _ in flat])
     spread = moderated(us, own, np.maximum(count - 1, 0))

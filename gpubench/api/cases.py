@@ -14,7 +14,7 @@ from gpubench.peers import PEERS
 from gpubench.peers.own_function import is_local
 from gpubench.suite.filters import select
 
-_OPTIONS = tuple(one.name for one in fields(TimingOptions))
+_OPTIONS = tuple(field.name for field in fields(TimingOptions))
 
 
 def overridden(cases: Sequence[Case], timing: Mapping[str, Any], more: Sequence[str] = ()) -> tuple[Case, ...]:

@@ -123,15 +123,16 @@ def _facts(
     by_dtype = {"rtol": tolerance.rtol, "atol": tolerance.atol}
     listed = [*dtypes]
     written = {
-        names_of_dtypes.canonical(one.dtype if one.dtype != "{dtype}" else each)
-        for one in operands.values()
+        names_of_dtypes.canonical(operand.dtype if operand.dtype != "{dtype}" else each)
+        for operand in operands.values()
         for each in listed
-        if one.role != "in"
+        if operand.role != "in"
     }
     return {
         "name": name,
         "operands": {
-            each: {"role": one.role, "shape": list(one.shape), "dtype": one.dtype} for each, one in operands.items()
+            each: {"role": operand.role, "shape": list(operand.shape), "dtype": operand.dtype}
+            for each, operand in operands.items()
         },
         "dtypes": listed,
         "tolerance": {

@@ -117,7 +117,7 @@ class Result:
         from gpubench.views.charts.files import KINDS, Wish, charts, default_over
         from gpubench.views.style import styled
 
-        known = next((one for one in KINDS if one == kind), None)
+        known = next((offered for offered in KINDS if offered == kind), None)
         if known is None:
             raise UsageError(f"There is no chart {kind!r}; there are {', '.join(KINDS)}.")
         with styled():
@@ -144,7 +144,7 @@ class Result:
             "<tr>" + "".join(f"<td>{html.escape(COLUMNS[name].cell(row, Look()))}</td>" for name in names) + "</tr>"
             for row in all_rows
         )
-        notes = "".join(f"<p>limit missed: {html.escape(str(one))}</p>" for one in self.missed_limits)
+        notes = "".join(f"<p>limit missed: {html.escape(str(miss))}</p>" for miss in self.missed_limits)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
 

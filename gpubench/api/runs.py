@@ -105,7 +105,7 @@ def run(
     taken, identity = _taken(whole)
     names = None if contenders is None else tuple(name_of(each) for each in contenders)
     if names is not None:
-        taken = tuple(replace(one, contenders=names) for one in taken)
+        taken = tuple(replace(given_case, contenders=names) for given_case in taken)
     picked = chosen(overridden(taken, timing), keep)
     with ExitStack() as stack:
         staged = stack.enter_context(brought_by(whole, picked, device, allow)) if isinstance(whole, Suite) else ()
@@ -147,5 +147,5 @@ def _taken(given: Suite | Case | Sequence[Case]) -> tuple[tuple[Case, ...], Mapp
     if isinstance(given, Suite):
         return given.cases, given.identity
     several = (given,) if isinstance(given, Case) else tuple(given)
-    ids = "\n".join(one.id for one in several)
+    ids = "\n".join(given_case.id for given_case in several)
     return several, {"name": "python", "sha256": hashlib.sha256(ids.encode()).hexdigest()}

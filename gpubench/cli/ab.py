@@ -148,7 +148,7 @@ def command(
             None if printed else result_file,
             share_device,
             (origin.command(), origin.source(suites)),
-            (*first, *(replace(one, second=True) for one in second)),
+            (*first, *(replace(brought, second=True) for brought in second)),
         )
     options = Options(
         Rule(threshold, alpha, threshold_us),
@@ -187,7 +187,7 @@ def _last_version(suite: Suite, place: Path | None) -> Suite | None:
         return None
     from gpubench.suite.expand import load_suite
 
-    names = [Path(one.path).name for one in suite.brings]
+    names = [Path(file.path).name for file in suite.brings]
     files = [place] if place.is_file() else [place / name for name in names if (place / name).is_file()]
     if not files:
         raise UsageError(f"{place}: is no suite, and holds none called {' or '.join(names)}.")
@@ -199,7 +199,7 @@ def _known(name: str, operators: Iterable[str], suite: Suite) -> None:
     from gpubench.operators import operator
     from gpubench.peers import PEERS
 
-    own = [kernel.contender for one in suite.brings for kernel in one.brought.kernels]
+    own = [kernel.contender for file in suite.brings for kernel in file.brought.kernels]
     ours = [contender_of(variant.name) for each in operators for variant in operator(each).variants]
     names = [AUTO, *own, *ours, *PEERS]
     if split_constants(name)[0] not in names:

@@ -190,7 +190,7 @@ def command(
     )
     with tuning_choice(given["tuning"]), brought_by(loaded, request.cases, device, allow) as staged:
         if staged:
-            brings = {name: digest for one in staged for name, digest in one.hashes.items()}
+            brings = {name: digest for brought in staged for name, digest in brought.hashes.items()}
             request = replace(request, suite={**request.suite, "brings": brings})
         options = RunOptions(
             WorkerOptions(device, memory_limit=given["memory_limit"], soak_s=given["soak"], staged=staged),

@@ -97,8 +97,8 @@ class Guarded:
 def describe(strays: list[Stray]) -> str:
     """Say what was written where."""
     told = []
-    for one in strays:
-        place = "before the start" if one.side == "before" else "behind the end"
-        near = "right there" if one.distance == 0 else f"{one.distance} bytes away"
-        told.append(f"{one.count} bytes {place} of {one.operand} were changed, the nearest {near}")
+    for stray in strays:
+        place = "before the start" if stray.side == "before" else "behind the end"
+        near = "right there" if stray.distance == 0 else f"{stray.distance} bytes away"
+        told.append(f"{stray.count} bytes {place} of {stray.operand} were changed, the nearest {near}")
     return "stray writes: " + "; ".join(told)

@@ -153,7 +153,7 @@ def refuse_changes(path: Path, old: Mapping[str, Json], new: Mapping[str, Json])
 
 def refuse_another_tuning(path: Path, old: Mapping[str, Json], environment: Mapping[str, Json]) -> None:
     """Raise ResultFileError when `auto` would now have other constants than when the run began."""
-    before, now = ((one.get("tuning") or {}).get("sha256") for one in (old.get("environment") or {}, environment))
+    before, now = ((said.get("tuning") or {}).get("sha256") for said in (old.get("environment") or {}, environment))
     if before != now:
         raise ResultFileError(
             f"{path}: the tuning has changed since this run began, so its records and new ones must not be mixed. "

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
 
     job = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
     try:
-        register(staged_from_json(one) for one in job["staged"])
+        register(staged_from_json(suite) for suite in job["staged"])
         device = open_device(job["device"])
         said, code = _run(device, case_from_json(Node(job["case"], "job", "case")), job["contender"])
     except GpubenchError as error:

@@ -64,8 +64,8 @@ class StrictTimed(Timed):
         sets = [_Set(self, self._runners[0])]
         if self.device.free_bytes() > SPARE * self._set_bytes():
             sets.append(_Set(self, self._runners[1]))
-        for one in sets:
-            one.warm_up()
+        for buffers in sets:
+            buffers.warm_up()
         self.device.synchronize()
         self.spend("prepare", time.perf_counter() - began)
         return _StrictRound(self, sets)

@@ -160,7 +160,7 @@ def _open(start: Start, line: Line) -> Device | None:
     try:
         limit_memory(start.memory_limit)
         device = open_device(show_only(start.device))
-        register(staged_from_json(one) for one in (start.staged or {}).get("suites", ()))
+        register(staged_from_json(suite) for suite in (start.staged or {}).get("suites", ()))
         use(find(device.info))
         line.say(Ready(environment(device.info, active().to_json())))
     except GpubenchError as error:

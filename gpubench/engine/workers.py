@@ -165,4 +165,4 @@ class Workers:
 
 def _listed(staged: Sequence[Staged]) -> dict[str, Json] | None:
     """Return what suites bring as a message has it."""
-    return {"suites": [one.to_json() for one in staged]} if staged else None
+    return {"suites": [suite.to_json() for suite in staged]} if staged else None

@@ -33,10 +33,12 @@ def named(function: Any, offered: Mapping[str, Any]) -> dict[str, Any]:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return {}
-    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters):
         return dict(offered)
     return {
-        one.name: offered[one.name] for one in parameters if one.name in offered and one.kind != one.POSITIONAL_ONLY
+        parameter.name: offered[parameter.name]
+        for parameter in parameters
+        if parameter.name in offered and parameter.kind != parameter.POSITIONAL_ONLY
     }
 
 

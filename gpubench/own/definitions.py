@@ -127,7 +127,7 @@ class Brought:
     @property
     def names(self) -> tuple[str, ...]:
         """The files that it needs, each once, without those that sources include."""
-        kernels, operators = (one.file for one in self.kernels), (one.file for one in self.operators)
+        kernels, operators = (kernel.file for kernel in self.kernels), (operator.file for operator in self.operators)
         return tuple(dict.fromkeys((*kernels, *operators, *self.files)))
 
     def to_json(self) -> dict[str, Json]:

@@ -137,7 +137,7 @@ def read(text: str | int | float, known: Collection[str]) -> Expression:
 def unknown(name: str, known: Collection[str]) -> str:
     """Return the message for a name that means nothing, with the nearest one or all of them."""
     near = difflib.get_close_matches(name, known, n=1)
-    plain = sorted(one for one in known if "_stride_" not in one and one not in NAMES)
+    plain = sorted(other for other in known if "_stride_" not in other and other not in NAMES)
     hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(plain)}"
     return f"unknown name {name}; {hint}"
 
@@ -182,11 +182,11 @@ def _is_plain(node: ast.Name | ast.Constant) -> bool:
 
 def _compared(node: ast.Compare, text: str) -> Iterator[ast.AST]:
     yield node.left
-    for op, one in zip(node.ops, node.comparators, strict=True):
-        if isinstance(op, ast.In | ast.NotIn) and isinstance(one, ast.List):
-            yield from one.elts
+    for op, comparator in zip(node.ops, node.comparators, strict=True):
+        if isinstance(op, ast.In | ast.NotIn) and isinstance(comparator, ast.List):
+            yield from comparator.elts
         elif type(op) in _COMPARISONS:
-            yield one
+            yield comparator
         else:
             raise ExpressionError(f"{text!r}: compare with == != < <= > >=, or `in [a, b]`")
 
@@ -239,7 +239,7 @@ class _Walk:
                 return int(not value) if isinstance(op, ast.Not) else -value if isinstance(op, ast.USub) else value
             case ast.BoolOp(op=op, values=values):
                 wanted = isinstance(op, ast.Or)
-                return int(wanted if any(bool(self.number(one)) is wanted for one in values) else not wanted)
+                return int(wanted if any(bool(self.number(operand)) is wanted for operand in values) else not wanted)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return self.value(body if self.number(test) else orelse)
             case ast.Compare(left=left, ops=ops, comparators=right):
@@ -284,7 +284,7 @@ class _Walk:
         for op, node in zip(ops, right, strict=True):
             if isinstance(op, ast.In | ast.NotIn):
                 assert isinstance(node, ast.List)
-                if (value in [self.value(one) for one in node.elts]) is isinstance(op, ast.NotIn):
+                if (value in [self.value(element) for element in node.elts]) is isinstance(op, ast.NotIn):
                     return 0
                 continue
             other = self.value(node)

@@ -68,12 +68,12 @@ class DeclaredOperator(Operator[Any]):
         axes = dataclasses.asdict(params)
         operands = tuple(
             Operand(
-                one.name,
-                one.role,
-                case.dtype if one.dtype == "{dtype}" else one.dtype,
-                view(tuple(self._size(one.name, size, axes) for size in one.shape)),
+                operand.name,
+                operand.role,
+                case.dtype if operand.dtype == "{dtype}" else operand.dtype,
+                view(tuple(self._size(operand.name, size, axes) for size in operand.shape)),
             )
-            for one in self.declared.operands
+            for operand in self.declared.operands
         )
         plain = Problem(case, params, operands, 0, 0)
         read_bytes = self._bytes(plain, self.declared.reads, ("in", "inout"))
@@ -97,8 +97,8 @@ class DeclaredOperator(Operator[Any]):
                 return max(read(stated, names).whole(names), 0)
             except ExpressionError as error:
                 raise ParameterError(self.declared.axes[0], str(error)) from None
-        moved = (one for one in problem.operands if one.role in roles)
-        return sum(one.view.size * dtypes.dtype(one.dtype).itemsize for one in moved)
+        moved = (operand for operand in problem.operands if operand.role in roles)
+        return sum(operand.view.size * dtypes.dtype(operand.dtype).itemsize for operand in moved)
 
     def reference(self, problem: Problem[Any], inputs: Mapping[str, Array]) -> Reference:
         """Work the right answer out by the declared function. CompileError when it fails or has another shape."""

@@ -118,7 +118,7 @@ class _Steps:
         """Return one step."""
         if step.memset:
             return self._memset(step)
-        entry = instance(step.entry, self._names, {name: one.dtype for name, one in self._operands.items()})
+        entry = instance(step.entry, self._names, {name: operand.dtype for name, operand in self._operands.items()})
         written = [self._argument(text) for text in step.arguments]
         is_source = self._kernel.form == "source"
         options = tuple(filled(option, lambda inner: str(self._whole(inner))) for option in self._kernel.options)
@@ -126,14 +126,14 @@ class _Steps:
             self._folder,
             options,
             checks(entry, written, self._operands) if is_source else "",
-            tuple(one.text for one in written),
+            tuple(argument.text for argument in written),
         )
         return Launch(
             self._kernel.file,
             entry,
             self._extent("grid", step.grid, LARGEST_GRID),
             self._extent("block", step.block, (1024, 1024, 64)),
-            tuple(one.packed(self._names) for one in written),
+            tuple(argument.packed(self._names) for argument in written),
             self._whole(step.shared_bytes),
             step.waits_for_blocks,
             foreign,

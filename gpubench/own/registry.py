@@ -53,10 +53,10 @@ _STAGED: list[Staged] = []
 def register(staged: Iterable[Staged]) -> None:
     """Let this process find what suites bring, in place of what it knew."""
     _STAGED[:] = list(staged)
-    for one in _STAGED:
-        if not one.second:
-            may_run = at_least(one.permission, "code")
-            bring({each.name: _declared(each, one.folder if may_run else None) for each in one.brought.operators})
+    for suite in _STAGED:
+        if not suite.second:
+            may_run = at_least(suite.permission, "code")
+            bring({each.name: _declared(each, suite.folder if may_run else None) for each in suite.brought.operators})
 
 
 def _declared(operator: OwnOperator, folder: str | None) -> DeclaredOperator:
@@ -72,22 +72,22 @@ def kernel_of(contender: str, device: DeviceInfo) -> tuple[Kernel, Staged]:
     UsageError when there is none, or when it may not run on this device.
     """
     name, second = contender.removesuffix(SECOND_SUFFIX), contender.endswith(SECOND_SUFFIX)
-    for one in _STAGED:
-        kernel = one.brought.kernel(name) if one.second == second else None
+    for suite in _STAGED:
+        kernel = suite.brought.kernel(name) if suite.second == second else None
         if kernel is not None:
             wanted = needed_for(kernel, device.kind == "host")
-            if not at_least(one.permission, wanted):
+            if not at_least(suite.permission, wanted):
                 what = "on the host device it is native code: " if device.kind == "host" else ""
                 raise UsageError(f"{contender} may not run here; {what}give {FLAGS[wanted]}, or trust its suite")
-            return kernel, one
+            return kernel, suite
     raise UsageError(f"There is no kernel {contender}: its suite did not bring it.")
 
 
 def brought_kernels() -> dict[str, tuple[Kernel, tuple[str, ...]]]:
     """Return the kernels that suites bring to this process, by contender, with the hashes of their suite's files."""
     return {
-        kernel.contender: (kernel, tuple(one.hashes.values()))
-        for one in _STAGED
-        if not one.second
-        for kernel in one.brought.kernels
+        kernel.contender: (kernel, tuple(suite.hashes.values()))
+        for suite in _STAGED
+        if not suite.second
+        for kernel in suite.brought.kernels
     }

@@ -45,7 +45,7 @@ def needed(brought: Brought, contenders: Iterable[str], operators: Iterable[str]
     """Return what running these contenders on cases of these operators asks for."""
     names, cases = {*contenders}, {*operators}
     asked = [needed_for(kernel, on_host) for kernel in brought.kernels if kernel.contender in names]
-    asked += [needed_for(one) for one in brought.operators if one.name in cases]
+    asked += [needed_for(operator) for operator in brought.operators if operator.name in cases]
     return max(asked, key=ORDER.index, default="nothing")
 
 

@@ -123,7 +123,7 @@ def plan_case(
     for common, value in _BUILT_IN.items():
         if not any(common in axis.names for axis in axes):
             pool = known.operators[name].dtypes if common == "dtype" and wishes else (value,)
-            axes.append(defaults.axes.get(common) or Axis((common,), tuple((Option(one, path),) for one in pool)))
+            axes.append(defaults.axes.get(common) or Axis((common,), tuple((Option(choice, path),) for choice in pool)))
     used = {name for axis in axes for name in axis.names}
     refused = any(place[: len(path)] == path for place in document.refused)
     flawed = defaults.flawed or refused or bool(wrong) or len(document.mistakes) > before

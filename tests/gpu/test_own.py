@@ -147,7 +147,7 @@ def test_an_example_is_right(device: CudaDevice, example: str) -> None:
     needs = {"triton": "triton", "numba": "numba.cuda"}
     pytest.importorskip(needs.get(example.split("/")[0], "numpy"))
     suite = load_suite(EXAMPLES / f"{example}.yaml")
-    records = [one for one in on_device(device, suite) if one.contender not in (AUTO, "numpy")]
+    records = [record for record in on_device(device, suite) if record.contender not in (AUTO, "numpy")]
     assert len(records) == len(suite.cases)
     for record in records:
         assert record.status in ("ok", "noisy"), (record.case.id, record.contender, record.message)

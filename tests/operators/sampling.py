@@ -21,7 +21,7 @@ def some(*axes: Iterable[Any], each: int = 1) -> list[tuple[Any, ...]]:
     taken = []
     for fresh in (len(every), 1):  # first those that bring something new on every axis
         for place in places:
-            if place not in taken and sum(met[one] < each for one in enumerate(place)) >= fresh:
+            if place not in taken and sum(met[pair] < each for pair in enumerate(place)) >= fresh:
                 met.update(enumerate(place))
                 taken.append(place)
     return [tuple(values[at] for values, at in zip(every, place, strict=True)) for place in sorted(taken)]

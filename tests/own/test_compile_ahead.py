@@ -38,15 +38,15 @@ def test_ours_and_the_user_s_own_are_compiled_and_found_again(
     """One kernel each, though there are two cases; the second time, from another private folder, both are cached."""
     written(tmp_path, SCAN + PYTHON, {"scan.cu": SOURCE, "called.py": "raise SystemExit('imported')"}, CASES)
     kernels, said = compiled(tmp_path, capsys, 0, "--allow-code")
-    assert {(one["variant"], one["kernel"]) for one in kernels} == {
+    assert {(kernel["variant"], kernel["kernel"]) for kernel in kernels} == {
         ("own:scan", "scan"),
         ("naive", "gpubench::cumsum::naive<float, float>"),
     }
-    assert not any(one["cached"] for one in kernels)
+    assert not any(kernel["cached"] for kernel in kernels)
     assert "Functions are not compiled ahead: own:called (called.py)" in said
     again, _ = compiled(tmp_path, capsys, 0, "--allow-code")
-    assert all(one["cached"] for one in again)
-    assert [one["cubin_sha256"] for one in again] == [one["cubin_sha256"] for one in kernels]
+    assert all(kernel["cached"] for kernel in again)
+    assert [kernel["cubin_sha256"] for kernel in again] == [kernel["cubin_sha256"] for kernel in kernels]
 
 
 def test_nothing_is_opened_without_leave(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,7 +64,7 @@ def test_a_kernel_that_is_wrong_is_a_row_and_a_line(tmp_path: Path, capsys: pyte
     none = SCAN.replace("name: scan", "name: none").replace("grid: ", "grid: 0 * ")
     written(tmp_path, SCAN + wrong + none, {"scan.cu": SOURCE}, CASES)
     kernels, said = compiled(tmp_path, capsys, 2, "--allow-kernels")
-    assert {one["variant"]: one["status"] for one in kernels} == {
+    assert {kernel["variant"]: kernel["status"] for kernel in kernels} == {
         "own:scan": "ok",
         "own:wide": "compile_error",
         "own:none": "compile_error",

@@ -67,7 +67,7 @@ def test_a_new_kernel_is_right_on_the_host(tmp_path: Path) -> None:
 
 def all_right(suite: Path, schedule: str, wanted: set[str]) -> None:
     """Check a suite's own kernels in this process: some answer must be right, and nothing else than what is wanted."""
-    records = [one for one in on_host(load_suite(suite), schedule) if one.contender.startswith("own:")]
+    records = [record for record in on_host(load_suite(suite), schedule) if record.contender.startswith("own:")]
     told = {(record.case.id, record.status, record.message) for record in records}
     assert "ok" in {record.status for record in records}, told
     assert {record.status for record in records} <= wanted, told

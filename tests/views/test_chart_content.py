@@ -216,7 +216,7 @@ def test_the_value_of_an_outlier_hides_no_mark() -> None:
             records.append(timed_record(case, name, moved, us / faster, f"{case.id} {name}"))
     (chart,) = speedup.charts(h200(tuple(records)), "torch")
     figure = chart.draw()
-    (told,) = [one for one in figure.axes[0].texts if "\u25b8" in one.get_text()]
+    (told,) = [text for text in figure.axes[0].texts if "\u25b8" in text.get_text()]
     box = told.get_window_extent()
     places = figure.axes[0].transData.transform([(x, y) for x, y in marks(figure.axes[0]) if y >= 0])
     assert not [place for place in places if box.contains(*place)]

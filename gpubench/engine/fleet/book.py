@@ -29,7 +29,9 @@ class Book:
     def change(self, key: str, **changes: Any) -> None:
         """Change one member. ResultFileError when the manifest cannot be written; it is then as it was."""
         with self._lock:
-            members = tuple(replace(one, **changes) if one.key == key else one for one in self._fleet.members)
+            members = tuple(
+                replace(member, **changes) if member.key == key else member for member in self._fleet.members
+            )
             self._put(replace(self._fleet, members=members))
 
     def repeats(self, repeats: tuple[Repeat, ...]) -> None:
@@ -40,7 +42,9 @@ class Book:
     def change_repeat(self, result: str, **changes: Any) -> None:
         """Change one of the repeated measurements, named by its file."""
         with self._lock:
-            repeats = tuple(replace(one, **changes) if one.result == result else one for one in self._fleet.repeats)
+            repeats = tuple(
+                replace(repeat, **changes) if repeat.result == result else repeat for repeat in self._fleet.repeats
+            )
             self._put(replace(self._fleet, repeats=repeats))
 
     def _put(self, fleet: Fleet) -> None:

@@ -90,7 +90,7 @@ class Cluster:
         with self._lock:
             if time.monotonic() - self._looked > FRESH_S:  # the list of all workers is long, and many ask for it
                 found = self.client.scheduler_info(n_workers=-1)["workers"]
-                self._addresses = {str(one["name"]): address for address, one in found.items()}
+                self._addresses = {str(worker["name"]): address for address, worker in found.items()}
                 self._looked = time.monotonic()
             return self._addresses.get(name)
 
@@ -101,7 +101,7 @@ class Cluster:
         workers = self.client.scheduler_info(n_workers=-1)["workers"]
         if not workers:
             raise UsageError("--cluster: the scheduler has no workers. Start one for each GPU; docs/fleet.md has how.")
-        many = next((one["name"] for one in workers.values() if one["nthreads"] != 1), None)
+        many = next((worker["name"] for worker in workers.values() if worker["nthreads"] != 1), None)
         if many is not None:
             raise UsageError(f"--cluster: worker {many} has several threads. Start it with --nthreads 1: one GPU each.")
         try:
@@ -109,8 +109,8 @@ class Cluster:
         except (OSError, TimeoutError) as error:
             raise UsageError(f"--cluster: the workers do not answer: {type(error).__name__}: {error}") from error
         found: list[Member] = []
-        for address, one in sorted(workers.items(), key=lambda pair: _order(pair[1], told.get(pair[0]))):
-            about = _checked(str(one["name"]), told.get(address))
+        for address, worker in sorted(workers.items(), key=lambda pair: _order(pair[1], told.get(pair[0]))):
+            about = _checked(str(worker["name"]), told.get(address))
             place = [member for member in found if member.host == about["host"]]
             position = int(about["visible"]) if about["visible"].isdigit() else len(place)
             if about["visible"] and any(member.position == position for member in place):
@@ -119,7 +119,7 @@ class Cluster:
                     "CUDA_VISIBLE_DEVICES."
                 )
             keys = [member.key for member in found]
-            found.append(new_member(str(about["host"]), str(about["device"]), position, keys, str(one["name"])))
+            found.append(new_member(str(about["host"]), str(about["device"]), position, keys, str(worker["name"])))
         return tuple(found)
 
     def submit(self, order: Order, address: str) -> Any:
@@ -134,8 +134,8 @@ class Cluster:
 def _plain(value: Any) -> Any:
     """Return a message as it was sent: dask's messages arrive with tuples in place of lists."""
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _plain(part) for key, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _order(worker: dict[str, Any], told: Any) -> tuple[str, int, str]:

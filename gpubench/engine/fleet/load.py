@@ -34,5 +34,7 @@ def load(named: Path) -> Loaded:
             except ResultFileError as error:
                 member = replace(member, status="missing", message=str(error))  # noqa: PLW2901 - the one that is kept
         told.append(member)
-    again = {one.result: seen(read(folder / one.result)) for one in fleet.repeats if one.status == "measured"}
+    again = {
+        repeat.result: seen(read(folder / repeat.result)) for repeat in fleet.repeats if repeat.status == "measured"
+    }
     return Loaded(replace(fleet, members=tuple(told)), folder, members, again)

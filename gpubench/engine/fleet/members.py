@@ -56,10 +56,10 @@ def _all() -> tuple[str, ...]:
     from gpubench.devices import list_devices
 
     listed, reasons = list_devices()
-    gpus = [one for one in listed if one.info.kind == "cuda"]
-    usable = tuple(one.spec for one in gpus if one.problem is None)
+    gpus = [device for device in listed if device.info.kind == "cuda"]
+    usable = tuple(gpu.spec for gpu in gpus if gpu.problem is None)
     if not usable:
-        why = "\n".join([*(f"{one.spec}: {one.problem}" for one in gpus), *reasons])
+        why = "\n".join([*(f"{gpu.spec}: {gpu.problem}" for gpu in gpus), *reasons])
         raise NoDeviceError(f"--devices all: there is no usable GPU here.\n{why}".rstrip())
     return usable
 

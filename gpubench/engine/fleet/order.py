@@ -89,7 +89,7 @@ class Order(Plan):
         """Return the order as text."""
         fields: dict[str, Json] = {name: getattr(self, name) for name in _PLAIN}
         cases = [case_to_json(case) for case in self.cases]
-        known, brought = [list(work) for work in self.known], [one.to_json() for one in self.brought]
+        known, brought = [list(work) for work in self.known], [suite.to_json() for suite in self.brought]
         return json.dumps({"version": VERSION, **fields, "cases": cases, "known": known, "brought": brought})
 
 
@@ -126,7 +126,7 @@ def read_order(text: str) -> Order:
 
 
 def _work(node: Node) -> Work:
-    case, contender = (one.text() for one in node.items())
+    case, contender = (part.text() for part in node.items())
     return case, contender
 
 

@@ -126,7 +126,7 @@ class _Work:
     def run(self, wanted: Callable[[], bool]) -> None:
         order = self._order
         loaded = load(self._path) if self._path.exists() else None
-        staged = tuple(self._staged(one) for one in order.brought)
+        staged = tuple(self._staged(suite) for suite in order.brought)
         worker = WorkerOptions(
             os.environ.get(DEVICE, "cuda:0"),
             memory_limit=order.memory_limit,
@@ -235,7 +235,7 @@ class _Losses:
         self._now: Work | None = None
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
             document: Any = json.loads(path.read_text(encoding="utf-8"))
-            self._counts = {(one[0], one[1]): int(one[2]) for one in document["counts"]}
+            self._counts = {(count[0], count[1]): int(count[2]) for count in document["counts"]}
             if document["now"] is not None:
                 lost = document["now"][0], document["now"][1]
                 self._counts[lost] = self._counts.get(lost, 0) + 1

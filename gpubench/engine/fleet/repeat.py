@@ -20,12 +20,12 @@ def repeats(findings: Findings) -> tuple[Repeat, ...]:
     """
     fleet = findings.fleet
     suspects = [gpu.member for gpu in findings.having("SUSPECT")]
-    waiting = {one.member for one in fleet.repeats if one.status != "measured"}
+    waiting = {repeat.member for repeat in fleet.repeats if repeat.status != "measured"}
     added = list(fleet.repeats)
     for member in suspects:
         if member.key not in waiting:
             added.append(Repeat(member.key, "suspect", _file(added, fleet, member)))
-    if suspects and not any(one.role == "control" and one.status != "measured" for one in added):
+    if suspects and not any(repeat.role == "control" and repeat.status != "measured" for repeat in added):
         control = _control(findings, suspects)
         if control is not None:
             added.append(Repeat(control.key, "control", _file(added, fleet, control)))
@@ -45,7 +45,7 @@ def _control(findings: Findings, suspects: Sequence[Member]) -> Member | None:
 
 
 def _file(so_far: Sequence[Repeat], fleet: Fleet, member: Member) -> str:
-    taken = {one.result for one in so_far} | {one.result for one in fleet.members}
+    taken = {repeat.result for repeat in so_far} | {known.result for known in fleet.members}
     number = 1
     while (name := f"{member.key}-again{number}.json") in taken:
         number += 1

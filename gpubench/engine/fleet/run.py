@@ -75,8 +75,11 @@ class FleetRun:
 
     def again(self) -> ExitCode:
         """Measure what the manifest's repeats ask for, the suspects and their controls side by side or in turn."""
-        waiting = [one for one in self.fleet.repeats if one.status != "measured"]
-        tasks = [Task(self.fleet.member(one.member), one.result, self._note_repeat(one.result)) for one in waiting]
+        waiting = [repeat for repeat in self.fleet.repeats if repeat.status != "measured"]
+        tasks = [
+            Task(self.fleet.member(repeat.member), repeat.result, self._note_repeat(repeat.result))
+            for repeat in waiting
+        ]
         return self.measure(self._lanes(tasks))
 
     def measure(self, lanes: Sequence[Sequence[Task]]) -> ExitCode:

@@ -87,7 +87,7 @@ class TransposedTiles:
         cut = chunks_of(problem, transposed, shape, device)
         sums = transposed.strips(shape.lines) * shape.lines * cut.chunks * accumulator_bytes(y) if cut.chunks > 1 else 0
         passes = (SUMS_OF_CHUNKS, BEHIND_SUMS) if cut.chunks > 1 else (WHOLE_LINES,)
-        launches = tuple(tiles_launch(problem, transposed, shape, cut, one) for one in passes)
+        launches = tuple(tiles_launch(problem, transposed, shape, cut, which) for which in passes)
         tiles = -(-min(transposed.length, cut.length) // tile_length(x, y, transposed.x_along_lines, shape))
         additions = lane_items(x, y, transposed.x_along_lines) + 6 + shape.vectors * tiles + (6 + cut.chunks // 32)
         notes = {"lines": shape.lines, "x_along_lines": transposed.x_along_lines, "chunks": cut.chunks}
@@ -97,10 +97,10 @@ class TransposedTiles:
         """One instance a shape and direction."""
         y = sum_dtype(dtype)
         return [
-            (self.source, kernel(dtype, y, along, shape, one))
+            (self.source, kernel(dtype, y, along, shape, which))
             for along in (True, False)
             for shape in shapes_of(dtype, along)
-            for one in PASSES
+            for which in PASSES
         ]
 
     def instances_on(self, dtype: str, device: DeviceInfo) -> Sequence[tuple[str, str]]:
@@ -108,10 +108,10 @@ class TransposedTiles:
         y = sum_dtype(dtype)
         ends = {along: fitting_shapes(dtype, y, along, device) for along in (True, False)}
         names = [
-            kernel(dtype, y, along, shape, one)
+            kernel(dtype, y, along, shape, which)
             for along, fit in ends.items()
             for shape in (*fit[:1], *fit[-1:])
-            for one in PASSES
+            for which in PASSES
         ]
         return [(self.source, name) for name in dict.fromkeys(names)]
 

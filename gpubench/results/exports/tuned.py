@@ -53,8 +53,8 @@ def documents(result: ResultSet) -> dict[str, bytes]:
 
 def _document(result: ResultSet, row: Mapping[str, Any]) -> bytes:
     space = row["space"]
-    names = [facts.harmless(one) for one in space["parameters"]]
-    choices = [[_value(one) for one in values] for values in space["parameters"].values()]
+    names = [facts.harmless(parameter) for parameter in space["parameters"]]
+    choices = [[_value(value) for value in values] for values in space["parameters"].values()]
     if math.prod(map(len, choices)) > MOST:
         raise ValueError("too many points")
     points = list(_points(result, row, [list(values) for values in space["parameters"].values()]))
@@ -90,12 +90,12 @@ def _points(result: ResultSet, row: Mapping[str, Any], listed: Sequence[Sequence
             yield _Point(values, None, error=FAILED if compiled else NOT_COMPILED, wrong="wrong" in why)
         else:
             samples = [times.get((case, plan)) for case, plan in zip(space["cases"], space["plans"][name], strict=True)]
-            known = [one for one in samples if one]
+            known = [sample for sample in samples if sample]
             if not known or len(known) < len(samples):
                 yield _Point(values, None, error=INVALID)  # the time was over before its turn
                 continue
-            mean = math.exp(sum(math.log(statistics.median(one)) for one in known) / len(known))
-            yield _Point(values, mean, tuple(ms for one in known for ms in one))
+            mean = math.exp(sum(math.log(statistics.median(medians)) for medians in known) / len(known))
+            yield _Point(values, mean, tuple(ms for medians in known for ms in medians))
 
 
 def _times(result: ResultSet, row: Mapping[str, Any]) -> dict[tuple[str, str], list[float]]:

@@ -54,10 +54,10 @@ class Quick:
 
     def run(self, cases: Sequence[Case], store: Callable[[Record], None], done: Iterable[Record]) -> Outcome:
         """Store a record of what is not done."""
-        there = {one.case.id for one in done}
-        for one in cases:
-            if one.id not in there:
-                store(record(one))
+        there = {record.case.id for record in done}
+        for left in cases:
+            if left.id not in there:
+                store(record(left))
         return Outcome((), None, False, None, 1, {"time": 0.1}, CEILING)
 
     def interrupt(self) -> None:
@@ -131,7 +131,7 @@ def test_an_attempt_runs_once_and_the_next_one_measures_only_what_is_missing(sta
     first = carried(order("a1", cases=CASES[:2]))
     assert [kind for kind, _ in first if kind in ("ready", "record", "end")] == ["ready", "record", "record", "end"]
     assert carried(order("a1", cases=CASES[:2])) == []
-    kept = {one.case.id: one for one in load(state / "f1ee7" / "vm-gpu0.journal.jsonl").records}
+    kept = {record.case.id: record for record in load(state / "f1ee7" / "vm-gpu0.journal.jsonl").records}
     second = carried(order("a2", known=[(CASES[0].id, NAIVE)], cases=CASES[:2]))
     (again,) = [unpack(more["record"]) for kind, more in second if kind == "record"]
     assert again == kept[CASES[1].id]
@@ -153,7 +153,7 @@ def test_what_costs_the_worker_twice_is_crashed(state: Path) -> None:
     (place / "vm-gpu0.journal.jsonl").unlink()
     begun.write_text(json.dumps({"counts": [[CASES[0].id, NAIVE, 1]], "now": [CASES[0].id, NAIVE]}))
     twice = carried(order("b2", cases=CASES[:2]))
-    found = {one.case.id: one for one in (unpack(more["record"]) for kind, more in twice if kind == "record")}
+    found = {record.case.id: record for record in (unpack(more["record"]) for kind, more in twice if kind == "record")}
     assert found[CASES[0].id].status == "crashed"
     assert "lost 2 times" in str(found[CASES[0].id].message)
     assert found[CASES[1].id].status == "ok"

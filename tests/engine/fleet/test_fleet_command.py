@@ -23,7 +23,10 @@ def test_a_slow_gpu_is_found_measured_again_and_reported(tmp_path: Path, capsys:
     specs = [gpu(tmp_path, n, us=20.6 if n == 3 else 20.0) for n in range(5)]
     assert main(["run", "little.yaml", "--devices", ",".join(specs), "--parallel", "-q", "-o", "out"]) == 0
     fleet = read_fleet(Path("out"))
-    assert [(one.role, one.status) for one in fleet.repeats] == [("suspect", "measured"), ("control", "measured")]
+    assert [(repeat.role, repeat.status) for repeat in fleet.repeats] == [
+        ("suspect", "measured"),
+        ("control", "measured"),
+    ]
     assert fleet.repeats[0].member == fleet.members[3].key != fleet.repeats[1].member
     capsys.readouterr()
     assert main(["fleet", "check", "out"]) == 1

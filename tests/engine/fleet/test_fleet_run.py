@@ -125,8 +125,11 @@ def test_a_fleet_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
         path = tmp_path / "out" / member.result
         result = read(path)
         assert len({record.case.id for record in result.records}) == len(result.records) == 12
-        kept = {record.case.id: [[s.us for s in one] for one in record.timing.rounds] for record in result.records
-                if record.timing is not None}  # fmt: skip
+        kept = {
+            record.case.id: [[s.us for s in samples] for samples in record.timing.rounds]
+            for record in result.records
+            if record.timing is not None
+        }
         for record in before.get(journal_path(path).name, []):
             assert kept[record["case"]["id"]] == record["rounds_us"]
 

@@ -58,6 +58,6 @@ def test_64_workers_give_every_record_once(scheduler: str, state: Path, tmp_path
     assert {member.status for member in run.fleet.members} == {"measured"}
     for member in members:
         result = read(book.folder / member.result)
-        assert [one.case for one in result.records] == list(CASES)
+        assert [record.case for record in result.records] == list(CASES)
         assert result.ceiling.copy_GBps == 1000.0
         assert len(load(state / "f1ee7" / f"{member.key}.journal.jsonl").records) == len(CASES)

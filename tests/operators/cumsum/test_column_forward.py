@@ -18,7 +18,7 @@ from tests.operators.cumsum.column_problems import columns_and_devices
 from tests.operators.cumsum.test_fast_kernels import outputs
 
 CUMSUM = OPERATORS["cumsum"]
-FORWARD = next(one for one in CUMSUM.variants if one.name == "column_forward")
+FORWARD = next(variant for variant in CUMSUM.variants if variant.name == "column_forward")
 SCARCE = {"sm_count": 3, "max_shared_bytes": 48 << 10}
 """Three blocks with a ring of three stages of 8 KB: a few hundred rows are many turns around it."""
 

@@ -45,7 +45,7 @@ def outputs(
     """
     distribution = params.pop("distribution", "normal")
     problem = CUMSUM.problem(make_case("cumsum", dtype, distribution, **params))
-    variant = next(one for one in CUMSUM.variants if one.name == name)
+    variant = next(variant for variant in CUMSUM.variants if variant.name == name)
     host = device(schedule)
     info = dataclasses.replace(host.info, **(figures or {}))  # type: ignore[arg-type]  # one kind of value for all
     plan = planned(variant, problem, info)
@@ -87,7 +87,7 @@ def staged_outputs(sms: int, dtype: str, schedule: str, **params: Any) -> list[A
     """Run linked_blocks on so few SMs, two blocks each, that registers do not hold the rows."""
     figures = {"sm_count": sms, "max_threads_per_sm": 1024}
     problem = CUMSUM.problem(make_case("cumsum", dtype, **{**params, "distribution": "normal"}))
-    variant = next(one for one in CUMSUM.variants if one.name == "linked_blocks")
+    variant = next(variant for variant in CUMSUM.variants if variant.name == "linked_blocks")
     plan = planned(variant, problem, dataclasses.replace(device().info, **figures))  # type: ignore[arg-type]  # all int
     assert plan.notes["staged"] > 0
     return outputs("linked_blocks", dtype, schedule, 2, figures, **params)
@@ -261,10 +261,10 @@ def test_both_sides_of_every_edge_are_right() -> None:
     small = [case for case in edges(host.info) if CUMSUM.problem(case).operand("x").view.size <= 300_000]
     assert len(small) >= 30
     picked = [auto(CUMSUM.problem(case), host.info) for case in small]
-    plans = [planned(one, CUMSUM.problem(case), host.info) for one, case in zip(picked, small, strict=True)]
+    plans = [planned(variant, CUMSUM.problem(case), host.info) for variant, case in zip(picked, small, strict=True)]
     host.compile([launch for plan in plans for launch in plan.launches])  # together: they share their headers
-    for one, case in zip(picked, small, strict=True):
-        outputs(one.name, case.dtype, runs=1, **dict(case.params))
+    for variant, case in zip(picked, small, strict=True):
+        outputs(variant.name, case.dtype, runs=1, **dict(case.params))
 
 
 @pytest.mark.parametrize("dtype", ["int16", "int32"])
@@ -274,7 +274,7 @@ def test_an_optimised_build_adds_up_every_row(dtype: str, rows: int) -> None:
     host = HostDevice(parse_options("build=fast,workers=1"))
     layout = {"offset": 2} if dtype == "int32" else {}
     problem = CUMSUM.problem(make_case("cumsum", dtype, "integers", shape=[rows, 64], dim=0, layout=layout))
-    variant = next(one for one in CUMSUM.variants if one.name == "column_forward")
+    variant = next(variant for variant in CUMSUM.variants if variant.name == "column_forward")
     plan, inputs = planned(variant, problem, host.info), CUMSUM.inputs(problem)
     pristine = Pristine(host, problem, inputs, keep_inputs=True)
     operands = Operands(host, problem, pristine, plan.workspace_bytes, plan.workspace_zeroed)

@@ -102,7 +102,7 @@ def test_a_short_row_is_not_worth_linking(vectors: int, name: str) -> None:
 def linked_plan(shape: tuple[int, ...], dtype: str = "float32", device: DeviceInfo = DEVICE, **layout: Any) -> Plan:
     """Return the plan of linked_blocks for sums along the last dim."""
     problem = CUMSUM.problem(make_case("cumsum", dtype, shape=list(shape), dim=len(shape) - 1, layout=layout))
-    variant = next(one for one in CUMSUM.variants if one.name == "linked_blocks")
+    variant = next(variant for variant in CUMSUM.variants if variant.name == "linked_blocks")
     return planned(variant, problem, device)
 
 
@@ -212,7 +212,7 @@ def test_half_columns_are_shared_by_the_same_rule(outer: int, name: str) -> None
 def test_strips_are_as_wide_as_leaves_work_for_the_device(inner: int, outer: int, lanes: int) -> None:
     """The widest strips that are enough for all SMs and are not half empty; else the narrowest."""
     problem = CUMSUM.problem(make_case("cumsum", "float16", shape=[outer, 4096, inner], dim=1))
-    columns = next(one for one in CUMSUM.variants if one.name == "columns")
+    columns = next(variant for variant in CUMSUM.variants if variant.name == "columns")
     assert planned(columns, problem, DEVICE).notes["lanes"] == lanes
 
 
@@ -290,7 +290,7 @@ def test_aligned_rows_have_code_of_their_own(
 ) -> None:
     """Only where every row of x stands on the grid of y's vectors may a kernel load without a shift."""
     problem = CUMSUM.problem(make_case("cumsum", "float32", shape=list(shape), dim=1, layout=layout))
-    variant = next(one for one in CUMSUM.variants if one.name == name)
+    variant = next(variant for variant in CUMSUM.variants if variant.name == name)
     (launch,) = planned(variant, problem, DEVICE).launches
     flags = [word.strip(" >") for word in launch.kernel.split(",") if word.strip(" >") in ("true", "false")]
     assert flags[0] == str(aligned).lower()
@@ -300,7 +300,7 @@ def test_aligned_rows_have_code_of_their_own(
 def test_a_lone_row_gets_more_warps(rows: int, warps: int) -> None:
     """Rows that are fewer than SMs are done the sooner, the more warps take part in each."""
     problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[rows, 4096], dim=1))
-    variant = next(one for one in CUMSUM.variants if one.name == "block_rows")
+    variant = next(variant for variant in CUMSUM.variants if variant.name == "block_rows")
     assert planned(variant, problem, DEVICE).notes["warps"] == warps
 
 

@@ -128,15 +128,15 @@ def test_indices_are_64_bits_from_two_thousand_million_elements_on(rows: int, in
     """Fewer than 2^31 elements are counted in 32 bits."""
     (launch,) = plan_of("sklansky_rows", problem_of("float16", shape=[rows, 1024], dim=1)).steps
     assert launch.kernel == f"gpubench::cumsum::sklansky_rows<gpubench::half, {index}>"
-    assert [len(one.data) for one in launch.arguments[2:]] == [size, size, 4]
-    assert [integer(one) for one in launch.arguments[2:4]] == [rows, 1024]
+    assert [len(argument.data) for argument in launch.arguments[2:]] == [size, size, 4]
+    assert [integer(argument) for argument in launch.arguments[2:4]] == [rows, 1024]
 
 
 def test_columns_are_at_most_512_a_block_and_65535_blocks() -> None:
     """Blocks have min(512, inner) threads, the grid outer x ceil(inner / threads), each at most 65535."""
     (launch,) = plan_of("serial_columns", problem_of(shape=[7, 5, 1300], dim=1)).steps
     assert (launch.block, launch.grid) == ((512, 1, 1), (7, 3, 1))
-    assert [integer(one) for one in launch.arguments[2:]] == [7, 5, 1300]
+    assert [integer(argument) for argument in launch.arguments[2:]] == [7, 5, 1300]
     (launch,) = plan_of("serial_columns", problem_of(shape=[100000, 3, 2], dim=1)).steps
     assert (launch.block, launch.grid) == ((2, 1, 1), (65535, 1, 1))
     (launch,) = plan_of("serial_columns", problem_of(shape=[2, 2**26], dim=0)).steps
@@ -160,12 +160,12 @@ def test_long_arrays_are_chunks_that_carry() -> None:
     plan = plan_of("lookback_1d", problem_of("float64", shape=[2**31 + 5]))
     launches = plan.launches
     assert [type(step) for step in plan.steps] == [Memset, Launch] * 3
-    assert [struct.unpack("<q", one.arguments[2].data)[0] for one in launches] == [2**30, 2**30, 5]
-    assert [one.arguments[0] for one in launches] == [Pointer("x", n * 2**33) for n in range(3)]
-    assert [one.arguments[1] for one in launches] == [Pointer("y", n * 2**33) for n in range(3)]
+    assert [struct.unpack("<q", launch.arguments[2].data)[0] for launch in launches] == [2**30, 2**30, 5]
+    assert [launch.arguments[0] for launch in launches] == [Pointer("x", n * 2**33) for n in range(3)]
+    assert [launch.arguments[1] for launch in launches] == [Pointer("y", n * 2**33) for n in range(3)]
     assert launches[0].arguments[5].data == bytes(8)
-    assert [one.arguments[6] for one in launches] == [Workspace(n * 8) for n in range(3)]
-    assert [one.arguments[5] for one in launches[1:]] == [Workspace(n * 8) for n in range(2)]
+    assert [launch.arguments[6] for launch in launches] == [Workspace(n * 8) for n in range(3)]
+    assert [launch.arguments[5] for launch in launches[1:]] == [Workspace(n * 8) for n in range(2)]
     assert plan.workspace_bytes >= math.ceil(2**30 / (128 * 7)) * 16
 
 
@@ -266,7 +266,7 @@ def test_what_a_variant_does_not_claim_it_refuses() -> None:
 
 def test_the_names_are_all_there() -> None:
     """Every variant of the design is in the table, with a line on what it is and one on where it is from."""
-    table = {one.name: one for one in OPERATORS["cumsum"].variants}
+    table = {variant.name: variant for variant in OPERATORS["cumsum"].variants}
     assert set(OWN) <= set(table)
     for name in OWN:
         assert table[name].summary

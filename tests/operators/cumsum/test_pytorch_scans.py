@@ -74,7 +74,7 @@ def test_both_index_widths_give_the_same_rows(dtype: str, name: str) -> None:
     plan = planned(variant("cumsum", name), problem, host().info)
     before, short = plan.steps[:-1], plan.launches[-1]
     x, y, *counts, log_threads = short.arguments
-    wide = tuple(Value(one.data + bytes(4)) for one in counts if isinstance(one, Value))
+    wide = tuple(Value(count.data + bytes(4)) for count in counts if isinstance(count, Value))
     long = dataclasses.replace(
         short,
         kernel=short.kernel.replace("unsigned int", "unsigned long long"),

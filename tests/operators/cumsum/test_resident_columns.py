@@ -19,7 +19,7 @@ from tests.operators.cumsum.column_problems import columns_and_devices
 from tests.operators.cumsum.test_fast_kernels import device, outputs
 
 CUMSUM = OPERATORS["cumsum"]
-RESIDENT = next(one for one in CUMSUM.variants if one.name == "resident_columns")
+RESIDENT = next(variant for variant in CUMSUM.variants if variant.name == "resident_columns")
 
 
 def scarce(kib: int, sms: int = 3) -> dict[str, int]:

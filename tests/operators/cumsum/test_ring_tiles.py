@@ -23,7 +23,7 @@ from tests.operators.cases import DEVICE, make_case, planned
 from tests.operators.cumsum.test_fast_kernels import outputs
 
 CUMSUM = OPERATORS["cumsum"]
-CARRY = next(one for one in CUMSUM.variants if one.name == "carry_forward")
+CARRY = next(variant for variant in CUMSUM.variants if variant.name == "carry_forward")
 
 
 def cut_of(shape: list[int], dtype: str = "float32", device: Any = DEVICE) -> tuple[int, int]:
@@ -75,7 +75,7 @@ def test_the_kernel_is_told_the_length() -> None:
     """The by-value argument ends with the tile's elements."""
     problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[1 << 24], dim=0))
     (launch,) = planned(CARRY, problem, DEVICE).launches
-    (rows,) = [one for one in launch.arguments if isinstance(one, Value)]
+    (rows,) = [argument for argument in launch.arguments if isinstance(argument, Value)]
     *_, count, per_row, tile, turn_rows, turn_tiles = struct.unpack("<qqqiiiii4x", rows.data)
     assert (tile, per_row) == cut_of([1 << 24])
     assert count == 1

@@ -97,7 +97,7 @@ def test_a_line_is_brought_at_once_up_to_a_limit(units: int, turn: int) -> None:
     lines = lines_of(problem)
     assert lines is not None
     assert units_of_turn(problem, lines) == turn
-    variant = next(one for one in CUMSUM.variants if one.name == "transposed_lines")
+    variant = next(variant for variant in CUMSUM.variants if variant.name == "transposed_lines")
     (launch,) = planned(variant, problem, DEVICE).launches
     assert launch.shared_bytes == transposed_tuning.LINE_WARPS * 32 * 16 * (turn | 1) * (2 if units > 0 else 1)
 
@@ -108,14 +108,14 @@ def test_no_lane_idles_at_an_odd_width() -> None:
     lines = lines_of(problem)
     assert lines is not None
     assert lines.y == ((128, 1536), (64 * 1536, 1))
-    variant = next(one for one in CUMSUM.variants if one.name == "transposed_lines")
+    variant = next(variant for variant in CUMSUM.variants if variant.name == "transposed_lines")
     (launch,) = planned(variant, problem, DEVICE).launches
     assert launch.grid[0] * launch.block[0] == 16 * 8 * 32 * 48
 
 
 def test_what_need_not_be_transposed_is_refused() -> None:
     """Operands with one fastest dim, and lines that the kernel's 32-bit numbers do not hold."""
-    variant = next(one for one in CUMSUM.variants if one.name == "transposed_lines")
+    variant = next(variant for variant in CUMSUM.variants if variant.name == "transposed_lines")
     assert refusal(variant, problem_of([64, 64], 0), DEVICE) is not None
     assert refusal(variant, problem_of([2**28 + 1, 2], 0, permute=[1, 0]), DEVICE) is not None
     assert refusal(variant, problem_of([2, 2**31], 0, "int8", permute=[1, 0]), DEVICE) is not None

@@ -18,7 +18,7 @@ from tests.operators.cumsum.test_fast_kernels import outputs
 from tests.operators.sampling import some
 
 CUMSUM = OPERATORS["cumsum"]
-VARIANT = next(one for one in CUMSUM.variants if one.name == "transposed_ring")
+VARIANT = next(variant for variant in CUMSUM.variants if variant.name == "transposed_ring")
 BANKS = 32
 
 
@@ -36,7 +36,7 @@ def passes(places: list[int], size: int) -> int:
         for place in places[first : first + together]:
             for word in {byte // 4 for byte in range(place, place + size)}:
                 banks.setdefault(word % BANKS, set()).add(word)
-        worst = max(worst, *(len(one) for one in banks.values()))
+        worst = max(worst, *(len(bank) for bank in banks.values()))
     return worst
 
 

@@ -92,7 +92,7 @@ def test_many_short_lines_have_a_lane_each(near: int, many: bool) -> None:
 @pytest.mark.parametrize(("near", "along", "across"), EDGE)
 def test_lines_of_16_bit_floats_may_be_longer(near: int, along: str, across: str) -> None:
     """Each direction has its own limit."""
-    lengths = [transposed_tuning.HALF_LENGTH[one] + near for one in (True, False)]
+    lengths = [transposed_tuning.HALF_LENGTH[is_half] + near for is_half in (True, False)]
     assert chosen((16, 8, lengths[0], 32, 48), 2, "bfloat16", permute=ALONG) == along
     assert chosen((48, 32, 8, 16, lengths[1]), 4, "float16", permute=ACROSS) == across
 
@@ -144,7 +144,7 @@ def test_permuted_tensors_stay_where_no_fast_dim_is_summed() -> None:
 
 def test_plain_operands_are_never_transposed() -> None:
     """Where both have one fastest dim, or a gap after every element, nothing is transposed."""
-    variant = next(one for one in CUMSUM.variants if one.name == "transposed_tiles")
+    variant = next(variant for variant in CUMSUM.variants if variant.name == "transposed_tiles")
     for layout in ({}, {"step": 2}, {"offset": 1}, {"expand": (0,)}):
         for dim in (0, 1):
             problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[64, 64], dim=dim, layout=layout))

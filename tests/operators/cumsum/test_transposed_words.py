@@ -31,7 +31,7 @@ def passes(words: Callable[[int], int], count: int) -> int:
         for lane in range(first, first + together):
             for word in range(words(lane), words(lane) + count):
                 banks.setdefault(word % BANKS, set()).add(word)
-        worst = max(worst, *(len(one) for one in banks.values()))
+        worst = max(worst, *(len(bank) for bank in banks.values()))
     return worst
 
 
