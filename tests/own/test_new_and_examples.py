@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import gpubench as gb
 from gpubench.cli import main
 from gpubench.cli.new import OPERATORS
 from gpubench.kernels import nvrtc
@@ -97,6 +99,26 @@ def test_an_example_is_listed_and_compiles(suite: Path, capsys: pytest.CaptureFi
     assert "needs --allow-" in capsys.readouterr().err
     if any(kernel.form in ("source", "binary") for kernel in load_suite(suite).brings[0].brought.kernels):
         assert compile_all(suite) > 0
+
+
+COLUMNS = ("case", "contender", "median", "interval", "gbps", "ceiling", "check")
+
+
+@pytest.mark.parametrize("suite", EXAMPLES, ids=lambda path: path.parent.name)
+def test_an_example_s_page_shows_its_recorded_run(suite: Path) -> None:
+    """The figures are those of a run of the files that lie there, whose answers were right."""
+    result = gb.read(suite.parent / "nvidia-h200.json.gz")
+    loaded = load_suite(suite)
+    wanted = {(case.id, name) for case in loaded.cases for name in case.contenders}
+    assert {(record.case.id, record.contender) for record in result.records} == wanted
+    assert {record.status for record in result.records} <= {"ok", "noisy"}
+    assert result.set.suite["sha256"] == loaded.identity["sha256"]
+    for file, sha256 in result.set.suite["brings"].items():
+        assert hashlib.sha256((suite.parent / file).read_bytes()).hexdigest() == sha256, file
+    ids = tuple(f"{case.id} " for case in loaded.cases)
+    rows = [line.rstrip() for line in result.table(COLUMNS).splitlines() if line.startswith(("case ", *ids))]
+    page = (suite.parent / "README.md").read_text()
+    assert [row for row in rows if ": " not in row and f"    {row}\n" not in page] == []
 
 
 def test_the_example_of_a_scan_is_right_on_the_host() -> None:
