@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from gpubench.model import ResultSet
 from gpubench.views import text
+from gpubench.views.charts.sheets import file_name
 from gpubench.views.means import geometric
 from studies.measured import Line, lines
 
@@ -50,15 +51,22 @@ def _ratio(line: Line) -> float:
     return line.ours.versus_peer or 0.0
 
 
+CHARTS = "charts/unseen"
+"""Where the page finds the profiles."""
+
+
 def section(results: Sequence[ResultSet]) -> str:
-    """Return the tables as Markdown: geometric means and shares by operator, then the worst cases of each."""
+    """Return the page's part as Markdown: geometric means and shares by operator, then each one's profile and worst."""
     found = standings(results)
     parts = [_origin(results), text.markdown_grid(*_summary(found), range(1, 20))]
-    for run in found:
+    for standing in found:
         head = ("case", "ours", "best library", "its time", "over the best", "of the ceiling", "variant")
+        name = text.markdown(standing.operator)
         parts += [
-            f"{text.markdown(run.operator)}, the worst {min(WORST, len(run.found))}:",
-            text.markdown_grid(head, [_case(line) for line in run.found[:WORST]], range(1, len(head) - 1)),
+            f"![Performance profile of {name} over {len(standing.found)} random cases: in which share of them each "
+            f"library is within a factor of the fastest]({CHARTS}/{file_name('profile', standing.operator)}.svg)",
+            f"{name}, the worst {min(WORST, len(standing.found))}:",
+            text.markdown_grid(head, [_case(line) for line in standing.found[:WORST]], range(1, len(head) - 1)),
         ]
     return "\n\n".join(parts) + "\n"
 

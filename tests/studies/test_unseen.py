@@ -32,6 +32,7 @@ def test_shares_and_means_are_over_all_cases_of_all_results() -> None:
     table = unseen.section([one, two])
     assert "| cumsum | 3 | 0.986x | 66.7 % | 1 | 0.500x |" in " ".join(table.split())
     assert table.index(SECOND) < table.index(FIRST)
+    assert "](charts/unseen/profile-cumsum.svg)" in table
 
 
 def test_a_page_keeps_what_stands_around_the_tables(tmp_path: Path) -> None:
