@@ -8,12 +8,16 @@ from typing import Any
 
 import pytest
 
+from gpubench.api.staging import brought_by
 from gpubench.cli import main
-from gpubench.kernels import nvrtc
+from gpubench.cli.compile_items import of_cases
+from gpubench.kernels import compile_instance, nvrtc
+from gpubench.kernels.foreign import compile_foreign
+from gpubench.suite.explain import ASSUMED
 from tests.own.bed import written
 from tests.own.test_files_and_trust import SCAN, SOURCE
 
-CASES = "  - {operator: cumsum, shape: [[3, 100], [4, 100]], contenders: ['own:*', gpubench:naive, torch, numpy]}\n"
+CASES = "  - {operator: cumsum, shape: [[3, 100], [4, 100]], contenders: ['own:*', torch, numpy]}\n"
 PYTHON = "  - {name: called, operator: cumsum, python: called.py:scan}\n"
 
 
@@ -35,8 +39,9 @@ def compiled(folder: Path, capsys: pytest.CaptureFixture[str], code: int, *optio
 def test_ours_and_the_user_s_own_are_compiled_and_found_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One kernel each, though there are two cases; the second time, from another private folder, both are cached."""
-    written(tmp_path, SCAN + PYTHON, {"scan.cu": SOURCE, "called.py": "raise SystemExit('imported')"}, CASES)
+    """One kernel each, though there are two cases; from another private folder, as in a run, both are cached."""
+    files: dict[str, str | bytes] = {"scan.cu": SOURCE, "called.py": "raise SystemExit('imported')"}
+    suite = written(tmp_path, SCAN + PYTHON, files, CASES.replace("torch", "gpubench:naive"))
     kernels, said = compiled(tmp_path, capsys, 0, "--allow-code")
     assert {(kernel["variant"], kernel["kernel"]) for kernel in kernels} == {
         ("own:scan", "scan"),
@@ -44,9 +49,16 @@ def test_ours_and_the_user_s_own_are_compiled_and_found_again(
     }
     assert not any(kernel["cached"] for kernel in kernels)
     assert "Functions are not compiled ahead: own:called (called.py)" in said
-    again, _ = compiled(tmp_path, capsys, 0, "--allow-code")
-    assert all(kernel["cached"] for kernel in again)
-    assert [kernel["cubin_sha256"] for kernel in again] == [kernel["cubin_sha256"] for kernel in kernels]
+    with brought_by(suite, suite.cases, "cuda", "code") as staged:
+        for item in of_cases(suite.cases, staged, [ASSUMED]):
+            request, launch = item.request, item.launch
+            if launch is None:
+                again = compile_instance(request.source, request.kernel, request.arch)
+            else:
+                assert launch.foreign is not None
+                again = compile_foreign(launch.foreign, launch.source, launch.kernel, request.arch)
+            assert again.cached
+            assert again.resources.cubin_sha256 in {one["cubin_sha256"] for one in kernels}
 
 
 def test_nothing_is_opened_without_leave(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,7 +80,6 @@ def test_a_kernel_that_is_wrong_is_a_row_and_a_line(tmp_path: Path, capsys: pyte
         "own:scan": "ok",
         "own:wide": "compile_error",
         "own:none": "compile_error",
-        "naive": "ok",
     }
     assert "write int64(row_size)" in said
     assert "own:none: none: grid" in said
