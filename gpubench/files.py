@@ -20,12 +20,16 @@ def read_bounded(path: Path, most: int, *, pipes: bool = False) -> bytes:
     """
     handed = pipes and _is_handed(path)
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | (0 if handed else os.O_NONBLOCK))
-    kind = os.fstat(descriptor).st_mode
+    status = os.fstat(descriptor)
+    kind = status.st_mode
     if stat.S_ISDIR(kind) or not (stat.S_ISREG(kind) or handed):
         os.close(descriptor)
         raise OSError(errno.EINVAL, f"is not a regular file but {kind_name(kind)}", str(path))
     with os.fdopen(descriptor, "rb") as file:
-        return file.read(most + 1)
+        data = file.read(min(status.st_size, most) + 1)  # asked for `most`, Python would take that much memory first
+        if status.st_size < len(data) <= most:  # a pipe, or it has grown
+            data += file.read(most + 1 - len(data))
+        return data
 
 
 def _is_handed(path: Path) -> bool:

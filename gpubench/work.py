@@ -17,8 +17,12 @@ def machine_code(kernel: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
         return None
     geometry = launches
     if isinstance(launches, list | tuple):
-        geometry = [
-            {key: value for key, value in launch.items() if key != "source"} if isinstance(launch, Mapping) else launch
-            for launch in launches
-        ]
+        geometry = [_without_source(launch) if isinstance(launch, dict | Mapping) else launch for launch in launches]
     return digest, geometry, found.get("variant")
+
+
+def _without_source(launch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a launch that does not tell the path of its source."""
+    found = dict(launch)
+    found.pop("source", None)
+    return found

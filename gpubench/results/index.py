@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
 
 NAME = ".index.sqlite"
-VERSION = 1
+VERSION = 2
 """Counts the changes of what the index holds; another one is made again from the files."""
 
 NO_STATUS = 255
@@ -50,7 +50,8 @@ CREATE TABLE run (
 ) WITHOUT ROWID;
 CREATE TABLE timed (path TEXT PRIMARY KEY, points BLOB NOT NULL, ceiling_us BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE layout (name TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
-CREATE INDEX by_group ON run (suite, device, simulated, created);
+CREATE INDEX by_group ON run (problem, suite, device, simulated, layout, created, identity);
+CREATE INDEX by_state ON run (path, size, changed);
 CREATE TABLE found (name TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
 """
 
@@ -184,7 +185,7 @@ class Index:
 
     def problems(self) -> list[Problem]:
         """Return the files that hold no result, by name."""
-        rows = self._db.execute("SELECT path, problem FROM run WHERE problem IS NOT NULL ORDER BY path")
+        rows = self._db.execute("SELECT path, problem FROM run WHERE problem > '' ORDER BY path")
         return [Problem(*row) for row in rows]
 
     def groups(self) -> list[Group]:
@@ -198,21 +199,23 @@ class Index:
     def series(self, group: Group) -> list[Key]:
         """Return all series that runs of the group timed, those of the newest run first."""
         query = (
-            "SELECT layout.content FROM run JOIN layout ON layout.name = run.layout WHERE problem IS NULL "
-            "AND suite = ? AND device = ? AND simulated = ? GROUP BY layout.name "
-            "ORDER BY MAX(created) DESC, layout.name"
+            "SELECT layout FROM run WHERE problem IS NULL AND suite = ? AND device = ? AND simulated = ? "
+            "GROUP BY layout ORDER BY MAX(created) DESC, layout"
         )
-        layouts = self._db.execute(query, (group.suite, group.device, group.simulated))
-        return list(dict.fromkeys((case, contender) for (text,) in layouts for case, contender in json.loads(text)))
+        layouts = self._db.execute(query, (group.suite, group.device, group.simulated)).fetchall()
+        names = (name for (layout,) in layouts for name in self._content(layout))
+        return list(dict.fromkeys((case, contender) for case, contender in names))
 
     def runs(self, group: Group, last: int | None = None) -> list[tuple[Run, str, str]]:
         """Return runs with the names of their layouts (series, ceilings), oldest first; the `last` ones of them.
 
         Of files of one run, whole and compact, the first by name counts.
         """
-        query = (
-            "SELECT MIN(path), created, facts, layout, ceilings FROM run WHERE problem IS NULL AND suite = ? AND "
-            "device = ? AND simulated = ? GROUP BY identity ORDER BY created DESC, MIN(path) DESC LIMIT ?"
+        query = (  # the newest are found in the index alone: facts are long
+            "SELECT run.path, run.created, facts, layout, ceilings FROM (SELECT MIN(path) AS path, created FROM run "
+            "WHERE problem IS NULL AND suite = ? AND device = ? AND simulated = ? GROUP BY identity "
+            "ORDER BY created DESC, MIN(path) DESC LIMIT ?) AS newest JOIN run ON run.path = newest.path "
+            "ORDER BY run.created DESC, run.path DESC"
         )
         rows = self._db.execute(query, (group.suite, group.device, group.simulated, -1 if last is None else last))
         return [
@@ -276,6 +279,7 @@ def _connected(path: str) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=60)
     try:
         db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA temp_store = MEMORY")
         db.execute("PRAGMA synchronous = OFF")  # a cache: what a loss of power damages is made again
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version != VERSION:

@@ -13,6 +13,7 @@ import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,13 @@ _POINT = struct.Struct("<d5fIHBxQ")
 SIZE = _POINT.size
 _STATUS = {name: number for number, name in enumerate(STATUSES)}
 _NAN = math.nan
+_log = math.log
+_is_kernel = lru_cache(maxsize=1024)(is_kernel)
 MOST_TEXT = 2000
+
+_SERIES: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
+"""Series of files read before: runs of one suite share a tuple, which then goes to another process once."""
+MOST_SERIES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +62,7 @@ def scan(path: Path, name: str) -> Scanned:
     try:
         data = document(path)
         with collector_paused():
-            return _scanned(_parsed(data), hashlib.sha256(data).hexdigest())
+            return _scanned(_parsed(data), data)
     except ResultFileError as error:
         return Scanned("", problem=str(error).replace(str(path), name))
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
@@ -77,20 +84,21 @@ def _parsed(data: bytes) -> dict[str, Any]:
     return found
 
 
-def _scanned(tree: dict[str, Any], sha256: str) -> Scanned:
+def _scanned(tree: dict[str, Any], data: bytes) -> Scanned:
     environment, device = tree["environment"], tree["environment"].get("device") or {}
     libraries = environment.get("libraries") or {}
     records = {(_text(record["case"]["id"]), _text(record["contender"])): record for record in tree["records"]}
     ceilings = dict(_ceilings(tree["ceiling"]))
     compact = tree.get(COMPACT)
+    series = tuple(records)
     return Scanned(
-        identity=compact["of_sha256"] if isinstance(compact, dict) else sha256,
+        identity=compact["of_sha256"] if isinstance(compact, dict) else hashlib.sha256(data).hexdigest(),
         created=_text(tree["created"]),
         suite=_text(tree["suite"].get("name") or "suite"),
         device=_text(device.get("name") or "unknown"),
         simulated=any(record.get("simulated") is True for record in records.values()),
         facts=_facts(tree, device),
-        series=tuple(records),
+        series=_SERIES.setdefault(series, series) if len(_SERIES) < MOST_SERIES else series,
         points=b"".join(_point(record, libraries, environment) for record in records.values()),
         ceilings=tuple(ceilings),
         ceiling_us=struct.pack(f"<{len(ceilings)}d", *ceilings.values()),
@@ -125,7 +133,7 @@ def _point(record: dict[str, Any], libraries: Mapping[str, Any], environment: Ma
     """Return the record as POINT has it."""
     status, summary = record["status"], record.get("summary") or {}
     wrong = (record.get("check") or {}).get("ok") is False
-    if wrong and status in TRUSTED and not is_kernel(record["contender"]):
+    if wrong and status in TRUSTED and not _is_kernel(record["contender"]):
         status = "inaccurate"  # as the first version wrote it
     log_us, variance, rounds, mhz, samples = _NAN, _NAN, 0, _NAN, 0
     if status in MEASURED:
@@ -159,22 +167,23 @@ def _rounds(rounds_us: Sequence[Sequence[float]]) -> tuple[float, float, int]:
         if samples:
             ordered = sorted(samples)
             low, left, right, high = ranks(len(ordered))
-            logs.append(math.log(ordered[left] * ordered[right]) / 2)
-            within += (math.log(ordered[high] / ordered[low]) / 2) ** 2
+            logs.append(_log(ordered[left] * ordered[right]) / 2)
+            if ordered[high] != ordered[low]:  # as of many short kernels, between two ticks of the clock
+                within += (_log(ordered[high] / ordered[low]) / 2) ** 2
     count = len(logs)
     if not count:
         return _NAN, _NAN, 0
     mean = sum(logs) / count
     if count == 1:
         return mean, 0.0, 1
-    return mean, max(sum((log - mean) ** 2 for log in logs) / (count - 1), within / count), count
+    return mean, max(sum([(log - mean) ** 2 for log in logs]) / (count - 1), within / count), count
 
 
 def _code(record: dict[str, Any], libraries: Mapping[str, Any], environment: Mapping[str, Any]) -> int:
     """Return a number that is equal where work and code are, 0 where the code is not known."""
     contender, case = record["contender"], record["case"]
     what: Any = None
-    if is_kernel(contender):
+    if _is_kernel(contender):
         what = machine_code(record.get("kernel"))
     elif is_peer(contender):
         what = libraries.get(contender) or environment.get(contender) or "unknown"
@@ -182,8 +191,13 @@ def _code(record: dict[str, Any], libraries: Mapping[str, Any], environment: Map
         return 0
     timing = case.get("timing") or {}
     work = (case["id"], timing.get("method"), record.get("bytes"))  # the id tells parameters, input and seed
-    digest = hashlib.blake2b(marshal.dumps((what, work), 2), digest_size=8).digest()  # version 2: equal gives equal
-    return int.from_bytes(digest, "little") or 1
+    return _number(marshal.dumps((what, work), 2))  # version 2: equal gives equal
+
+
+@lru_cache(maxsize=4096)
+def _number(work: bytes) -> int:
+    """Return a number above 0 for a work; the runs of one suite have the same works again and again."""
+    return int.from_bytes(hashlib.blake2b(work, digest_size=8).digest(), "little") or 1
 
 
 def _ceilings(ceiling: Mapping[str, Any]) -> Iterator[tuple[str, float]]:

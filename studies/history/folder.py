@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
@@ -9,16 +10,21 @@ import resource
 import sqlite3
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gpubench.results.compact import compacted
 from gpubench.results.index import NAME, Index
-from gpubench.results.read import reads
+from gpubench.results.read import document, reads
+
+QUIET = 0.3
+"""The load of a machine that does nothing else."""
 
 SOURCE = Path(__file__).resolve().parents[2] / "results" / "nvidia-h200" / "repeated"
 
@@ -43,36 +49,69 @@ def write(folder: Path, count: int) -> None:
 
 
 def measured(folder: Path, count: int) -> str:
-    """Return the table of times on `count` results in a folder that is made for it and one damaged file among them."""
+    """Return what is said of the times on `count` results in a folder that is made for it, a damaged file among them.
+
+    RuntimeError where the index made again is another one, or the damaged file alone is not named.
+    """
     write(folder, count)
     (folder / "damaged.json").write_text("{")
-    rows = []
+    reading, busy = _reading_s(folder), os.getloadavg()[0] > QUIET
+    rows, used = [], []
 
     def timed(what: str, work: Callable[[], object]) -> None:
         """Add a row."""
-        began, used = time.perf_counter(), _processor_s()
+        began, before = time.perf_counter(), _processor_s()
         work()
-        rows.append(f"| {what} | {time.perf_counter() - began:.2f} s | {_processor_s() - used:.2f} s |")
+        used.append(_processor_s() - before)
+        rows.append(f"| {what} | {time.perf_counter() - began:.2f} s | {used[-1]:.2f} s |")
 
-    timed(f"index of {count:,} results of 60 records, made", lambda: _refresh(folder))
-    timed("the same, nothing new", lambda: _refresh(folder))
+    timed("index made", lambda: _refresh(folder))
+    timed("index up to date, nothing new", lambda: _refresh(folder))
     before = _dump(folder)
     with Index(folder) as index:
         (group,) = index.groups()
-        key = index.series(group)[7]
-        timed("one series of 200 runs, out of the index", lambda: index.one_series(group, key, 200))
+        series = index.series(group)
+        runs = min(group.runs, 200)
+        timed(f"one series of {runs} runs, out of the index", lambda: index.one_series(group, series[7], runs))
         damaged = [problem.path for problem in index.problems()]
     command = [sys.executable, "-m", "gpubench", "history"]
-    timed("`history show` (a whole process)", lambda: _run([*command, "show", key[0], "--in", str(folder)]))
-    timed("`history steps`, 200 runs", lambda: _run([*command, "steps", "--in", str(folder)]))
+    timed("`history show`, a whole process", lambda: _run([*command, "show", series[7][0], "--in", str(folder)]))
+    timed(
+        f"`history steps`, {runs} runs of {len(series)} series", lambda: _run([*command, "steps", "--in", str(folder)])
+    )
     (folder / NAME).unlink()
-    timed("index deleted and made again", lambda: _refresh(folder))
-    same = "the same, byte for byte as SQL" if _dump(folder) == before else "NOT THE SAME"
-    size = (folder / NAME).stat().st_size / 1e6
-    where = f"On {os.cpu_count()} processors that others used as well."
-    note = f"{where} The index takes {size:.0f} MB. The one made again is {same}. Skipped: {', '.join(damaged)}."
-    head = ["| what | time | processor's time |", "|---|---:|---:|"]
-    return "\n".join([*head, *rows, "", note])
+    _refresh(folder)
+    if _dump(folder) != before or damaged != ["damaged.json"]:
+        raise RuntimeError(f"The index made again is not the same, or other files than the damaged one: {damaged}.")
+    said = (
+        f"{count:,} compact results of {len(series)} records and one damaged file, on {_machine(busy)}:",
+        f"Making the index takes {used[0] / reading:.1f} times the processor's time that it takes to read, unpack and "
+        "parse the files alone; new files alone are read from then on. It takes "
+        f"{(folder / NAME).stat().st_size / 1e6:.0f} MB, and made again after it was deleted it was the same, byte for "
+        "byte as SQL. The damaged file was named and skipped.",
+    )
+    above, below = (textwrap.fill(one, 128, break_on_hyphens=False) for one in said)
+    return "\n".join([above, "", "| what | time | processor's time |", "|---|---:|---:|", *rows, "", below])
+
+
+def _machine(busy: bool) -> str:
+    """Return the processors in words, and whether others used them when the measurement began."""
+    count = len(os.sched_getaffinity(0))
+    others = "other programs kept busy meanwhile (so that the processor's time tells more than the clock)"
+    return f"{count} processors that {others if busy else 'did nothing else'}"
+
+
+def _reading_s(folder: Path) -> float:
+    """Return the processor's time of reading, unpacking and parsing all files, by the parser that the index has."""
+    loads: Callable[[bytes], Any] = json.loads
+    with contextlib.suppress(ImportError):
+        import orjson
+
+        loads = orjson.loads
+    began = time.process_time()
+    for path in folder.glob("*.json.gz"):
+        loads(document(path))
+    return time.process_time() - began
 
 
 def _processor_s() -> float:

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -19,6 +18,7 @@ from hypothesis import strategies as st
 from gpubench.errors import ResultFileError
 from gpubench.model import ResultSet
 from gpubench.results.read import read, reads
+from tests.processor import children_s
 
 DATA = Path(__file__).parents[1] / "data" / "result-v1.json"
 TEXT = DATA.read_text()
@@ -211,11 +211,11 @@ def test_a_bomb_costs_little_time_and_memory(bomb: str, tmp_path: Path) -> None:
     """A file made to be expensive is refused within 10 s and 256 MB."""
     path = tmp_path / "bomb.json"
     path.write_bytes(BOMBS[bomb]())
-    began = time.monotonic()
-    run = subprocess.run([sys.executable, "-c", _MEASURE, path], capture_output=True, text=True, timeout=60)
+    began = children_s()
+    run = subprocess.run([sys.executable, "-c", _MEASURE, path], capture_output=True, text=True, timeout=240)
     assert run.returncode == 0, run.stderr
     assert int(run.stdout) < 256
-    assert time.monotonic() - began < 10
+    assert children_s() - began < 10
 
 
 def test_only_regular_files_are_read(tmp_path: Path) -> None:

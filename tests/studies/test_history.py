@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from studies.history.folder import measured
 from studies.history.noise import Recorded, history, recorded
 from studies.history.tables import AFTER, BEFORE, agreement, otava, ours, recorded_panel, same
 
@@ -53,3 +56,17 @@ def test_steps_are_the_same_within_a_run() -> None:
     assert same([10, 20], [21, 10])
     assert not same([10], [12])
     assert not same([10], [])
+
+
+def test_the_times_of_a_folder_are_told_whole(tmp_path: Path) -> None:
+    """What the document says of the index is what the script writes: five times, a ratio, a size."""
+    told = measured(tmp_path, 3)
+    assert told.startswith("3 compact results of 60 records and one damaged file, on ")
+    assert [line.split("|")[1].strip() for line in told.splitlines() if line.endswith(" s |")] == [
+        "index made",
+        "index up to date, nothing new",
+        "one series of 3 runs, out of the index",
+        "`history show`, a whole process",
+        "`history steps`, 3 runs of 60 series",
+    ]
+    assert " ".join(told.split()).endswith("The damaged file was named and skipped.")
