@@ -31,7 +31,7 @@ from gpubench.names import AUTO, HOST_CONTENDERS
 if TYPE_CHECKING:
     from gpubench.engine.run import Finished
     from gpubench.explore.regions import Finding
-    from gpubench.model import Case
+    from gpubench.model import Case, Json
     from gpubench.own.trust import Permission
     from gpubench.suite.expand import Suite
 
@@ -101,9 +101,10 @@ def command(
     and what else the operator has. Printed are the regions in which --of loses, in words. The result is like one of
     `gpubench run`, so that `show --worst` and `plot --kind profile` take it; it keeps the regions, too.
     """
+    from gpubench.cli.measuring import request_of
     from gpubench.cli.watching import View, stopping
     from gpubench.engine.explore import FEW, Exploration
-    from gpubench.engine.run import Request, execute, exit_code
+    from gpubench.engine.run import execute, exit_code
     from gpubench.engine.supervisor import RunOptions, Supervisor
     from gpubench.engine.workers import WorkerOptions
     from gpubench.explore.search import Search
@@ -115,18 +116,8 @@ def command(
     most_bytes = min(entry.wishes.memory for entry in loaded.entries if entry.wishes is not None)
     search = Search(draw_on(loaded.entries), given["subject"], given["below"], most_bytes)
     told = ("subject", "below", "peers", "rounds", "min_samples")
-    request = Request(
-        cases=(),
-        suite={**loaded.identity, "name": f"{loaded.name}-explored"},
-        command=origin.command(),
-        seed=given["seed"] or 0,
-        output=given["result_file"],
-        resume=given["resume"],
-        root=Path.cwd(),
-        share_device=given["share_device"],
-        source=origin.source(suites),
-        plan=["explore", loaded.identity, {name: given[name] for name in told}],
-    )
+    plan: Json = ["explore", loaded.identity, {name: given[name] for name in told}]
+    request = request_of(given, origin, suites, loaded, ending="explored", plan=plan)
     view = View(quiet, device)
     drawn = [replace(entry, contenders=(*entry.contenders, given["subject"])) for entry in loaded.entries]
     with brought_by(loaded, drawn, device, allow) as staged:

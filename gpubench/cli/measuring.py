@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpubench.cli.options import Filters
 from gpubench.cli.watching import View, stopping
 from gpubench.errors import DeviceError, UsageError
 
 if TYPE_CHECKING:
-    from gpubench.engine.run import Finished
-    from gpubench.model import Case, Source, TimingOptions
+    from gpubench.cli.origin import Origin
+    from gpubench.engine.run import Finished, Request
+    from gpubench.model import Case, Json, Source, TimingOptions
     from gpubench.own.registry import Staged
     from gpubench.suite.expand import Suite
 
@@ -40,6 +41,36 @@ def with_rounds(timing: TimingOptions, rounds: int | None, samples: int | None =
     if least > MOST_SAMPLES:
         raise UsageError(f"{rounds} rounds of {samples} samples are over {MOST_SAMPLES:,} samples of a contender.")
     return replace(timing, rounds=rounds, min_samples=least, max_samples=max(timing.max_samples, least))
+
+
+def request_of(
+    given: Mapping[str, Any],
+    origin: Origin,
+    suites: Sequence[str],
+    loaded: Suite,
+    cases: Sequence[Case] = (),
+    ending: str = "",
+    plan: Json = None,
+) -> Request:
+    """Return what a command's options, `given`, ask for. suites: as they were named.
+
+    ending: of the suite's name in the result. plan: see `Request`.
+    """
+    from gpubench.engine.run import Request
+
+    identity = {**loaded.identity, "name": f"{loaded.name}-{ending}"} if ending else loaded.identity
+    return Request(
+        cases,
+        identity,
+        command=origin.command(),
+        seed=given["seed"] or 0,
+        output=given["result_file"],
+        resume=given["resume"],
+        root=Path.cwd(),
+        share_device=given["share_device"],
+        source=origin.source(suites),
+        plan=plan,
+    )
 
 
 def measure(

@@ -162,8 +162,9 @@ def command(
     from gpubench.api.runs import measurer_of
     from gpubench.cli.cluster_run import measure_cluster
     from gpubench.cli.fleet_run import Asked, measure, require_one_way
+    from gpubench.cli.measuring import request_of
     from gpubench.cli.watching import View, stopping
-    from gpubench.engine.run import Request, execute, exit_code
+    from gpubench.engine.run import execute, exit_code
     from gpubench.engine.supervisor import RunOptions
     from gpubench.engine.workers import WorkerOptions
     from gpubench.results.paths import STREAM
@@ -177,17 +178,7 @@ def command(
             raise UsageError("-o - prints the result, as --json - does: give one of the two.")
         json_file, given["result_file"] = STREAM, None
     loaded = load_suites(suites, given["seed"])
-    request = Request(
-        cases=_cases(loaded, filters, given),
-        suite=loaded.identity,
-        command=origin.command(),
-        seed=given["seed"] or 0,
-        output=given["result_file"],
-        resume=given["resume"],
-        root=Path.cwd(),
-        share_device=given["share_device"],
-        source=origin.source(suites),
-    )
+    request = request_of(given, origin, suites, loaded, _cases(loaded, filters, given))
     with tuning_choice(given["tuning"]), brought_by(loaded, request.cases, device, allow) as staged:
         if staged:
             brings = {name: digest for brought in staged for name, digest in brought.hashes.items()}

@@ -28,7 +28,7 @@ from gpubench.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from gpubench.engine.run import Finished
     from gpubench.engine.tune import Session
-    from gpubench.model import Case
+    from gpubench.model import Case, Json
     from gpubench.own.registry import Staged
     from gpubench.own.trust import Permission
     from gpubench.suite.expand import Suite
@@ -114,8 +114,9 @@ def command(
     is out. The last ones are timed side by side with the shipped constants, as `ab` does; a tie goes to these. What is
     decided goes into the GPU's tuning file, which `auto` reads from then on.
     """
+    from gpubench.cli.measuring import request_of
     from gpubench.cli.watching import View, stopping
-    from gpubench.engine.run import Request, execute
+    from gpubench.engine.run import execute
     from gpubench.engine.supervisor import RunOptions, Supervisor
     from gpubench.engine.tune import Session
     from gpubench.engine.workers import WorkerOptions
@@ -127,18 +128,8 @@ def command(
     loaded = load_suites(suites, given["seed"])
     cases = _cases(loaded, filters)
     effort = Effort(cases=given["cases"], rounds=given["rounds"])
-    request = Request(
-        cases=(),
-        suite={**loaded.identity, "name": f"{loaded.name}-tuned"},
-        command=origin.command(),
-        seed=given["seed"] or 0,
-        output=given["result_file"],
-        resume=given["resume"],
-        root=Path.cwd(),
-        share_device=given["share_device"],
-        source=origin.source(suites),
-        plan=["tune", [case.id for case in cases], given["cases"], given["rounds"], str(given["start"])],
-    )
+    plan: Json = ["tune", [case.id for case in cases], given["cases"], given["rounds"], str(given["start"])]
+    request = request_of(given, origin, suites, loaded, ending="tuned", plan=plan)
     if given["into"] == STREAM:
         raise UsageError("--into names a file that `auto` can read later; - is none.")
     start = None if given["start"] is None else read_tuning(given["start"]).tuning
