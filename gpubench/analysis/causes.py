@@ -20,6 +20,7 @@ _NAMES = {
     "nvrtc": "compiler",
     "cuda": "CUDA",
     "harness.protocol": "protocol",
+    "tuning.sha256": "tuning",
 }
 """What entries of the environment are called; others that matter keep their name."""
 

@@ -138,9 +138,6 @@ HARMLESS = (
     "device.properties.uuid",
     "device.name",
     "source",
-    "tuning.from",
-    "tuning.entries",
-    "tuning.ignored",
 )
 """Entries of the environment that cannot make a kernel faster; they are listed all the same. (Another device name is
 refused, or allowed explicitly, before this is asked.)"""
@@ -213,8 +210,7 @@ def differences(old: ResultSet, new: ResultSet) -> tuple[Difference, ...]:
         if name.rpartition(".")[2] in VOLATILE or _alike(before.get(name), after.get(name)):
             continue
         matters = not any(name == prefix or name.startswith(f"{prefix}.") for prefix in HARMLESS)
-        # A writer that did not record it yet; but where no tuning is recorded, there was none.
-        unknown = name != TUNING and (name not in before or name not in after)
+        unknown = name not in before or name not in after  # a writer that did not record it yet
         meaning = "" if unknown else next((words for fits, words in MEANINGS if fits(name)), "")
         found.append(Difference(name, before.get(name), after.get(name), matters, meaning))
     found += _capped(old, new)
@@ -225,7 +221,9 @@ def _surroundings(result: ResultSet) -> dict[str, Json]:
     harness = {"gpubench": result.gpubench, "harness.protocol": result.harness.protocol}
     source = {"suite": result.source.suite.commit, "kernels": result.source.kernels.commit}
     told = {name: commit for name, commit in source.items() if commit is not None}
-    return dict(_flat({**result.environment, **harness, "source": told}))
+    tuning = result.environment.get("tuning")
+    sha256 = (tuning.get("sha256") if isinstance(tuning, Mapping) else None) or "none"
+    return dict(_flat({**result.environment, **harness, "source": told, "tuning": {"sha256": sha256}}))
 
 
 def _capped(old: ResultSet, new: ResultSet) -> Iterator[Difference]:

@@ -40,6 +40,10 @@ Beyond what the keys say by themselves:
 - `records[].summary.integrity`, with `--integrity strict`: `seed`, which the inputs were drawn with in place of the
   case's. Status `implausible`: the median is under what the ceiling of the same run allows.
 - `records[].kernel.notes`: what the variant says of its choices. `kernel.launches`: one object a launch.
+- `environment.tuning`, absent where no constants are tuned: `sha256` of the tuning file, where it is `from`, its
+  `entries` that hold here, and what is `ignored`, in words. `records[].kernel.tuning` is the same hash;
+  `kernel.notes.regime` and `kernel.notes.constants` are what it changed.
+- `tuned`, in the results of `gpubench tune`: a row a regime, with its space and what was decided.
 - `compact`: the result has few of its samples; `gpubench/results/compact.py` says which.
 - Further keys at the top are free and come back as `ResultSet.extra`. `timings`: where the wall time went, in seconds;
   `time: prepare`, `time: samples` and `time: device at work` are parts of `time`, the timed phase. `idle`: the share of

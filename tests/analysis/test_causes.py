@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpubench.analysis.causes import causes
+from gpubench.analysis.pairing import differences
 from gpubench.model import Json, Revision, Sample, Source
 from tests.results.histories import History, Planted, name, run
 
@@ -51,3 +52,15 @@ def test_the_same_code_is_told_first_and_other_libraries_versions_not() -> None:
     assert "libraries.torch.torch 2.11 -> 2.12" in causes(old, new, name(0), "torch")
     same = replace(old, source=Source())
     assert causes(same, same, name(0), "torch") == ("nothing that the results record",)
+
+
+def test_another_tuning_is_named() -> None:
+    """Where `auto` got other constants a comparison says so, with what it means, and a step names it as a cause."""
+    old, new = run(History(), 3), run(History(), 4)
+    tuning: dict[str, Json] = {"sha256": "c" * 64, "from": "user", "entries": 3, "ignored": []}
+    new = replace(new, environment={**new.environment, "tuning": tuning})
+    [found] = [one for one in differences(old, new) if one.name.startswith("tuning")]
+    assert (found.old, found.new, found.matters) == ("none", "c" * 64, True)
+    assert "`auto` has other constants" in found.meaning
+    assert f"tuning none -> {'c' * 40}" in causes(old, new, name(0), OURS)
+    assert not [one for one in differences(new, new) if one.name.startswith("tuning")]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpubench.engine.journal import Journal, _seal, load, refuse_changes
+from gpubench.engine.journal import Journal, _seal, load, refuse_another_tuning, refuse_changes
 from gpubench.errors import ResultFileError
 from gpubench.model import Record
 from tests.engine.bed import case
@@ -173,6 +173,16 @@ def test_a_changed_run_is_refused(key: str) -> None:
     refuse_changes(Path("j"), HEADER, dict(HEADER))
     with pytest.raises(ResultFileError, match="has changed since this run began"):
         refuse_changes(Path("j"), HEADER, {**HEADER, key: "other"})
+
+
+def test_another_tuning_is_refused(tmp_path: Path) -> None:
+    """A run that `auto` would go on with other constants is not continued; with the same, or none as before, it is."""
+    tuned = {**HEADER, "environment": {"tuning": {"sha256": "a"}}}
+    refuse_another_tuning(tmp_path, tuned, {"tuning": {"sha256": "a"}})
+    refuse_another_tuning(tmp_path, HEADER, {"device": {}})
+    for old, now in ((tuned, {}), (HEADER, {"tuning": {"sha256": "a"}}), (tuned, {"tuning": {"sha256": "b"}})):
+        with pytest.raises(ResultFileError, match="the tuning has changed since this run began"):
+            refuse_another_tuning(tmp_path, old, now)
 
 
 def test_a_full_disk_leaves_no_half_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
