@@ -69,6 +69,7 @@ def test_the_planted_best_is_written_and_told(planted: str, capsys: pytest.Captu
     assert capsys.readouterr().out.splitlines()[-1] == "1 regime: 1 as before."
 
 
+@pytest.mark.filterwarnings("ignore:None of the tunable parameters specify:UserWarning")  # Kernel Tuner's own advice
 def test_tuners_read_the_result(planted: str, tmp_path: Path) -> None:
     """Every point of the space is in the export: timed, or with the reason; the fastest is what was chosen."""
     assert main(["tune", planted, *QUICK, "-q"]) == 0
