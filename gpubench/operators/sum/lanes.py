@@ -72,6 +72,8 @@ def build(
     rows = threads // width * max(slots, 1)
     if not fast.fits(shape.outputs + rows, *(dim.size for dim in shape.kept)):
         return Refused("more rows than the kernel counts")
+    if slots > fast.LOADS // vectors:
+        return Refused(f"more rows of {vectors} vectors a lane than are on their way at once")
     packed = (SHAPE if slots else LITTLE).value(
         sum=(fast.common if slots else fast.plain)(shape, _by_outputs(shape)),
         rows=shape.outputs,

@@ -147,6 +147,13 @@ def test_lanes_take_rows_up_to_what_a_warp_holds(vectors: int, taken: bool) -> N
     assert isinstance(lanes.Lanes().plan(problem, DEVICE), Plan) is taken
 
 
+def test_lanes_hold_no_more_rows_than_are_on_their_way() -> None:
+    """Eight vectors a lane are one row a group: a plan with two would leave every second row out."""
+    problem = problem_of((100, 200), 1)
+    assert isinstance(lanes.build(problem, merged(problem), 8, 8, 1), Plan)
+    assert isinstance(lanes.build(problem, merged(problem), 8, 8, 2), Refused)
+
+
 @settings(deadline=None, max_examples=40)
 @given(st.data())
 def test_rules_plan_whatever_comes(data: st.DataObject) -> None:
