@@ -54,7 +54,7 @@ LANES_ROWS = 4
 """From so many rows on, lanes take what they hold: 1000 x 100 float32 6.2 us (6.4 by a block a row) ..."""
 
 HELD_ROW = 64
-"""... but of little only rows of less vectors: 650 x 278 int32 6.0 us by a warp and a block a row (6.4 by lanes)."""
+"""... but of little only rows of fewer vectors: 650 x 278 int32 6.0 us by a warp and a block a row (6.4 by lanes)."""
 
 HELD_VECTORS = 4096
 """A block holds so many vectors at once: 16384 float32 6.1 us (6.4 by turns), 300 x 2048 7.0 (7.6)."""
@@ -71,13 +71,16 @@ WIDE_SLICES = 2**28
 219 x 1381 x 192 int64 122 (130)."""
 
 FLAT_COLUMNS = 64
-"""More columns than these, if they are RAGGED_LINE bytes, are cut into slices: 111651 x 420 uint8 33 us (116 flat)."""
+"""More columns than these, if they are RAGGED_LINE bytes, are cut into slices: 111651 x 420 uint8 28 us (116 flat)."""
 
 FLAT_BYTES = 2**24
 """Below it 256 threads an SM are enough for rows of a few columns: 1000000 x 2 float32 11.5 us (12.5 with 512)."""
 
 STAGED_GROUP = 16384
 """Groups of columns of up to so many bytes go through shared memory ..."""
+
+WIDE_LINE = 128
+"""... unless so many bytes of columns lie side by side."""
 
 FEW_TERMS = 8
 FEW_OF_LITTLE = 32
@@ -97,9 +100,6 @@ LITTLE = 4 * 2**20
 
 FEW_THREADS = 128
 """50777 x 12 x 32 float64 45.2 us with 128 threads a block, 46.9 with 256."""
-
-WIDE_LINE = 128
-"""... unless so many bytes of columns lie side by side."""
 
 
 def held(vectors: int, shape: Merged, device: DeviceInfo) -> int:
