@@ -52,7 +52,7 @@ def test_the_bits_depend_on_nothing_else(device: CudaDevice, case: Any) -> None:
     load = SUM.problem(make_case("sum", "float32", shape=[2**24], dim="all"))
     heavy = SUM.choose(load, busy.info)
     assert isinstance(heavy, Plan)
-    _, more = prepared(busy, load, heavy)
+    beside, more = prepared(busy, load, heavy)
     more()
     busy.synchronize()
     for turn in range(20):
@@ -63,4 +63,6 @@ def test_the_bits_depend_on_nothing_else(device: CudaDevice, case: Any) -> None:
             device.fill(operands.workspace, 0x41)
         run()
         assert operands.output().tobytes() == wanted, turn
+    busy.synchronize()
+    del beside  # not before: its memory would be gone
     busy.close()
