@@ -99,8 +99,8 @@ def run_case(device: Any, case: Case, variants: str) -> list[tuple[str, str]]:
     inputs = operator.inputs(problem)
     reference = operator.reference(problem, inputs)
     pristine = Pristine(device, problem, inputs, keep_inputs=True)
-    names = [one.name for one in operator.variants] if variants == "all" else variants.split(",")
-    rules: list[Any] = [one.plan for one in operator.variants if one.name in names]
+    names = [variant.name for variant in operator.variants] if variants == "all" else variants.split(",")
+    rules: list[Any] = [variant.plan for variant in operator.variants if variant.name in names]
     if "auto" in names and variants != "all":
         rules.append(operator.choose)
     outcomes = []

@@ -56,7 +56,7 @@ def _first(seed: int, family: int, most: int) -> Case:
 def resized(case: Case, draw: random.Random, most: int, seed: int) -> Case:
     """Return the case with other sizes, of at most `most` elements, and other contents. Dims of one element stay."""
     params = from_json(ElementwiseParams, case.params)
-    old = np.broadcast_shapes(*(one.shape for one in params.inputs))
+    old = np.broadcast_shapes(*(operand.shape for operand in params.inputs))
     sizes = [size if size <= 1 else size % UNIT + UNIT * draw.randint(0, 2 * (size // UNIT) + 1) for size in old]
     sizes = [size if size or not whole else UNIT for size, whole in zip(sizes, old, strict=True)]
     while math.prod(sizes) > most and max(sizes) > 2 * UNIT:
@@ -66,13 +66,13 @@ def resized(case: Case, draw: random.Random, most: int, seed: int) -> Case:
         sizes = list(old)
     inputs = tuple(
         dataclasses.replace(
-            one,
+            operand,
             shape=tuple(
                 1 if size == 1 else new
-                for size, new in zip(one.shape, sizes[len(sizes) - len(one.shape) :], strict=True)
+                for size, new in zip(operand.shape, sizes[len(sizes) - len(operand.shape) :], strict=True)
             ),
         )
-        for one in params.inputs
+        for operand in params.inputs
     )
     operator = OPERATORS["elementwise"]
     normal = operator.normalise(dataclasses.replace(params, inputs=inputs), case.dtype)

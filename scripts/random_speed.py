@@ -145,22 +145,26 @@ class Bench:
     def operands(self, problem: Problem[Any]) -> tuple[dict[str, DeviceOperand], list[Any]]:
         """Allocate and fill: indices by their pattern, else random numbers of which a few million repeat."""
         buffers, made = [], {}
-        for one in problem.operands:
-            buffer = self.device.allocate(storage_bytes(one))
-            size = one.view.storage
-            kind = dtype(one.dtype).numpy
-            if one.name == "index" and size > 0:
+        for operand in problem.operands:
+            buffer = self.device.allocate(storage_bytes(operand))
+            size = operand.view.storage
+            kind = dtype(operand.dtype).numpy
+            if operand.name == "index" and size > 0:
                 params = problem.params
                 places = params.shape[params.dim] if params.shape else 1
                 indices = draw_indices(params.pattern, places, params.count, problem.case.seed, 1)
                 self.device.upload(indices.astype(kind), buffer)
-            elif one.role == "in" and size > 0:
+            elif operand.role == "in" and size > 0:
                 numbers = np.random.default_rng(1).normal(size=min(size, 2**21)) * 50
                 self.device.upload(numbers.astype(kind), buffer)
                 repeat(buffer.address, len(numbers) * kind.itemsize, size * kind.itemsize)
             buffers.append(buffer)
-            made[one.name] = DeviceOperand(
-                one.name, one.role, one.dtype, one.view, buffer.address + one.view.offset * kind.itemsize
+            made[operand.name] = DeviceOperand(
+                operand.name,
+                operand.role,
+                operand.dtype,
+                operand.view,
+                buffer.address + operand.view.offset * kind.itemsize,
             )
         return made, buffers
 
@@ -205,8 +209,8 @@ class Bench:
         for _ in range(TURNS):
             for name, run in short.items():
                 count = LONG_SAMPLES if samples[name] and samples[name][0] >= LONG_US else SAMPLES
-                samples[name] += [one.us for one in self.device.sample("cold", lambda: None, run, count)]
-        return {name: round(statistics.median(one), 3) for name, one in samples.items()}
+                samples[name] += [sample.us for sample in self.device.sample("cold", lambda: None, run, count)]
+        return {name: round(statistics.median(sample), 3) for name, sample in samples.items()}
 
     def share(self, problem: Problem[Any], us: float) -> dict[str, Any]:
         """Return the share of the ceiling; nothing where a launch would dominate the case."""
@@ -231,7 +235,7 @@ def plans_of(operator: Operator[Any], problem: Problem[Any], device: DeviceInfo,
 def is_worth_a_try(plan: Plan, problem: Problem[Any]) -> bool:
     """Tell whether a plan is none of the seeds', and has threads enough to end soon."""
     threads = max(math.prod(launch.grid) * math.prod(launch.block) for launch in plan.launches)
-    elements = max(one.view.size for one in problem.operands)
+    elements = max(operand.view.size for operand in problem.operands)
     seed = any("/seeds/" in launch.source for launch in plan.launches)
     return not seed and elements <= MOST_ELEMENTS * threads
 
@@ -243,22 +247,22 @@ def all_plans(operator: Operator[Any], problem: Problem[Any], device: DeviceInfo
 
 def report(results: list[dict[str, Any]]) -> None:
     """Print what the cases say together, against the best library and each alone."""
-    names = sorted({name for one in results for name in one["us"]} - {"gpubench"})
+    names = sorted({name for result in results for name in result["us"]} - {"gpubench"})
     for name in ("best", *names):
         ratios = []
-        for one in results:
-            others = {other: us for other, us in one["us"].items() if other != "gpubench"}
+        for result in results:
+            others = {other: us for other, us in result["us"].items() if other != "gpubench"}
             if name != "best":
                 others = {name: others[name]} if name in others else {}
             if others:
-                ratios.append((min(others.values()) / one["us"]["gpubench"], one["id"]))
+                ratios.append((min(others.values()) / result["us"]["gpubench"], result["id"]))
         if not ratios:
             continue
         mean = math.exp(statistics.fmean(math.log(ratio) for ratio, _ in ratios))
         share = sum(ratio >= 0.95 for ratio, _ in ratios) / len(ratios)
         low, where = min(ratios)
         print(f"{name}: {mean:.3f} x over {len(ratios)} cases; {share:.1%} at 0.95 x or more; worst {low:.3f} {where}")
-    shares = [one["share"] for one in results if "share" in one]
+    shares = [result["share"] for result in results if "share" in result]
     if shares:
         mean = math.exp(statistics.fmean(map(math.log, shares)))
         print(f"ceiling: {mean:.3f} of it over {len(shares)} cases that are not launch-bound; least {min(shares):.3f}")

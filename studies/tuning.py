@@ -36,8 +36,8 @@ class Landscape:
 
     def regret(self, name: str, resolution: float) -> float:
         """Return how much more time a configuration takes than the best one that is slower nowhere, 0.01 is 1 %."""
-        fit = [one for one in self.us if one not in self.failures and self._is_fit(one, resolution)]
-        best = min(self._mean(one) for one in fit)
+        fit = [name for name in self.us if name not in self.failures and self._is_fit(name, resolution)]
+        best = min(self._mean(name) for name in fit)
         return math.exp(self._mean(name) - best) - 1
 
     def _is_fit(self, name: str, resolution: float) -> bool:
@@ -63,7 +63,7 @@ def landscape(seed: int, most: int = 60) -> Landscape:
             factor *= chance.uniform(2, 10)
         us[name] = {case: size[case] * factor * math.exp(chance.gauss(0, 0.004)) for case in cases}
         if number and best is not None and chance.random() < 0.1:
-            us[name] = {case: one * math.exp(chance.gauss(0, 0.0005)) for case, one in best.items()}
+            us[name] = {case: mean * math.exp(chance.gauss(0, 0.0005)) for case, mean in best.items()}
         if best is None or sum(map(math.log, us[name].values())) < sum(map(math.log, best.values())):
             best = us[name]
         if number and chance.random() < 0.1:
@@ -130,10 +130,10 @@ def hold(planted: Landscape, seed: int, effort: Effort | None = None) -> Found:
 
 def summary(found: Sequence[Found]) -> str:
     """Return the lines that docs/tuning.md shows."""
-    regrets = sorted(one.regret for one in found)
-    near = sum(one <= 0.01 for one in regrets)
-    samples = sum(one.samples for one in found) / len(found)
-    decisions = {word: sum(one.decision == word for one in found) for word in ("tuned", "kept", "undecided")}
+    regrets = sorted(outcome.regret for outcome in found)
+    near = sum(regret <= 0.01 for regret in regrets)
+    samples = sum(outcome.samples for outcome in found) / len(found)
+    decisions = {word: sum(outcome.decision == word for outcome in found) for word in ("tuned", "kept", "undecided")}
     told = ", ".join(f"{number} {word}" for word, number in decisions.items())
     return (
         f"{len(found)} contests: {near} ({100 * near / len(found):.1f} %) within 1 % of the best; mean regret "

@@ -66,7 +66,8 @@ class CompileAhead:
         if self._device.kind != "cuda":
             return {}
         launches = {
-            one.name: launches_of(contest.space, one, self._device, contest.cases) for one in contest.space.entrants
+            entrant.name: launches_of(contest.space, entrant, self._device, contest.cases)
+            for entrant in contest.space.entrants
         }
         ours = dict.fromkeys(self._request(each) for row in launches.values() for each in row if each.foreign is None)
         found = dict(zip(ours, compile_many(list(ours), self._processes), strict=True))
@@ -75,9 +76,9 @@ class CompileAhead:
         found |= zip(theirs, compile_launches(pairs, self._processes), strict=True)
         worst = self._worst(launches[contest.space.incumbent.name], found)
         return {
-            one.name: why
-            for one in contest.space.entrants
-            if one is not contest.space.incumbent and (why := self._why_not(launches[one.name], found, worst))
+            entrant.name: why
+            for entrant in contest.space.entrants
+            if entrant is not contest.space.incumbent and (why := self._why_not(launches[entrant.name], found, worst))
         }
 
     def _request(self, launch: Launch) -> Request:
@@ -89,7 +90,10 @@ class CompileAhead:
     def _worst(self, launches: Sequence[Launch], found: Mapping[Request, CompiledKernel | CompileError]) -> int:
         """Return the most bytes that a kernel of the shipped constants spills."""
         outcomes = (found.get(self._request(launch)) for launch in launches)
-        return max((one.resources.spill_bytes or 0 for one in outcomes if isinstance(one, CompiledKernel)), default=0)
+        return max(
+            (outcome.resources.spill_bytes or 0 for outcome in outcomes if isinstance(outcome, CompiledKernel)),
+            default=0,
+        )
 
     def _why_not(
         self,

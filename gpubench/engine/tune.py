@@ -56,7 +56,7 @@ class Session:
 
     def rows(self) -> list[Row]:
         """Return what is known of each regime."""
-        return [one.row() for one in self.contests]
+        return [contest.row() for contest in self.contests]
 
     def work(self, store: Store, done: tuple[Record, ...]) -> tuple[Outcome, dict[str, Json]]:
         """Measure; see `engine.run.Work`. What is done already is not measured again, and takes none of the time."""
@@ -100,7 +100,7 @@ class Session:
         self._on_event(Note(f"{space.subject.name} {space.regime.name}: {told}, {left:.0f} s left"))
 
     def _outcome(self, last: Outcome) -> tuple[Outcome, dict[str, Json]]:
-        told = [{**asdict(one.row()), "space": described(one)} for one in self.contests]
+        told = [{**asdict(contest.row()), "space": described(contest)} for contest in self.contests]
         return replace(last, records=tuple(self._records)), {TUNED: plain(told)}
 
 
@@ -115,11 +115,11 @@ def contests_of(
     wanted = {name for case in cases for name in case.contenders}
     named = dict.fromkeys(case.operator for case in cases if AUTO in case.contenders)
     subjects = [Subject(find_operator(name)) for name in named]
-    for one in staged:
+    for suite in staged:
         subjects += [
-            Subject(find_operator(kernel.operator), kernel, one.folder)
-            for kernel in one.brought.kernels
-            if kernel.tune and kernel.contender in wanted and not one.second
+            Subject(find_operator(kernel.operator), kernel, suite.folder)
+            for kernel in suite.brought.kernels
+            if kernel.tune and kernel.contender in wanted and not suite.second
         ]
     return [Contest(space, effort) for subject in subjects for space in spaces(subject, cases, device, start)]
 
@@ -132,13 +132,15 @@ def described(contest: Contest) -> dict[str, Json]:
     """
     space = contest.space
     return {
-        "parameters": {one.name: [text_of(value) for value in one.candidates] for one in space.regime.tune},
-        "shipped": {one.name: text_of(one.shipped) for one in space.regime.tune},
+        "parameters": {
+            constant.name: [text_of(value) for value in constant.candidates] for constant in space.regime.tune
+        },
+        "shipped": {constant.name: text_of(constant.shipped) for constant in space.regime.tune},
         "when": space.regime.when,
         "constraints": list(space.regime.constraints),
         "stands_for": dict(space.stands_for),
         "dropped": dict(contest.dropped),
         "failed": {name: why for name, why in contest.failed.items() if name not in contest.dropped},
         "cases": [case.id for case in contest.cases],
-        "plans": {one.name: [one.plans[case.id] for case in contest.cases] for one in space.entrants},
+        "plans": {entrant.name: [entrant.plans[case.id] for case in contest.cases] for entrant in space.entrants},
     }

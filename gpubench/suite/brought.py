@@ -136,7 +136,7 @@ class _Reader:
             if key in self._entry and not tune:
                 self._add(f"{key} stands without tune, which says what can be chosen", key)
         listed = self._entry.get("constraints", ())
-        constraints = tuple(self._expression(one, "constraints", at) for at, one in enumerate(listed))
+        constraints = tuple(self._expression(constraint, "constraints", at) for at, constraint in enumerate(listed))
         regimes = {}
         for name, when in self._entry.get("regimes", {}).items():
             if re.fullmatch(r"[a-z][a-z0-9-]{0,39}", name) is None or name == "all":

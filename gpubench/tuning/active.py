@@ -101,8 +101,8 @@ def checked(read: Read, info: DeviceInfo, origin: str) -> Active:
             f"is {here.name} ({here.sm_count} SMs, {here.compute_capability}). `gpubench tune SUITE` makes one for it."
         )
         return Active(None, None, origin, (line,))
-    fresh = [one for one in read.tuning.entries if is_fresh(one)]
-    stale = [f"{one.subject} {one.regime}" for one in read.tuning.entries if one not in fresh]
+    fresh = [entry for entry in read.tuning.entries if is_fresh(entry)]
+    stale = [f"{entry.subject} {entry.regime}" for entry in read.tuning.entries if entry not in fresh]
     lines = (
         ()
         if not stale
@@ -123,7 +123,7 @@ def is_fresh(entry: Entry) -> bool:
     if operator is None and brought is None:
         return is_own(entry.subject)
     regimes = regimes_of(operator, None if brought is None else brought[0])
-    regime = next((one for one in regimes if one.name == entry.regime), None)
+    regime = next((regime for regime in regimes if regime.name == entry.regime), None)
     if regime is None:
         return False
     known = constants_of((regime,))

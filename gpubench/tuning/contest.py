@@ -65,7 +65,7 @@ class Contest:
     def drop(self, reasons: Mapping[str, str]) -> None:
         """Leave configurations out before they are timed: what the compiler's report says. The shipped ones stay."""
         self.dropped |= {name: why for name, why in reasons.items() if name != self.space.incumbent.name}
-        self._alive = [one for one in self._alive if one.name not in self.dropped]
+        self._alive = [entrant for entrant in self._alive if entrant.name not in self.dropped]
 
     def batches(self) -> Iterator[list[Case]]:
         """Yield the cases of each stage; `take` their records before asking for the next."""
@@ -100,19 +100,19 @@ class Contest:
     def _lap(self) -> bool:
         """Work out who is behind; return whether the race is over."""
         self._gather()
-        self._alive = [one for one in self._alive if one.name not in self.failed]
+        self._alive = [entrant for entrant in self._alive if entrant.name not in self.failed]
         if self.space.incumbent.name in self.failed or len(self._alive) == 1:
             return True
-        field_ = {one.name: self._times(one) for one in self._alive}
+        field_ = {entrant.name: self._times(entrant) for entrant in self._alive}
         stay, over = race(field_, self.space.incumbent.name, self.effort.resolution)
-        self._alive = [one for one in self._alive if one.name in stay]
+        self._alive = [entrant for entrant in self._alive if entrant.name in stay]
         return over or len(self._alive) == 1
 
     def _gather(self) -> None:
         """Add the rounds of the last turn to those of each plan."""
         for (case_id, name), record in self._told.items():
             base, _, stage = case_id.partition(STAGE)
-            entrant = next((one for one in self.space.entrants if one.name == name), None)
+            entrant = next((entrant for entrant in self.space.entrants if entrant.name == name), None)
             if entrant is not None and ".race." in stage and name not in self.failed:
                 self._rounds.setdefault((base, entrant.plans[base]), []).extend(samples(record))
             self._tried.add(name)
@@ -123,12 +123,12 @@ class Contest:
 
     def _finalists(self) -> list[Entrant]:
         """Return who may be ahead of the shipped constants by more than a tie, best first; decide where nobody may."""
-        others = [one for one in self._alive if one.name != self.space.incumbent.name]
+        others = [entrant for entrant in self._alive if entrant.name != self.space.incumbent.name]
         if not others:
             self._keep("every other one is behind, or slower on a case")
             return []
         shipped = self._times(self.space.incumbent)
-        found = list(zip(others, laps([self._times(one) for one in others], shipped), strict=True))
+        found = list(zip(others, laps([self._times(other) for other in others], shipped), strict=True))
         found.sort(key=lambda pair: (pair[1].log_ratio, len(pair[0].values), pair[0].name))
         best = found[0][1]
         half = 2 * best.error
@@ -138,8 +138,8 @@ class Contest:
         if not ahead:
             self._keep("nothing is ahead by more than a tie")
         first: dict[tuple[str, ...], Entrant] = {}  # those of equal plans in the race would tie for ever
-        for one in ahead:
-            first.setdefault(tuple(one.plans[case.id] for case in self.cases), one)
+        for finalist in ahead:
+            first.setdefault(tuple(finalist.plans[case.id] for case in self.cases), finalist)
         return list(first.values())[: self.effort.finalists]
 
     # --- finals ------------------------------------------------------------------------------------------------------
@@ -156,27 +156,33 @@ class Contest:
         finals = list(self._told.values())
         self.rounds = effort.rounds
         refused: list[str] = []
-        for place, one in enumerate(self._ranked(finalists, finals)):
-            found = self._compared(one, finals)
+        for place, finalist in enumerate(self._ranked(finalists, finals)):
+            found = self._compared(finalist, finals)
             why = self._objection(found)
             if not why:
-                rest = [case for case in self.space.cases if self._differs(case, [shipped, one]) and case not in cases]
+                rest = [
+                    case for case in self.space.cases if self._differs(case, [shipped, finalist]) and case not in cases
+                ]
                 yield [
-                    self._stage(case, f"proof.{place + 1}", [shipped, one], effort.proof_rounds, ends=True)
+                    self._stage(case, f"proof.{place + 1}", [shipped, finalist], effort.proof_rounds, ends=True)
                     for case in _spread(rest, effort.proof_cases)
                 ]
-                found = self._compared(one, self._told.values())
+                found = self._compared(finalist, self._told.values())
                 why = self._objection(found)
             if not why:
-                self._choose(one, found)
+                self._choose(finalist, found)
                 return
             refused.append(why)
         self._decide_without(refused)
 
     def _ranked(self, finalists: Sequence[Entrant], records: Sequence[Record]) -> list[Entrant]:
         """Return the finalists that did not fail, best first."""
-        means = {one.name: _mean(self._compared(one, records)) for one in finalists if one.name not in self.failed}
-        fit = (one for one in finalists if means.get(one.name))
+        means = {
+            finalist.name: _mean(self._compared(finalist, records))
+            for finalist in finalists
+            if finalist.name not in self.failed
+        }
+        fit = (finalist for finalist in finalists if means.get(finalist.name))
         return sorted(fit, key=lambda one: (means[one.name], len(one.values), one.name))
 
     def _compared(self, one: Entrant, records: Iterable[Record]) -> list[Compared]:
@@ -236,39 +242,42 @@ class Contest:
     def _fail(self, record: Record) -> None:
         """Put everybody out who has the plan of a contender that failed."""
         base = record.case.id.partition(STAGE)[0]
-        runner = next((one for one in self.space.entrants if one.name == record.contender), None)
+        runner = next((entrant for entrant in self.space.entrants if entrant.name == record.contender), None)
         if runner is None:
             return
         reason = f"{record.status}: {record.message}" if record.message else record.status
-        for one in self.space.entrants:
-            if one.plans[base] == runner.plans[base]:
-                self.failed.setdefault(one.name, f"{base}: {reason}"[:500])
+        for entrant in self.space.entrants:
+            if entrant.plans[base] == runner.plans[base]:
+                self.failed.setdefault(entrant.name, f"{base}: {reason}"[:500])
 
     def _differs(self, case: Case, entrants: Sequence[Entrant]) -> bool:
-        return len({one.plans[case.id] for one in entrants}) > 1
+        return len({entrant.plans[case.id] for entrant in entrants}) > 1
 
     def _on(self, case: Case, entrants: Sequence[Entrant]) -> list[Entrant]:
         """Return one of those that have the same plan on a case, the first; the shipped constants are always there."""
         first: dict[str, Entrant] = {}
-        for one in entrants:
-            first.setdefault(one.plans[case.id], one)
+        for entrant in entrants:
+            first.setdefault(entrant.plans[case.id], entrant)
         return list(first.values())
 
     def _telling(self, cases: Sequence[Case]) -> list[Case]:
         """Return the cases of the race, in their order: those whose plans tell most configurations apart, then others,
         evenly spread. What no case of the race tells apart is decided by how little it differs from what is shipped.
         """
-        apart: dict[str, tuple[str, ...]] = {one.name: () for one in self.space.entrants}
+        apart: dict[str, tuple[str, ...]] = {entrant.name: () for entrant in self.space.entrants}
         chosen: list[Case] = []
         while len(chosen) < min(self.effort.cases, len(cases)):
             rest = [case for case in cases if case not in chosen]
-            gains = [len({(*apart[one.name], one.plans[case.id]) for one in self.space.entrants}) for case in rest]
+            gains = [
+                len({(*apart[entrant.name], entrant.plans[case.id]) for entrant in self.space.entrants})
+                for case in rest
+            ]
             if max(gains) == len(set(apart.values())):
                 chosen += _spread(rest, self.effort.cases - len(chosen))
                 break
             best = rest[gains.index(max(gains))]
             chosen.append(best)
-            apart = {one.name: (*apart[one.name], one.plans[best.id]) for one in self.space.entrants}
+            apart = {entrant.name: (*apart[entrant.name], entrant.plans[best.id]) for entrant in self.space.entrants}
         return [case for case in cases if case in chosen]
 
     def _stage(self, case: Case, stage: str, entrants: Sequence[Entrant], rounds: int, ends: bool = False) -> Case:
@@ -283,13 +292,13 @@ class Contest:
             order="alternating" if ends else "random",
         )
         name = f"{case.id}{STAGE}{self.space.subject.name}.{self.space.regime.name}.{stage}"
-        return replace(case, id=name, contenders=tuple(one.name for one in entrants), timing=timing, limits={})
+        return replace(case, id=name, contenders=tuple(entrant.name for entrant in entrants), timing=timing, limits={})
 
     def row(self) -> Row:
         """Return what is known so far."""
         entrants = self.space.entrants
         failed = [name for name in self.failed if name not in self.dropped]
-        values = {} if self.chosen is None else {name: text_of(one) for name, one in self.chosen.values.items()}
+        values = {} if self.chosen is None else {name: text_of(value) for name, value in self.chosen.values.items()}
         return Row(
             self.space.subject.name,
             self.space.regime.name,
@@ -298,7 +307,7 @@ class Contest:
             values,
             self.ratio,
             self.space.total,
-            len({one.name for one in entrants} - {*self.dropped}) if self._tried else 0,
+            len({entrant.name for entrant in entrants} - {*self.dropped}) if self._tried else 0,
             len(self.dropped) + len(self.space.refused) + self.space.outside,
             len(failed),
             self.rounds,
@@ -322,8 +331,8 @@ def _whole(found: Sequence[Compared]) -> Interval | None:
     known = [row.estimate for row in found if row.estimate is not None]
     if not known:
         return None
-    middle = sum(math.log(one.ratio) for one in known) / len(known)
-    half = math.sqrt(sum((math.log(one.high / one.low) / 2) ** 2 for one in known)) / len(known)
+    middle = sum(math.log(result.ratio) for result in known) / len(known)
+    half = math.sqrt(sum((math.log(result.high / result.low) / 2) ** 2 for result in known)) / len(known)
     return _interval(middle - half, middle, middle + half)
 
 

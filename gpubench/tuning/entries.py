@@ -26,8 +26,8 @@ def entry_of(
     sources = sorted(
         {
             launch.source
-            for one in {chosen.name: chosen, space.incumbent.name: space.incumbent}.values()
-            for launch in launches_of(space, one, device, space.cases)
+            for entrant in {chosen.name: chosen, space.incumbent.name: space.incumbent}.values()
+            for launch in launches_of(space, entrant, device, space.cases)
             if launch.foreign is None
         }
     )
@@ -37,16 +37,18 @@ def entry_of(
     else:
         hashes = [
             value
-            for one in staged
-            if one.brought.kernel(kernel.contender) and not one.second
-            for value in one.hashes.values()
+            for suite in staged
+            if suite.brought.kernel(kernel.contender) and not suite.second
+            for value in suite.hashes.values()
         ]
         digest = files_sha256(hashes, space.regime)
     evidence = Evidence(
         ratio=None if row.decision == "kept" or row.ratio is None else _ratio(row.ratio),
         cases=[
-            CaseEvidence(case=one.case, shipped_us=one.shipped_us, tuned_us=one.tuned_us, ratio=_ratio(one.ratio))
-            for one in row.timed
+            CaseEvidence(
+                case=times.case, shipped_us=times.shipped_us, tuned_us=times.tuned_us, ratio=_ratio(times.ratio)
+            )
+            for times in row.timed
         ],
         tried=row.tried,
         dropped=row.dropped,
@@ -71,7 +73,7 @@ def merged(before: Tuning | None, entries: Iterable[Entry], device: DeviceInfo, 
     kept = [] if before is None or before.device != figures else before.entries
     empty = Tuning(schema_version=VERSION, gpubench="", created="", device=figures, entries=kept)
     return empty.with_entries(
-        {(one.subject, one.regime): one for one in entries},
+        {(entry.subject, entry.regime): entry for entry in entries},
         gpubench=gpubench.__version__,
         created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         nvrtc=nvrtc,
@@ -83,5 +85,5 @@ def _plain(value: Value) -> Number:
 
 
 def _ratio(interval: Interval) -> Ratio:
-    ratio, low, high = (float(f"{one:.6g}") for one in interval)
+    ratio, low, high = (float(f"{bound:.6g}") for bound in interval)
     return Ratio(ratio=ratio, low=low, high=high)

@@ -75,7 +75,10 @@ class Entry(_Part):
     @property
     def values(self) -> dict[str, Value]:
         """The constants, as rules take them."""
-        return {name: tuple(one) if isinstance(one, list) else one for name, one in self.constants.items()}
+        return {
+            name: tuple(constant) if isinstance(constant, list) else constant
+            for name, constant in self.constants.items()
+        }
 
 
 class DeviceFigures(_Part):
@@ -99,11 +102,11 @@ class Tuning(_Part):
 
     def entry(self, subject: str, regime: str) -> Entry | None:
         """Return the entry of a regime, None where there is none."""
-        return next((one for one in self.entries if (one.subject, one.regime) == (subject, regime)), None)
+        return next((entry for entry in self.entries if (entry.subject, entry.regime) == (subject, regime)), None)
 
     def with_entries(self, new: Mapping[tuple[str, str], Entry], **changed: Any) -> Tuning:
         """Return the tuning with these entries in place of those of the same regimes."""
-        kept = [one for one in self.entries if (one.subject, one.regime) not in new]
+        kept = [entry for entry in self.entries if (entry.subject, entry.regime) not in new]
         entries = sorted([*kept, *new.values()], key=lambda one: (one.subject, one.regime))
         return self.model_copy(update={**changed, "entries": entries})
 

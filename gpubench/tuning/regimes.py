@@ -47,9 +47,13 @@ def with_constants(kernel: Kernel, values: Mapping[str, Value]) -> Kernel:
 def constants_of(regimes: Iterable[Regime]) -> dict[str, Constant]:
     """Return every constant of these regimes, by name, with all its candidates."""
     found: dict[str, Constant] = {}
-    for one in (constant for regime in regimes for constant in regime.tune):
-        before = found.get(one.name)
-        found[one.name] = one if before is None else Constant(one.name, one.shipped, (*before.others, *one.others))
+    for constant in (constant for regime in regimes for constant in regime.tune):
+        before = found.get(constant.name)
+        found[constant.name] = (
+            constant
+            if before is None
+            else Constant(constant.name, constant.shipped, (*before.others, *constant.others))
+        )
     return found
 
 
@@ -101,7 +105,7 @@ def names_in(constants: Mapping[str, Value]) -> dict[str, int | float]:
     found: dict[str, int | float] = {}
     for name, value in constants.items():
         if isinstance(value, tuple):
-            found |= {f"{name}_{place}": one for place, one in enumerate(value)}
+            found |= {f"{name}_{place}": part for place, part in enumerate(value)}
         elif value is not None:
             found[name] = value
     return found
@@ -112,6 +116,8 @@ def require_sound(operator: Operator[Any], regimes: Sequence[Regime]) -> None:
     plain: Collection[str] = known_names(operator)
     for regime in regimes:
         read(regime.when, plain)
-        constants = {one.name: value for one in regime.tune for value in one.candidates if value is not None}
+        constants = {
+            constant.name: value for constant in regime.tune for value in constant.candidates if value is not None
+        }
         for text in regime.constraints:
             read(text, {*plain, *names_in(constants)})

@@ -21,14 +21,22 @@ def sources_sha256(sources: Iterable[str], regime: Regime) -> str:
     What a rule does beside its constants is left out: other rules make other plans, and the constants stay what was
     measured on these kernels.
     """
-    declared = [regime.when, [[one.name, one.shipped, one.others] for one in regime.tune], regime.constraints]
+    declared = [
+        regime.when,
+        [[constant.name, constant.shipped, constant.others] for constant in regime.tune],
+        regime.constraints,
+    ]
     parts = [json.dumps(declared), *(_program(name) for name in sorted(set(sources)))]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def files_sha256(hashes: Iterable[str], regime: Regime) -> str:
     """Return the same for a kernel that a suite brings, from the hashes of its files."""
-    declared = [regime.when, [[one.name, one.shipped, one.others] for one in regime.tune], regime.constraints]
+    declared = [
+        regime.when,
+        [[constant.name, constant.shipped, constant.others] for constant in regime.tune],
+        regime.constraints,
+    ]
     return hashlib.sha256("\n".join([json.dumps(declared), *sorted(hashes)]).encode()).hexdigest()
 
 

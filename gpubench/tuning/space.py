@@ -115,7 +115,11 @@ def spaces(subject: Subject, cases: Sequence[Case], device: DeviceInfo, start: T
         regime_or_none = regime_of(regimes, subject.operator, problem, device)
         if regime_or_none is not None and isinstance(subject.plan(problem, device, {}), Plan):
             found.setdefault(regime_or_none.name, []).append((case, problem))
-    before = {} if start is None else {one.regime: one.values for one in start.entries if one.subject == subject.name}
+    before = (
+        {}
+        if start is None
+        else {entry.regime: entry.values for entry in start.entries if entry.subject == subject.name}
+    )
     return [
         _space(subject, regime, found[regime.name], device, before.get(regime.name, {}))
         for regime in regimes
@@ -124,7 +128,7 @@ def spaces(subject: Subject, cases: Sequence[Case], device: DeviceInfo, start: T
 
 
 def _require_bounded(subject: Subject, regime: Regime) -> None:
-    total = math.prod(len(one.candidates) for one in regime.tune)
+    total = math.prod(len(constant.candidates) for constant in regime.tune)
     if total > MOST_CONFIGURATIONS:
         raise UsageError(
             f"{subject.name}: the constants of its regime {regime.name} have {total:,} configurations; at most "
@@ -149,7 +153,7 @@ def _space(
     start: Mapping[str, Value],
 ) -> Space:
     names = [names_of_problem(subject.operator, problem, device) for _, problem in members]
-    shipped = {one.name: one.shipped for one in regime.tune}
+    shipped = {constant.name: constant.shipped for constant in regime.tune}
     by_plans: dict[tuple[str, ...], Entrant] = {}
     refused: dict[str, str] = {}
     outside = 0
@@ -176,7 +180,7 @@ def _space(
             )
         if before is not None:
             by_plans[keys] = replace(by_plans[keys], joined=before.joined + 1)
-    total = math.prod(len(one.candidates) for one in regime.tune)
+    total = math.prod(len(constant.candidates) for constant in regime.tune)
     entrants = tuple(sorted(by_plans.values(), key=lambda one: one.values != first))
     stands_for = {values: by_plans[keys].name for values, keys in keys_of.items()}
     return Space(subject, regime, tuple(case for case, _ in members), entrants, total, refused, outside, stands_for)
@@ -184,8 +188,8 @@ def _space(
 
 def _configurations(regime: Regime) -> Iterator[dict[str, Value]]:
     """Yield every combination, the shipped one first."""
-    names = [one.name for one in regime.tune]
-    for values in itertools.product(*(one.candidates for one in regime.tune)):
+    names = [constant.name for constant in regime.tune]
+    for values in itertools.product(*(constant.candidates for constant in regime.tune)):
         yield dict(zip(names, values, strict=True))
 
 

@@ -90,7 +90,7 @@ def measured(folder: Path, count: int) -> str:
         f"{(folder / NAME).stat().st_size / 1e6:.0f} MB, and made again after it was deleted it was the same, byte for "
         "byte as SQL. The damaged file was named and skipped.",
     )
-    above, below = (textwrap.fill(one, 128, break_on_hyphens=False) for one in said)
+    above, below = (textwrap.fill(paragraph, 128, break_on_hyphens=False) for paragraph in said)
     return "\n".join([above, "", "| what | time | processor's time |", "|---|---:|---:|", *rows, "", below])
 
 

@@ -139,9 +139,9 @@ def test_each_of_the_user_s_own_has_a_worker_of_its_own(tmp_path: Path) -> None:
     assert outcome.workers == 3
     assert [record.contender for record in outcome.records] == ["own:a", NAIVE, "own:b"] * 2
     assert statuses(outcome)[1::3] == ["ok", "ok"]
-    order = [(one.record.contender, one.record.case.id[7]) for one in events if isinstance(one, RecordFinished)]
+    order = [(event.record.contender, event.record.case.id[7]) for event in events if isinstance(event, RecordFinished)]
     assert order == [(name, size) for name in ("own:a", "own:b", NAIVE) for size in "34"]
-    assert run([replace(one, timing=QUICK) for one in cases], script(tmp_path)).workers == 1
+    assert run([replace(case, timing=QUICK) for case in cases], script(tmp_path)).workers == 1
 
 
 def test_a_crash_of_one_in_its_own_worker_is_its_alone(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_ours_and_the_user_s_own_are_compiled_and_found_again(
                 assert launch.foreign is not None
                 again = compile_foreign(launch.foreign, launch.source, launch.kernel, request.arch)
             assert again.cached
-            assert again.resources.cubin_sha256 in {one["cubin_sha256"] for one in kernels}
+            assert again.resources.cubin_sha256 in {kernel["cubin_sha256"] for kernel in kernels}
 
 
 def test_nothing_is_opened_without_leave(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

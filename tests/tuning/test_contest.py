@@ -13,7 +13,7 @@ from studies.tuning import SHIPPED, Landscape, contest_on, hold, landscape, meas
 
 def flat(**us: float) -> Landscape:
     """Return a landscape of one case, 10 us with the shipped constants."""
-    return Landscape(("case0",), {SHIPPED: {"case0": 10.0}, **{name: {"case0": one} for name, one in us.items()}})
+    return Landscape(("case0",), {SHIPPED: {"case0": 10.0}, **{name: {"case0": times} for name, times in us.items()}})
 
 
 def held(planted: Landscape, seed: int = 1) -> Contest:
@@ -27,8 +27,8 @@ def held(planted: Landscape, seed: int = 1) -> Contest:
 def test_the_best_is_found_within_one_percent() -> None:
     """Noise, ties, cliffs and failures: of 40 landscapes at most one choice is more than 1 % off."""
     found = [hold(landscape(seed), seed) for seed in range(1000, 1040)]
-    assert sum(one.regret > 0.01 for one in found) <= 1
-    assert all(one.decision != "undecided" for one in found)
+    assert sum(outcome.regret > 0.01 for outcome in found) <= 1
+    assert all(outcome.decision != "undecided" for outcome in found)
 
 
 @pytest.mark.parametrize("other", [9.98, 10.0, 10.02])

@@ -41,7 +41,7 @@ def test_tune_constraints_and_regimes_make_spaces(tmp_path: Path) -> None:
     short, rest = found(tmp_path)
     assert [short.regime.name, rest.regime.name] == ["short", "all"]
     assert [case.id for case in short.cases] == ["cumsum/4096x100/dim=1/float32"]
-    names = [one.name for one in rest.entrants]
+    names = [entrant.name for entrant in rest.entrants]
     assert names[0] == "own:scan@shipped"
     assert set(names[1:]) == {
         "own:scan@WARPS=8",
@@ -49,7 +49,11 @@ def test_tune_constraints_and_regimes_make_spaces(tmp_path: Path) -> None:
         "own:scan@ITEMS=2+WARPS=8",
         "own:scan@ITEMS=8",
     }
-    assert {one.name for one in short.entrants} == {"own:scan@shipped", "own:scan@ITEMS=2", "own:scan@ITEMS=2+WARPS=8"}
+    assert {entrant.name for entrant in short.entrants} == {
+        "own:scan@shipped",
+        "own:scan@ITEMS=2",
+        "own:scan@ITEMS=2+WARPS=8",
+    }
 
 
 def test_constants_change_the_launch(tmp_path: Path) -> None:

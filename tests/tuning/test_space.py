@@ -31,7 +31,7 @@ def h200() -> DeviceInfo:
 def space_of(name: str, regime: str) -> Space:
     """Return a regime's space over the cases of its operator's suite."""
     cases = load_suite(name).cases
-    return next(one for one in spaces(Subject(OPERATORS[name]), cases, h200()) if one.regime.name == regime)
+    return next(space for space in spaces(Subject(OPERATORS[name]), cases, h200()) if space.regime.name == regime)
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -55,11 +55,11 @@ def test_conditions_name_what_there_is(name: str) -> None:
     operator = OPERATORS[name]
     require_sound(operator, operator.regimes)
     shipped: dict[str, object] = {}
-    for one in (constant for regime in operator.regimes for constant in regime.tune):
-        assert shipped.setdefault(one.name, one.shipped) == one.shipped
+    for constant in (constant for regime in operator.regimes for constant in regime.tune):
+        assert shipped.setdefault(constant.name, constant.shipped) == constant.shipped
     assert len({regime.name for regime in operator.regimes}) == len(operator.regimes)
     assert {variant.name for variant in operator.variants} >= {
-        one for each in operator.regimes for one in each.variants
+        variant for each in operator.regimes for variant in each.variants
     }
 
 
@@ -73,26 +73,26 @@ def test_shipped_constants_in_force_change_no_plan(name: str) -> None:
         if regime is None:
             continue
         plain = operator.choose(problem, h200())
-        with in_force({one.name: one.shipped for one in regime.tune if one.shipped is not None}):
+        with in_force({constant.name: constant.shipped for constant in regime.tune if constant.shipped is not None}):
             assert operator.choose(problem, h200()) == plain, case.id
 
 
 def test_equal_plans_are_one_entrant_and_every_point_has_one() -> None:
     """The configurations are many, their plans few; each point of the space is somebody's, refused or outside."""
     found = space_of("sum", "short-rows")
-    assert found.total == math.prod(len(one.candidates) for one in found.regime.tune)
+    assert found.total == math.prod(len(constant.candidates) for constant in found.regime.tune)
     assert len(found.stands_for) + len(found.refused) + found.outside == found.total
-    assert sum(one.joined for one in found.entrants) == len(found.stands_for)
-    assert len({tuple(one.plans.items()) for one in found.entrants}) == len(found.entrants) < found.total / 2
+    assert sum(entrant.joined for entrant in found.entrants) == len(found.stands_for)
+    assert len({tuple(entrant.plans.items()) for entrant in found.entrants}) == len(found.entrants) < found.total / 2
     assert found.incumbent.values == {}
-    assert set(found.stands_for.values()) == {one.name for one in found.entrants}
+    assert set(found.stands_for.values()) == {entrant.name for entrant in found.entrants}
 
 
 def test_constraints_leave_configurations_out() -> None:
     """Tiles eight times as large as the shortest row of a regime are never planned."""
     found = space_of("cumsum", "rows-of-4K")
     assert found.outside > 0
-    assert all("BLOCK_SHAPE=32x8" not in one.name for one in found.entrants)
+    assert all("BLOCK_SHAPE=32x8" not in entrant.name for entrant in found.entrants)
 
 
 def test_an_unbounded_space_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,7 +56,7 @@ def test_the_planted_best_is_written_and_told(planted: str, capsys: pytest.Captu
     assert entry.evidence.ratio is not None
     assert entry.evidence.ratio.low < 0.9 < entry.evidence.ratio.high
     changed = {"65536x1000/dim=1/float32", "100000x513/dim=1/float32", "100000x513/dim=1/bfloat16"}
-    assert {one.case for one in entry.evidence.cases} == {f"sum/{case}" for case in changed}
+    assert {case.case for case in entry.evidence.cases} == {f"sum/{case}" for case in changed}
     assert row["decision"] == "tuned"
     assert row["failed"] > 0
     out = capsys.readouterr().out.splitlines()
@@ -75,10 +75,10 @@ def test_tuners_read_the_result(planted: str, tmp_path: Path) -> None:
     assert main(["tune", planted, *QUICK, "-q"]) == 0
     document = json.loads(export(read(Path("found.json")), "t4", Options("kt.json")).data)
     assert len(document["results"]) == len(document["cache"]) == 144
-    timed = [one for one in document["cache"].values() if "__error__" not in one]
+    timed = [entry for entry in document["cache"].values() if "__error__" not in entry]
     best = min(timed, key=lambda one: one["time"])
     assert best["LANES_ROW"] == 256
-    words = {one["invalidity"] for one in document["results"]}
+    words = {result["invalidity"] for result in document["results"]}
     assert {"correct", "correctness", "compile", "runtime"} >= words > {"correct"}
     util = pytest.importorskip("kernel_tuner.util", reason="Kernel Tuner is not installed")
     interface = pytest.importorskip("kernel_tuner.interface")

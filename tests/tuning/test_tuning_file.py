@@ -29,7 +29,7 @@ def info() -> DeviceInfo:
 
 def entry(constants: dict[str, Any] | None = None, regime: str = "short-rows", **changed: Any) -> Entry:
     """Return an entry that holds here."""
-    declared = next(one for one in OPERATORS["sum"].regimes if one.name == regime)
+    declared = next(known for known in OPERATORS["sum"].regimes if known.name == regime)
     fresh = sources_sha256(SOURCES, declared)
     content = {"subject": "sum", "regime": regime, "constants": constants or {"LANES_ROW": 256}, "sources": SOURCES}
     return Entry(**{**content, "sources_sha256": fresh, **changed})

@@ -39,13 +39,13 @@ def _is_for_tiles(shape: Merged) -> bool:
     """Say whether some operand lies across y's rows, or operands share or fill long rows of whole vectors."""
     if len(shape.dims) == 1:
         return False
-    wishes = [(one, dim) for one in shape.inputs if (dim := across_dim(shape, one)) is not None]
+    wishes = [(operand, dim) for operand in shape.inputs if (dim := across_dim(shape, operand)) is not None]
     if wishes:
-        return not any(_is_gathered(shape, one, dim) for one, dim in wishes)
+        return not any(_is_gathered(shape, wish, dim) for wish, dim in wishes)
     row = shape.dims[0].size
     if row % shape.vector or row < tuned("ROW_VECTORS", tuning.ROW_VECTORS) * shape.vector:
         return False
-    lies = [lie_of(shape, one) for one in shape.inputs]
+    lies = [lie_of(shape, operand) for operand in shape.inputs]
     return any(lie in ("row", "still") for lie in lies) and not any(lie.endswith("off_grid") for lie in lies)
 
 

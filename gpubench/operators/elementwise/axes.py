@@ -40,18 +40,18 @@ def across_dim(shape: Merged, one: Input) -> int | None:
 
 def split(shape: Merged) -> Axes:
     """Split the dims: the largest operand that lies across decides which dim is across the rows."""
-    wishes = {one.number: across_dim(shape, one) for one in shape.inputs}
+    wishes = {operand.number: across_dim(shape, operand) for operand in shape.inputs}
     by_size = sorted(shape.inputs, key=lambda one: -one.extent * dtypes.dtype(one.dtype).itemsize)
-    chosen = next((wishes[one.number] for one in by_size if wishes[one.number] is not None), None)
+    chosen = next((wishes[operand.number] for operand in by_size if wishes[operand.number] is not None), None)
     if chosen is None:
         return _rows(shape)
     turned = tuple(number for number, dim in wishes.items() if dim == chosen)
     few = tuning.BRAIDED_ROWS // len(turned)
-    if chosen == 1 and all(_is_braided(shape, one, few) for one in shape.inputs if one.number in turned):
+    if chosen == 1 and all(_is_braided(shape, operand, few) for operand in shape.inputs if operand.number in turned):
         return dataclasses.replace(_axes(shape, [0], [1]), braided=turned)
-    others = [one for one in shape.inputs if one.number not in turned]
+    others = [operand for operand in shape.inputs if operand.number not in turned]
     along = [0]
-    while along[-1] + 1 < chosen and all(_goes_on(shape, one, along[-1] + 1) for one in others):
+    while along[-1] + 1 < chosen and all(_goes_on(shape, other, along[-1] + 1) for other in others):
         along.append(along[-1] + 1)
     across = [chosen]
     distance = {number: shape.dims[chosen].steps[number] * shape.dims[chosen].size for number in turned}
@@ -89,8 +89,8 @@ def _goes_on(shape: Merged, one: Input, dim: int) -> bool:
 def _rows(shape: Merged) -> Axes:
     """Split where nothing lies across: rows along the first dim, across them what some operand's rows share."""
     others = range(1, len(shape.dims))
-    along = [one for one in shape.inputs if one.step(shape.dims[0]) == 1]
-    common = [dim for dim in others if any(one.step(shape.dims[dim]) == 0 for one in along)]
+    along = [operand for operand in shape.inputs if operand.step(shape.dims[0]) == 1]
+    common = [dim for dim in others if any(operand.step(shape.dims[dim]) == 0 for operand in along)]
     across = [max(common or others, key=lambda dim: shape.dims[dim].size)] if others else []
     return _axes(shape, [0], across)
 

@@ -37,8 +37,8 @@ def shared_bytes(shape: Merged, lies: Sequence[str], cut: TileCut, spare: int) -
     """Return the shared memory of a tile, as `TurnedTile` and `StagedLines` have it."""
     lines = cut.lanes * shape.vector
     total = 0
-    for one, lie in zip(shape.inputs, lies, strict=True):
-        itemsize = dtypes.dtype(one.dtype).itemsize
+    for operand, lie in zip(shape.inputs, lies, strict=True):
+        itemsize = dtypes.dtype(operand.dtype).itemsize
         if lie in ("turned", "turned_apart"):
             total += lines * cut.rows * itemsize
         elif lie == "turned_off_grid":
@@ -79,7 +79,7 @@ def turned_cut(shape: Merged, axes: Axes, reach: int, spare: int, device: Device
     Neither way a tile is narrower than a vector of the narrowest operand. Rows off the grid bring a vector more.
     """
     rows, vector = axis_size(axes.across), shape.vector
-    least = max(16 // dtypes.dtype(one.dtype).itemsize for one in shape.inputs)
+    least = max(16 // dtypes.dtype(operand.dtype).itemsize for operand in shape.inputs)
     passes, lanes = tuning.TURNED_PASSES, tuning.TURNED_LANES[vector]
     if reach + spare < lanes * vector:
         lanes = max(power_of_two(reach + spare), least) // vector

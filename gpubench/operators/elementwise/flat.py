@@ -36,7 +36,7 @@ class Flat:
         shape = merged(problem)
         if isinstance(shape, Refused):
             return shape
-        plain = not any(lie_of(shape, one).endswith("off_grid") for one in shape.inputs)
+        plain = not any(lie_of(shape, operand).endswith("off_grid") for operand in shape.inputs)
         function = problem.params.function
         costly = FUNCTIONS[function].rough > 0
         if is_plaited(shape, device):
@@ -89,7 +89,7 @@ def is_plaited(shape: Merged, device: DeviceInfo) -> bool:
         return False
     if shape.elements < threads * lines * shape.vector:
         return False
-    lies = [_plaited(shape, lie_of(shape, one), one) for one in shape.inputs]
+    lies = [_plaited(shape, lie_of(shape, operand), operand) for operand in shape.inputs]
     return "plaited" in lies and set(lies) <= {"plaited", "on_grid"}
 
 
@@ -103,9 +103,9 @@ def _plaited(shape: Merged, lie: str, one: Input) -> str:
 def build(problem: Problem[Any], shape: Merged, cut: tuning.FlatCut, beside: bool = False) -> Plan | Refused:
     """Return the plan for a cut. beside: a thread's vectors lie side by side, for operands that are plaited."""
     shape = dataclasses.replace(shape, vector=cut.items)
-    lies = [lie_of(shape, one) for one in shape.inputs]
+    lies = [lie_of(shape, operand) for operand in shape.inputs]
     if beside:
-        lies = [_plaited(shape, lie, one) for lie, one in zip(lies, shape.inputs, strict=True)]
+        lies = [_plaited(shape, lie, operand) for lie, operand in zip(lies, shape.inputs, strict=True)]
     linear = all(lie in ("on_grid", "off_grid") for lie in lies)
     dims: tuple[Dim, ...] = () if linear else shape.dims
     if not linear and (len(dims) > MAX_AXIS_DIMS or shape.elements > LIMIT - cut.tile):

@@ -67,7 +67,7 @@ def plan(
             Pointer("y"),
             *arguments,
             *(float64(value) for value in scalar_parameters(problem.params)),
-            *(Pointer(one.name) for one in shape.inputs),
+            *(Pointer(operand.name) for operand in shape.inputs),
         ),
         shared_bytes,
     )
@@ -78,4 +78,4 @@ def plan(
 
 def extents(shape: Merged) -> list[int]:
     """Return three extents, for a struct."""
-    return [*(one.extent for one in shape.inputs), *[0] * (3 - len(shape.inputs))]
+    return [*(operand.extent for operand in shape.inputs), *[0] * (3 - len(shape.inputs))]

@@ -18,7 +18,7 @@ def _scalar(name: str) -> Callable[[Problem[Any]], float]:
 
 def _is_flat(problem: Problem[Any]) -> int:
     shape = problem.operand("y").view.shape
-    return int(all(one.view.shape == shape and one.view.is_contiguous for one in problem.operands))
+    return int(all(operand.view.shape == shape and operand.view.is_contiguous for operand in problem.operands))
 
 
 SIZES: Mapping[str, Size] = {

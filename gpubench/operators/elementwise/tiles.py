@@ -89,7 +89,7 @@ def _turned_lie(axes: Axes, one: Input) -> str:
 
 def lies_of(shape: Merged, axes: Axes, whole: bool) -> list[str]:
     """Return how all operands lie; turned ones come the same way, on the grid or off it."""
-    lies = [lie_of(shape, axes, one, whole) for one in shape.inputs]
+    lies = [lie_of(shape, axes, operand, whole) for operand in shape.inputs]
     off = "turned_off_grid" in lies
     return ["turned_off_grid" if off and lie == "turned" else lie for lie in lies]
 

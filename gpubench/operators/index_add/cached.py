@@ -61,7 +61,7 @@ class Cached(OfForm):
 
 def kernel(dtype: str, index: str, target: str | None = None) -> str:
     """Return the name expression; target: the dtype of what is added to, where it is not the same."""
-    types = ", ".join(dtypes.dtype(one).cpp for one in (dtype, index, target or dtype))
+    types = ", ".join(dtypes.dtype(name).cpp for name in (dtype, index, target or dtype))
     return f"gpubench::index_add::add_cached<{types}>"
 
 

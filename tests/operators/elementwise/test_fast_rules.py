@@ -38,7 +38,7 @@ def test_every_edge_has_two_sides() -> None:
         plans = [OPERATOR.choose(OPERATOR.problem(case), DEVICE) for case in cases]
         launches = [plan.launches[0] for plan in plans if isinstance(plan, Plan)]
         assert len(launches) == 3, name
-        found = {(one.kernel, one.grid[0] // 64 if "rows" not in name else one.grid[0]) for one in launches}
+        found = {(launch.kernel, launch.grid[0] // 64 if "rows" not in name else launch.grid[0]) for launch in launches}
         assert len(found) > 1, name
 
 
@@ -59,7 +59,7 @@ def test_every_edge_has_two_sides() -> None:
 def test_operands_lie_as_they_are_read(inputs: Any, lies: list[str]) -> None:
     """A vector on its size, at any alignment, a row's, one element, or elements apart."""
     shape = shape_of(function="add", inputs=inputs)
-    assert [flat.lie_of(shape, one) for one in shape.inputs] == lies
+    assert [flat.lie_of(shape, operand) for operand in shape.inputs] == lies
 
 
 def test_dims_are_those_of_y_fastest_first_and_merged() -> None:
@@ -89,7 +89,7 @@ def test_the_largest_operand_decides_what_lies_across() -> None:
     found = shape_of("float64", function="add", inputs=(first, second))
     axes = split(found)
     assert axes.turned == (2,)
-    lies = [tiles.lie_of(found, axes, one, True) for one in found.inputs]
+    lies = [tiles.lie_of(found, axes, operand, True) for operand in found.inputs]
     assert lies == ["apart", "turned"]
 
 

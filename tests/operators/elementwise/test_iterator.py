@@ -32,7 +32,8 @@ def meetings(walk: Walk) -> list[tuple[int, ...]]:
 def expected(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
     """Return the same for the tensors as they are, sorted."""
     return sorted(
-        tuple(sum(i * s for i, s in zip(place, one, strict=True)) for one in strides) for place in np.ndindex(*shape)
+        tuple(sum(i * s for i, s in zip(place, stride, strict=True)) for stride in strides)
+        for place in np.ndindex(*shape)
     )
 
 
@@ -50,7 +51,7 @@ def operands(draw: st.DrawFn) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
 def test_every_element_meets_its_partners_once(given_operands: tuple[tuple[int, ...], list[tuple[int, ...]]]) -> None:
     """However dims are sorted and merged, the same elements of all operands meet, each combination once."""
     shape, strides = given_operands
-    found = [one for walk in walks(shape, strides) for one in meetings(walk)]
+    found = [meeting for walk in walks(shape, strides) for meeting in meetings(walk)]
     assert sorted(found) == expected(shape, strides)
 
 
@@ -63,7 +64,7 @@ def test_parts_fit_and_cover(given_operands: tuple[tuple[int, ...], list[tuple[i
         patch.setattr(iterator, "LARGEST_32_BIT", largest)
         parts = walks(shape, strides)
         assert all(part.fits_32_bits for part in parts)
-    assert sorted(one for part in parts for one in meetings(part)) == expected(shape, strides)
+    assert sorted(meeting for part in parts for meeting in meetings(part)) == expected(shape, strides)
 
 
 def test_dims_are_sorted_by_the_output_first() -> None:

@@ -51,7 +51,7 @@ def test_every_kernel_writes_such_a_result(name: str) -> None:
         make_case("elementwise", "float32", function="add", inputs=inputs, out_layout="operands")
     )
     assert problem.operand("y").view.strides == (1, 9)
-    plan = next(one for one in OPERATOR.variants if one.name == name).plan(problem, DEVICE)
+    plan = next(variant for variant in OPERATOR.variants if variant.name == name).plan(problem, DEVICE)
     assert isinstance(plan, Plan)
     assert verdict(problem, plan).ok
 

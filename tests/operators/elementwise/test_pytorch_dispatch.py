@@ -50,7 +50,7 @@ def kernels(name: str, problem: Any) -> list[str]:
 
 def test_the_names_are_all_there() -> None:
     """Every variant of the design is in the table, with a line on what it is and one on where it is from."""
-    table = {one.name: one for one in OPERATORS["elementwise"].variants}
+    table = {variant.name: variant for variant in OPERATORS["elementwise"].variants}
     assert set(OWN) <= set(table)
     for name in OWN:
         assert table[name].summary

@@ -199,7 +199,7 @@ def test_private_copies_give_the_same_bits(dtype: str) -> None:
     """A copy a lane, joined in order by the block that arrives last, whichever that is."""
     problem = problem_of((9,), 4000, dtype)
     plan = private_copies.build(problem, form(problem), host().info)
-    assert len({bits for one in ("forward", "random:5") for bits in answers(problem, plan, one)}) == 1
+    assert len({bits for schedule in ("forward", "random:5") for bits in answers(problem, plan, schedule)}) == 1
 
 
 @pytest.mark.parametrize(

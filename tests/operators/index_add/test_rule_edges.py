@@ -22,5 +22,5 @@ def test_the_rule_does_not_know_the_indices(pattern: object) -> None:
     for shape, indices in (((10**6, 128), 2**20), ((2**20,), 2**20), ((4096, 16), 300)):
         case = make_case("index_add", "float32", shape=shape, indices=indices, pattern=pattern)
         even = make_case("index_add", "float32", shape=shape, indices=indices)
-        problems = [OPERATORS["index_add"].problem(one) for one in (case, even)]
+        problems = [OPERATORS["index_add"].problem(each) for each in (case, even)]
         assert auto(problems[0]) == auto(problems[1])

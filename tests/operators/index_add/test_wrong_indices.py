@@ -11,7 +11,7 @@ from gpubench.operators import OPERATORS
 from tests.operators.cases import make_case, planned, refusal
 from tests.operators.on_host import host, output
 
-VARIANTS = [one.name for one in OPERATORS["index_add"].variants]
+VARIANTS = [variant.name for variant in OPERATORS["index_add"].variants]
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -23,7 +23,7 @@ def test_every_kernel_leaves_wrong_indices_out(name: str, index_dtype: str, indi
     case = make_case("index_add", "float32", "integers", pattern={"out_of_range": wrong}, **params)
     operator = OPERATORS["index_add"]
     problem = operator.problem(case)
-    variant = next(one for one in operator.variants if one.name == name)
+    variant = next(variant for variant in operator.variants if variant.name == name)
     if refusal(variant, problem, host().info) is not None:
         for_elements = name in ("private_copies", "partitioned", "gathered")
         assert for_elements or (name.startswith("small_index") and indices == 40)
