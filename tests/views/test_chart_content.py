@@ -162,8 +162,8 @@ def test_a_crowded_row_is_higher() -> None:
 
 def test_the_share_says_what_it_is_a_share_of() -> None:
     """With a sweep 100 % is the rate of as many bytes in the same run, else the copy rate; more is explained."""
-    committed = read(recorded("nvidia-h200/peers-2*.json")[-1])
-    said = words(ceiling.charts(committed)[0].draw())
+    committed = read(recorded("nvidia-h200/elementwise-2*.json")[-1])
+    said = " ".join(words(chart.draw()) for chart in ceiling.charts(committed))
     assert "copied, read and wrote as many bytes in the same run" in said
     assert "Over 100 %" in said
     plain = ceiling.charts(replace(SMALL, ceiling=replace(SMALL.ceiling, sweep=())))
