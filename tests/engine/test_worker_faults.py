@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from gpubench.engine.process import WorkerProcess
 from gpubench.engine.supervisor import RunOptions, Supervisor
 from gpubench.engine.workers import WorkerOptions
 from gpubench.errors import NoDeviceError, UsageError
-from gpubench.kernels.sources import OVERRIDE, default_tree
+from gpubench.kernels.sources import OVERRIDE
 from gpubench.model import Record
 from tests.engine.bed import NAIVE, QUICK, case, run, script, statuses
 
@@ -273,16 +272,15 @@ def test_every_record_is_stored_before_the_next_begins(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("call", "code"), [("exit(0)", 70), ("_exit(0)", 0), ("quick_exit(0)", 0)])
 def test_a_kernel_that_ends_the_process_crashed(
-    call: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: str, code: int, sources: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However a kernel leaves, its contender is `crashed` within seconds and the next case is done."""
-    root = Path(shutil.copytree(default_tree().root, tmp_path / "cuda_src"))
-    source = root / "cumsum" / "naive.cu"
+    source = sources / "cumsum" / "naive.cu"
     text = source.read_text()
     body = text.index("{", text.index("GPUBENCH_KERNEL")) + 1
     name = call.partition("(")[0]
     source.write_text(f'extern "C" void {name}(int) noexcept;\n{text[:body]} ::{call};{text[body:]}')
-    monkeypatch.setenv(OVERRIDE, str(root))
+    monkeypatch.setenv(OVERRIDE, str(sources))
     outcome = run((case(), SUM), "host")
     assert statuses(outcome) == ["crashed", "ok", "ok"]
     assert f"the worker ended with exit code {code}" in str(outcome.records[0].message)

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from gpubench.kernels.sources import package_root
 from tests.processor import children_s
 
 SUITE = """
@@ -27,12 +25,6 @@ def suite(tmp_path: Path) -> Path:
     path = tmp_path / "tiny.yaml"
     path.write_text(SUITE)
     return path
-
-
-@pytest.fixture
-def sources(tmp_path: Path) -> Path:
-    """Return a copy of cuda_src that a test may break."""
-    return Path(shutil.copytree(package_root(), tmp_path / "cuda_src"))
 
 
 def check(*arguments: str | Path, sources: Path | None = None) -> subprocess.CompletedProcess[str]:
