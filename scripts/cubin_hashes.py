@@ -42,8 +42,8 @@ LISTING = """
 import json
 from gpubench.operators import OPERATORS
 print(json.dumps([
-    (operator, variant.name, dtype, source, kernel)
-    for operator, one in OPERATORS.items() for variant in one.variants for dtype in one.dtypes
+    (name, variant.name, dtype, source, kernel)
+    for name, operator in OPERATORS.items() for variant in operator.variants for dtype in operator.dtypes
     for source, kernel in dict.fromkeys(variant.instances(dtype))
 ]))
 """

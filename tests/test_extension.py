@@ -36,7 +36,7 @@ device.info = replace(device.info, kind="cuda", simulated=False)
 case = load_suite({SUITE!r}).cases[0]
 found = []
 Pipeline(device).run(case, ("toy", "gpubench:naive"), Ceiling(1000.0), 0, lambda *_: None, found.append)
-assert {{one.contender: one.status for one in found}} == {{"toy": "ok", "gpubench:naive": "ok"}}, found
+assert {{record.contender: record.status for record in found}} == {{"toy": "ok", "gpubench:naive": "ok"}}, found
 """
 
 

@@ -59,8 +59,8 @@ def test_another_tuning_is_named() -> None:
     old, new = run(History(), 3), run(History(), 4)
     tuning: dict[str, Json] = {"sha256": "c" * 64, "from": "user", "entries": 3, "ignored": []}
     new = replace(new, environment={**new.environment, "tuning": tuning})
-    [found] = [one for one in differences(old, new) if one.name.startswith("tuning")]
+    [found] = [difference for difference in differences(old, new) if difference.name.startswith("tuning")]
     assert (found.old, found.new, found.matters) == ("none", "c" * 64, True)
     assert "`auto` has other constants" in found.meaning
     assert f"tuning none -> {'c' * 40}" in causes(old, new, name(0), OURS)
-    assert not [one for one in differences(new, new) if one.name.startswith("tuning")]
+    assert not [difference for difference in differences(new, new) if difference.name.startswith("tuning")]

@@ -22,7 +22,7 @@ from tests.tuning.test_space import h200
 def contest() -> Contest:
     """Return the contest of rows of up to 4 KB, whose blocks are of many shapes."""
     found = spaces(Subject(OPERATORS["cumsum"]), load_suite("cumsum").cases, h200())
-    return Contest(next(one for one in found if one.regime.name == "rows-of-4K"))
+    return Contest(next(space for space in found if space.regime.name == "rows-of-4K"))
 
 
 def outcome(request: Request, registers: int = 32, spills: int = 0) -> CompiledKernel:

@@ -20,7 +20,7 @@ def test_a_shipped_tuning_holds(path: Path) -> None:
     device = tuning.device
     words = device.name.lower().replace(" ", "-")
     assert path.name == f"{words}-sm_{device.compute_capability.replace('.', '')}.json"
-    stale = [f"{one.subject} {one.regime}" for one in tuning.entries if not is_fresh(one)]
+    stale = [f"{entry.subject} {entry.regime}" for entry in tuning.entries if not is_fresh(entry)]
     assert not stale, f"made for other sources: {stale}"
     assert path.read_bytes() == dumps(tuning)
 
