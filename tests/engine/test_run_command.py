@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from gpubench.cli import main
 from gpubench.engine.lock import device_lock
 from gpubench.errors import UsageError
 from gpubench.results.read import read
@@ -133,12 +134,18 @@ def test_filters_and_overrides_reach_the_records(folder: Path) -> None:
         (("-o", "/proc/nowhere/r.json"), "cannot be written"),
     ],
 )
-def test_bad_usage_is_exit_2(arguments: tuple[str, ...], message: str, folder: Path) -> None:
+def test_bad_usage_is_exit_2(
+    arguments: tuple[str, ...],
+    message: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """What the user has to change ends with 2 and a sentence that says what."""
+    monkeypatch.chdir(folder)
     device = () if "--device" in arguments else ("--device", script(folder))
-    code, _, error = finish(start(folder, *device, *arguments))
-    assert code == 2
-    assert message in error
+    assert main(["run", "little.yaml", *device, *arguments]) == 2
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
