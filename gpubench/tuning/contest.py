@@ -21,6 +21,7 @@ from gpubench.names import MEASURED
 from gpubench.operators.constants import text_of
 from gpubench.tuned import STAGE, Decision, Interval, Row, Timed
 from gpubench.tuning.space import Entrant, Space
+from gpubench.tuning.verdict import OPEN, interval, objection, timed, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +132,7 @@ class Contest:
         found = list(zip(others, laps([self._times(other) for other in others], shipped), strict=True))
         found.sort(key=lambda pair: (pair[1].log_ratio, len(pair[0].values), pair[0].name))
         best = found[0][1]
-        half = 2 * best.error
-        self.ratio = _interval(best.log_ratio - half, best.log_ratio, best.log_ratio + half)
+        self.ratio = interval(best.log_ratio, 2 * best.error)
         limit = math.log1p(-self.effort.resolution / 2)
         ahead = [entrant for entrant, lap in found if lap.log_ratio < limit or lap.log_ratio + BEHIND * lap.error < 0]
         if not ahead:
@@ -158,7 +158,7 @@ class Contest:
         refused: list[str] = []
         for place, finalist in enumerate(self._ranked(finalists, finals)):
             found = self._compared(finalist, finals)
-            why = self._objection(found)
+            why = objection(found, self.effort.resolution)
             if not why:
                 rest = [
                     case for case in self.space.cases if self._differs(case, [shipped, finalist]) and case not in cases
@@ -168,7 +168,7 @@ class Contest:
                     for case in _spread(rest, effort.proof_cases)
                 ]
                 found = self._compared(finalist, self._told.values())
-                why = self._objection(found)
+                why = objection(found, self.effort.resolution)
             if not why:
                 self._choose(finalist, found)
                 return
@@ -177,13 +177,10 @@ class Contest:
 
     def _ranked(self, finalists: Sequence[Entrant], records: Sequence[Record]) -> list[Entrant]:
         """Return the finalists that did not fail, best first."""
-        means = {
-            finalist.name: _mean(self._compared(finalist, records))
-            for finalist in finalists
-            if finalist.name not in self.failed
-        }
-        fit = (finalist for finalist in finalists if means.get(finalist.name))
-        return sorted(fit, key=lambda one: (means[one.name], len(one.values), one.name))
+        left = [finalist for finalist in finalists if finalist.name not in self.failed]
+        known = [(finalist, whole(self._compared(finalist, records))) for finalist in left]
+        ranks = {one.name: (found[0], len(one.values), one.name) for one, found in known if found is not None}
+        return sorted((one for one in left if one.name in ranks), key=lambda one: ranks[one.name])
 
     def _compared(self, one: Entrant, records: Iterable[Record]) -> list[Compared]:
         """Return the comparison of a finalist with the shipped constants, case by case, by the method of `ab`."""
@@ -206,31 +203,16 @@ class Contest:
         same = runner.plans[base] == one.plans[base]
         return replace(record, contender=one.name) if same else None
 
-    def _objection(self, found: Sequence[Compared]) -> str:
-        """Return why a finalist is not taken, empty where it is: it ties, may be slower, or is slower somewhere."""
-        whole = _whole(found)
-        if whole is None:
-            return "it failed in the finals"
-        low, high = 1 - self.effort.resolution, 1 + self.effort.resolution
-        slower = [row for row in found if row.estimate is not None and row.estimate.ratio > high]
-        if slower:
-            worst = max(slower, key=lambda row: row.estimate.ratio if row.estimate else 0.0)
-            ratio = worst.estimate.ratio if worst.estimate else 0.0
-            return f"it takes {ratio:.3f} of the time on {worst.case.partition(STAGE)[0]}"
-        if (whole[1] >= low and whole[2] <= high) or (whole[2] < 1 and whole[0] > low):
-            return f"a tie: {whole[0]:.4f} of the time"
-        return "" if whole[2] < 1 else f"undecided: {whole[0]:.4f} of the time, {whole[1]:.4f} to {whole[2]:.4f}"
-
     def _choose(self, one: Entrant, found: Sequence[Compared]) -> None:
         self.chosen, self.decision, self.why = one, "tuned", ""
-        self.ratio = _whole(found)
-        self.timed = tuple(map(_timed, found))
+        self.ratio = whole(found)
+        self.timed = tuple(map(timed, found))
 
     def _decide_without(self, refused: Sequence[str]) -> None:
         """Keep the shipped constants, or leave it undecided where a finalist may well be better."""
-        open_ = [why for why in refused if why.startswith("undecided")]
+        open_ = [why for why in refused if why.startswith(OPEN)]
         if open_:
-            self.decision, self.why = "undecided", f"the best others are {open_[0].removeprefix('undecided: ')}"
+            self.decision, self.why = "undecided", f"the best others are {open_[0].removeprefix(f'{OPEN}: ')}"
         else:
             self._keep("; ".join(dict.fromkeys(refused)) or "no finalist was left")
 
@@ -320,30 +302,3 @@ def _spread(cases: Sequence[Case], most: int) -> list[Case]:
     """Return so many cases at most, evenly spread over them as they are listed."""
     step = max(len(cases) / max(most, 1), 1.0)
     return [cases[int(place * step)] for place in range(min(most, len(cases)))]
-
-
-def _interval(low: float, middle: float, high: float) -> Interval:
-    return math.exp(middle), math.exp(low), math.exp(high)
-
-
-def _whole(found: Sequence[Compared]) -> Interval | None:
-    """Return the geometric mean ratio of rows with its 95 % interval: their own intervals, taken to be independent."""
-    known = [row.estimate for row in found if row.estimate is not None]
-    if not known:
-        return None
-    middle = sum(math.log(result.ratio) for result in known) / len(known)
-    half = math.sqrt(sum((math.log(result.high / result.low) / 2) ** 2 for result in known)) / len(known)
-    return _interval(middle - half, middle, middle + half)
-
-
-def _mean(found: Sequence[Compared]) -> float:
-    whole = _whole(found)
-    return math.inf if whole is None else whole[0]
-
-
-def _timed(row: Compared) -> Timed:
-    assert row.estimate is not None
-    assert row.old_us is not None
-    assert row.new_us is not None
-    interval = (row.estimate.ratio, row.estimate.low, row.estimate.high)
-    return Timed(row.case.partition(STAGE)[0], row.old_us, row.new_us, interval)

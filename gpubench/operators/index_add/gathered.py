@@ -7,6 +7,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.index_add import sort
 from gpubench.operators.index_add.accuracy import grouped_accuracy
@@ -85,7 +86,7 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: in
                 parts=parts,
                 units=form.outers * parts,
                 words=sorting.meeting_words,
-                ahead=int(form.itemsize <= AHEAD_BYTES),
+                ahead=int(form.itemsize <= tuned("AHEAD_BYTES", AHEAD_BYTES)),
                 unused=0,
                 alpha=problem.params.alpha,
             ),

@@ -30,7 +30,7 @@ REGIMES: tuple[Regime, ...] = (
     Regime(
         "other-layouts",
         "not contiguous",
-        ("rows", "places", "lanes", "few"),
+        ("rows", "places", "lanes", "staged", "few"),
         (ROWS_THREADS, SHORT_RUN, LONG_LINE),
     ),
     Regime(
