@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+_LISTS = (list, tuple)
+_MAPPINGS = (dict, Mapping)  # a dict is told from the rest without asking the abstract class
+
 
 def machine_code(kernel: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
     """Return what a kernel's entry in a record says of its code and launches; None where it does not tell.
@@ -16,8 +19,8 @@ def machine_code(kernel: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
     if not isinstance(digest, str) or not digest or not launches:
         return None
     geometry = launches
-    if isinstance(launches, list | tuple):
-        geometry = [_without_source(launch) if isinstance(launch, dict | Mapping) else launch for launch in launches]
+    if isinstance(launches, _LISTS):
+        geometry = [_without_source(launch) if isinstance(launch, _MAPPINGS) else launch for launch in launches]
     return digest, geometry, found.get("variant")
 
 
