@@ -62,7 +62,13 @@ def budget(context: click.Context, parameter: click.Parameter, value: str) -> fl
 @filter_options
 @device_option
 @click.option(
-    "--budget", "seconds", callback=budget, default="10m", show_default=True, metavar="TIME", help="Stop after TIME."
+    "--budget",
+    "seconds",
+    callback=budget,
+    default="10m",
+    show_default=True,
+    metavar="TIME",
+    help="Stop after TIME; --resume gives more.",
 )
 @click.option(
     "--into",
@@ -205,9 +211,11 @@ def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None
 
 def _exit_code(session: Session, finished: Finished) -> ExitCode:
     """Return the exit code; see the epilog."""
+    from gpubench.engine.tune import TIME_OVER
+
     if finished.interrupted:
         return ExitCode.INTERRUPTED
-    if finished.result.extra.get("stopped"):
+    if finished.result.extra.get("stopped") not in (None, TIME_OVER):
         return ExitCode.FAILED_CASE
     if not session.contests:
         output.report("No case of these suites lies in a regime whose constants can be tuned.")

@@ -23,6 +23,8 @@ from gpubench.tuning.contest import Contest, Effort
 from gpubench.tuning.file import Tuning
 from gpubench.tuning.space import Subject, spaces
 
+TIME_OVER = "the time for tuning was over"
+
 
 class Session:
     """One tuning at work: its contests are made once the device is open, and held one after the other.
@@ -53,6 +55,7 @@ class Session:
         self._records: list[Record] = []
         self._known: dict[str, list[Record]] = {}
         self._ends = 0.0
+        self._is_cut = False
 
     def rows(self) -> list[Row]:
         """Return what is known of each regime."""
@@ -73,7 +76,8 @@ class Session:
                 outcome = latest
                 if outcome.stopped is not None:
                     return self._outcome(outcome)
-            if time.monotonic() >= self._ends and not self._known:
+            if time.monotonic() >= self._ends and not self._known and contest is not self.contests[-1]:
+                self._is_cut = True
                 break
         return self._outcome(outcome)
 
@@ -83,6 +87,7 @@ class Session:
             there = [record for case in batch for record in self._known.pop(case.id, [])]
             if len(there) < sum(len(case.contenders) for case in batch):
                 if time.monotonic() >= self._ends:
+                    self._is_cut = True
                     self._records += there
                     return
                 outcome = self._supervisor.run(batch, store, there, ends=False)
@@ -101,7 +106,8 @@ class Session:
 
     def _outcome(self, last: Outcome) -> tuple[Outcome, dict[str, Json]]:
         told = [{**asdict(contest.row()), "space": described(contest)} for contest in self.contests]
-        return replace(last, records=tuple(self._records)), {TUNED: plain(told)}
+        stopped = last.stopped or (TIME_OVER if self._is_cut else None)  # the journal stays, for more time
+        return replace(last, records=tuple(self._records), stopped=stopped), {TUNED: plain(told)}
 
 
 def contests_of(

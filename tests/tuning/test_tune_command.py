@@ -151,10 +151,15 @@ def test_a_tuning_goes_on_after_a_kill(planted: str) -> None:
 
 
 def test_a_budget_ends_it_and_says_what_is_open(planted: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where the time is over, the regime is not decided, and nothing is written for it."""
+    """Where the time is over, the regime is not decided, and nothing is written for it; more time can be given."""
     assert main(["tune", planted, *QUICK, "--budget", "0.01s"]) == 0
-    assert "not decided: the time was over" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "not decided: the time was over" in out
+    assert "--resume" in err
     assert not Path("tuned.json").exists()
+    assert main(["tune", planted, *QUICK, "-q", "--resume", "found.json"]) == 0
+    assert found()[1][0]["decision"] == "tuned"
+    assert not list(Path().glob("*journal*"))
 
 
 @pytest.mark.parametrize(
