@@ -132,7 +132,7 @@ def _origin(results: Sequence[ResultSet]) -> str:
 
 def _seeds(result: ResultSet) -> str:
     seeds = _block(result.suite, "random").get("seeds", ())
-    return ", ".join(map(str, seeds)) if isinstance(seeds, Sequence) and seeds else "unknown"
+    return ", ".join(dict.fromkeys(map(str, seeds))) if isinstance(seeds, Sequence) and seeds else "unknown"
 
 
 def _block(data: object, key: str) -> dict[str, object]:
