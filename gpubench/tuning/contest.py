@@ -179,8 +179,13 @@ class Contest:
         """Return the finalists that did not fail, best first."""
         left = [finalist for finalist in finalists if finalist.name not in self.failed]
         known = [(finalist, whole(self._compared(finalist, records))) for finalist in left]
-        ranks = {one.name: (found[0], len(one.values), one.name) for one, found in known if found is not None}
-        return sorted((one for one in left if one.name in ranks), key=lambda one: ranks[one.name])
+        ranks = {
+            finalist.name: (found[0], len(finalist.values), finalist.name)
+            for finalist, found in known
+            if found is not None
+        }
+        ranked = [finalist for finalist in left if finalist.name in ranks]
+        return sorted(ranked, key=lambda finalist: ranks[finalist.name])
 
     def _compared(self, one: Entrant, records: Iterable[Record]) -> list[Compared]:
         """Return the comparison of a finalist with the shipped constants, case by case, by the method of `ab`."""

@@ -17,8 +17,8 @@ def whole(found: Sequence[Row]) -> Interval | None:
     known = [row.estimate for row in found if row.estimate is not None]
     if not known:
         return None
-    middle = sum(math.log(one.ratio) for one in known) / len(known)
-    half = math.sqrt(sum((math.log(one.high / one.low) / 2) ** 2 for one in known)) / len(known)
+    middle = sum(math.log(estimate.ratio) for estimate in known) / len(known)
+    half = math.sqrt(sum((math.log(estimate.high / estimate.low) / 2) ** 2 for estimate in known)) / len(known)
     return interval(middle, half)
 
 

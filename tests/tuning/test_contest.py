@@ -115,12 +115,12 @@ def test_the_race_is_run_where_configurations_differ() -> None:
     us = {SHIPPED: [10.0] * 5, "c1": [10.0] * 4 + [14.0], "c2": [9.0] * 5, "c3": [9.0] * 3 + [8.0, 12.0]}
     planted = Landscape(
         tuple(f"case{number}" for number in range(5)),
-        {name: {f"case{number}": one for number, one in enumerate(times)} for name, times in us.items()},
+        {name: {f"case{number}": time for number, time in enumerate(times)} for name, times in us.items()},
     )
     contest = contest_on(planted)
     entrants = tuple(
-        replace(one, plans={case: str(time) for case, time in planted.us[one.name].items()})
-        for one in contest.space.entrants
+        replace(entrant, plans={case: str(time) for case, time in planted.us[entrant.name].items()})
+        for entrant in contest.space.entrants
     )
     contest = Contest(replace(contest.space, entrants=entrants), replace(contest.effort, cases=2))
     assert "case4" in [case.id for case in contest.cases]
@@ -128,4 +128,4 @@ def test_the_race_is_run_where_configurations_differ() -> None:
         contest.take(measured(planted, batch, 1))
     assert contest.chosen is not None
     assert contest.chosen.name == "c2"
-    assert sorted(one.case for one in contest.timed) == list(planted.cases)
+    assert sorted(timed.case for timed in contest.timed) == list(planted.cases)

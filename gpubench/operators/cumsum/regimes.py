@@ -55,10 +55,12 @@ def _for_transposed(transposed: Transposed, dtype: str, device: DeviceInfo) -> t
     ring = device.compute_capability >= (8, 0)
     chunks = ("transposed_tiles",) if _is_for_chunks(transposed, device) else ()
     if transposed.across < transposed_tuning.ACROSS:
-        turned = along and transposed.length >= tuned("TURNED_LENGTH", transposed_tuning.LENGTH)
+        turned = along and transposed.length >= tuned("TRANSPOSED_LENGTH", transposed_tuning.LENGTH)
         lines = () if _has_few_strips(transposed, device) else ("transposed_lines",)
         return (*chunks, *lines, *(("transposed_ring",) if ring else ()), "transposed_tiles") if turned else ()
-    most = tuned("TURNED_LENGTH", transposed_tuning.HALF_LENGTH[along] if is_half(dtype) else transposed_tuning.LENGTH)
+    most = tuned(
+        "TRANSPOSED_LENGTH", transposed_tuning.HALF_LENGTH[along] if is_half(dtype) else transposed_tuning.LENGTH
+    )
     enough = tuned("LINE_STRIPS", transposed_tuning.LINE_STRIPS) * device.sm_count
     many = transposed.strips(transposed_tuning.SHAPES[0].lines) >= enough
     # Of narrow integers few bytes are under way at any time by copies in the background.
@@ -83,7 +85,7 @@ def _is_for_chunks(transposed: Transposed, device: DeviceInfo) -> bool:
 
 def _for_few_across(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -> tuple[str, ...]:
     """Return what a few lines across x go to, if they are small: several blocks a line, all at once."""
-    few = _has_few_strips(transposed, device) and transposed.length >= transposed_tuning.CHUNKED_LENGTH
+    few = _is_for_chunks(transposed, device)
     x = problem.operand("x")
     small = x.view.size * dtypes.dtype(x.dtype).itemsize <= tuned("ACROSS_BYTES", transposed_tuning.ACROSS_BYTES)
     return ("linked_blocks",) if few and small and not transposed.x_along_lines else ()

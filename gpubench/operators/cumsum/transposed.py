@@ -198,7 +198,7 @@ def transposed_shape(problem: Problem[Any], transposed: Transposed, device: Devi
     fitting = fitting_shapes(x, y, transposed.x_along_lines, device)
     if not fitting:
         return None
-    wanted = tuned("TURNED_SHAPE", None)
+    wanted = tuned("TRANSPOSED_SHAPE", None)
     if wanted is not None and TransposedShape(*wanted) in fitting:
         return TransposedShape(*wanted)
     many = transposed.strips(fitting[0].lines) >= transposed_tuning.STRIPS * device.sm_count

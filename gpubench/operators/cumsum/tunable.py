@@ -49,16 +49,20 @@ SPILLED = Constant("SPILLED", resident_tuning.SPILLED, (0.0, 0.1, 0.5))
 FORWARD_STAGE = Constant(
     "FORWARD_STAGE", None, ((48 << 10, 4), (64 << 10, 3), (32 << 10, 5), (32 << 10, 4), (16 << 10, 4))
 )
-TURNED_LENGTH = Constant("TURNED_LENGTH", transposed_tuning.LENGTH, (128, 256, 1024, 4096))
-TURNED_SHAPE = Constant("TURNED_SHAPE", None, ((32, 32, 2), (32, 16, 1), (32, 32, 4), (32, 16, 2)))
+TRANSPOSED_LENGTH = Constant("TRANSPOSED_LENGTH", transposed_tuning.LENGTH, (128, 256, 1024, 4096))
+TRANSPOSED_SHAPE = Constant("TRANSPOSED_SHAPE", None, ((32, 32, 2), (32, 16, 1), (32, 32, 4), (32, 16, 2)))
 RING_SLOT = Constant("RING_SLOT", transposed_tuning.RING_SLOT, (8 << 10, 32 << 10))
 RING_LINES = Constant("RING_LINES", transposed_tuning.RING_LINES, ((32, 16), (16, 8)))
 LINE_STRIPS = Constant("LINE_STRIPS", transposed_tuning.LINE_STRIPS, (1, 4, 8))
+CHUNKED_LENGTH = Constant("CHUNKED_LENGTH", transposed_tuning.CHUNKED_LENGTH, (1024, 16384, 1 << 40))
+CHUNK_TILES = Constant("CHUNK_TILES", transposed_tuning.CHUNK_TILES, (2, 4))
+ACROSS_BYTES = Constant("ACROSS_BYTES", transposed_tuning.ACROSS_BYTES, (0, 2 << 20, 32 << 20))
+WALK_FEW = Constant("WALK_FEW", tuning.WALK_FEW, (0, 128, 2048))
 LINE_WARPS = Constant("LINE_WARPS", transposed_tuning.LINE_WARPS, (1, 4))
 
 BLOCKS = ("block_rows", "repeated_rows", "flat_rows", "lanes_rows", "linked_blocks", "carry_forward")
 COLUMNS = ("columns", "walked_lines", "resident_columns", "linked_columns", "column_forward", "paired_columns")
-TURNED = ("transposed_ring", "transposed_tiles", "transposed_lines", "sklansky_rows", "walked_lines")
+TRANSPOSED = ("transposed_ring", "transposed_tiles", "transposed_lines", "sklansky_rows", "walked_lines")
 
 _ROWS = "inner == 1 and contiguous"
 
@@ -88,7 +92,9 @@ REGIMES: tuple[Regime, ...] = (
     ),
     Regime("long-rows", _ROWS, BLOCKS, (RING, STREAMING_L2)),
     Regime("repeated-rows", "inner == 1 and x_stride_0 == 0", BLOCKS, (REPEATED_THREADS, REPEATED_VECTORS)),
-    Regime("short-columns", "contiguous and row_size <= 384", COLUMNS, (WALKED_COLUMN, SHORT_COLUMN, WALK_BLOCKS)),
+    Regime(
+        "short-columns", "contiguous and row_size <= 384", COLUMNS, (WALKED_COLUMN, SHORT_COLUMN, WALK_BLOCKS, WALK_FEW)
+    ),
     Regime(
         "few-columns",
         "contiguous and outer * inner * x_itemsize <= 131072",
@@ -96,6 +102,16 @@ REGIMES: tuple[Regime, ...] = (
         (RESIDENT_LEAST, SPILLED, LINKED_COLUMN, FORWARD_STAGE),
     ),
     Regime("columns", "contiguous", COLUMNS, (STRIP, FULL_SHARE)),
-    Regime("short-turned-lines", "row_size <= 512", (*TURNED, *BLOCKS), (TURNED_LENGTH, LINE_STRIPS, LINE_WARPS)),
-    Regime("turned-lines", "1", (*TURNED, *BLOCKS, *COLUMNS), (TURNED_SHAPE, RING_SLOT, RING_LINES)),
+    Regime(
+        "short-transposed-lines",
+        "row_size <= 512",
+        (*TRANSPOSED, *BLOCKS),
+        (TRANSPOSED_LENGTH, LINE_STRIPS, LINE_WARPS),
+    ),
+    Regime(
+        "transposed-lines",
+        "1",
+        (*TRANSPOSED, *BLOCKS, *COLUMNS),
+        (TRANSPOSED_SHAPE, RING_SLOT, RING_LINES, CHUNKED_LENGTH, CHUNK_TILES, ACROSS_BYTES),
+    ),
 )
