@@ -21,7 +21,7 @@ THREADS = tuning.THREADS
 
 SHAPE = Struct(
     "gpubench::elementwise::TileShape",
-    SOURCE,
+    "elementwise/tile.cuh",
     chunks=INTEGER_DIVIDER,
     strips=INTEGER_DIVIDER,
     length="u4",
