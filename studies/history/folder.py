@@ -53,9 +53,10 @@ def measured(folder: Path, count: int) -> str:
 
     RuntimeError where the index made again is another one, or the damaged file alone is not named.
     """
+    busy = os.getloadavg()[0] > QUIET  # before the folder is written, which is a load itself
     write(folder, count)
     (folder / "damaged.json").write_text("{")
-    reading, busy = _reading_s(folder), os.getloadavg()[0] > QUIET
+    reading = _reading_s(folder)
     rows, used = [], []
 
     def timed(what: str, work: Callable[[], object]) -> None:
