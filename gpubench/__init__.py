@@ -5,27 +5,14 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_API = (
-    "Compared",
-    "Operand",
-    "Operator",
-    "Result",
-    "Tolerance",
-    "case",
-    "contender",
-    "operator",
-    "read",
-    "run",
-    "suite",
-)
-
 
 def __getattr__(name: str) -> Any:
     """Return a name of the Python API, which is imported when it is first used."""
-    if name not in _API:
+    api = import_module("gpubench.api")  # imports nothing of its own before a name is used
+    if name not in api.__all__:
         raise AttributeError(f"module 'gpubench' has no attribute {name!r}")
-    return getattr(import_module("gpubench.api"), name)
+    return getattr(api, name)
 
 
 def __dir__() -> list[str]:
-    return sorted((*globals(), *_API))
+    return sorted((*globals(), *import_module("gpubench.api").__all__))

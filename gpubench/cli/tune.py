@@ -18,6 +18,7 @@ from gpubench.cli.options import (
     device_option,
     filter_options,
     quiet_option,
+    result_option,
     share_option,
     suites_argument,
 )
@@ -90,14 +91,7 @@ def budget(context: click.Context, parameter: click.Parameter, value: str) -> fl
     help="The constants to beat are those of this tuning file, in place of the shipped ones.",
 )
 @click.option("--seed", type=SEED, metavar="N", help="Draw random cases with this seed; orders, too, are others.")
-@click.option(
-    "-o",
-    "--output",
-    "result_file",
-    type=OutputFile(),
-    metavar="FILE",
-    help="Where the result goes; without it, runs/DEVICE/SUITE-tuned-TIME.json here.",
-)
+@result_option("SUITE-tuned-TIME.json")
 @click.option(
     "--resume", type=click.Path(path_type=Path), metavar="FILE", help="Go on with an unfinished tuning, told the same."
 )

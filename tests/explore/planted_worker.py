@@ -5,19 +5,9 @@ Twice as slow over dim 0 of columns that are an odd number and at most 63 wide; 
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from typing import Any
 
-COMMANDS, MESSAGES = int(sys.argv[1]), int(sys.argv[2])
-
-
-def say(kind: str, **fields: Any) -> None:
-    """Write a message."""
-    data = json.dumps({"type": kind, **fields}).encode() + b"\n"
-    while data:
-        data = data[os.write(MESSAGES, data) :]
+from tests.planted import say, serve
 
 
 def has_hole(case: dict[str, Any]) -> bool:
@@ -30,21 +20,6 @@ def has_hole(case: dict[str, Any]) -> bool:
         and shape[1] % 2 == 1
         and shape[1] <= 63
     )
-
-
-def main() -> None:
-    """Answer commands."""
-    with os.fdopen(COMMANDS, "rb") as commands:
-        for line in commands:
-            command = json.loads(line)
-            if command["type"] == "Start":
-                say("Ready", environment={"device": {"kind": "fake", "name": "Planted"}})
-            elif command["type"] == "Measure":
-                say("Measured", ceiling={})
-            elif command["type"] != "Job":
-                return
-            else:
-                job(command)
 
 
 def job(command: dict[str, Any]) -> None:
@@ -61,8 +36,7 @@ def job(command: dict[str, Any]) -> None:
             job=command["number"],
             record={**record, "summary": None if name == "cub" else {"median_us": us, "n": 6}},
         )
-    say("JobDone", job=command["number"], seconds={"time": 0.0})
 
 
 if __name__ == "__main__":
-    main()
+    serve({}, job)

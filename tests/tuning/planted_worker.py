@@ -6,41 +6,24 @@ STAGED_THREADS=128 is wrong, LANES_THREADS=128 does not compile, STAGED_ROWS=512
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import sys
 from typing import Any
 
-COMMANDS, MESSAGES = int(sys.argv[1]), int(sys.argv[2])
+from tests.planted import say, serve
+
+DEVICE = {
+    "compute_capability": "9.0",
+    "sm_count": 132,
+    "l2_bytes": 62914560,
+    "memory_bytes": 1 << 37,
+    "simulated": True,
+}
 FACTORS = {"LANES_ROW=256": 0.9, "LANES_ROW=64": 0.998, "LANES_ROW=32": 1.5}
 FAILURES = {
     "STAGED_THREADS=128": ("wrong", "2 of 10 elements are wrong"),
     "LANES_THREADS=128": ("compile_error", "no such thing"),
 }
-
-
-def say(kind: str, **fields: Any) -> None:
-    """Write a message."""
-    data = json.dumps({"type": kind, **fields}).encode() + b"\n"
-    while data:
-        data = data[os.write(MESSAGES, data) :]
-
-
-def main() -> None:
-    """Answer commands."""
-    device = {"kind": "fake", "name": "Planted", "compute_capability": "9.0", "sm_count": 132, "l2_bytes": 62914560}
-    with os.fdopen(COMMANDS, "rb") as commands:
-        for line in commands:
-            command = json.loads(line)
-            if command["type"] == "Start":
-                say("Ready", environment={"device": {**device, "memory_bytes": 1 << 37, "simulated": True}})
-            elif command["type"] == "Measure":
-                say("Measured", ceiling={})
-            elif command["type"] != "Job":
-                return
-            else:
-                job(command)
 
 
 def job(command: dict[str, Any]) -> None:
@@ -53,7 +36,6 @@ def job(command: dict[str, Any]) -> None:
             say("Fault", job=command["number"], contender=name, status="device_error", message="lost")
             os._exit(1)
         say("Finished", job=command["number"], record=record(case, name, parts))
-    say("JobDone", job=command["number"], seconds={"time": 0.0})
 
 
 def record(case: dict[str, Any], name: str, parts: list[str]) -> dict[str, Any]:
@@ -75,4 +57,4 @@ def record(case: dict[str, Any], name: str, parts: list[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    serve(DEVICE, job)
