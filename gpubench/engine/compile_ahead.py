@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from gpubench.errors import CompileError, GpubenchError
 from gpubench.kernels import CompiledKernel, Request, compile_many
 from gpubench.kernels.foreign import compile_launches
-from gpubench.model import DeviceInfo, Launch
+from gpubench.model import Case, DeviceInfo, Launch
 from gpubench.tuning.contest import Contest
 from gpubench.tuning.space import launches_of
 
@@ -37,6 +37,7 @@ class CompileAhead:
         """
         self._device = device
         self._processes = processes or len(os.sched_getaffinity(0))
+        self._compiled: set[Request] = set()
 
     def each(self, contests: Sequence[Contest]) -> Iterator[tuple[Contest, Mapping[str, str]]]:
         """Yield (contest, reasons by name of who is dropped). CompileError when a compiling process is lost."""
@@ -49,6 +50,26 @@ class CompileAhead:
             dropped = job.dropped
             job = self._begin(contests[number + 1]) if number + 1 < len(contests) else job
             yield contest, dropped
+
+    def ready(self, contest: Contest, batch: Sequence[Case]) -> None:
+        """Compile side by side what the cases of a stage still lack, so that no worker waits for one after the other.
+
+        What does not compile is met again by the worker, which tells it.
+        """
+        if self._device.kind != "cuda":
+            return
+        entrants = {entrant.name: entrant for entrant in contest.space.entrants}
+        launches = [
+            launch
+            for case in batch
+            for name in case.contenders
+            for launch in launches_of(contest.space, entrants[name], self._device, [case])
+        ]
+        ours = dict.fromkeys(self._request(each) for each in launches if each.foreign is None)
+        lacking = [each for each in ours if each not in self._compiled]
+        if lacking:
+            compile_many(lacking, self._processes)
+            self._compiled.update(lacking)
 
     def _begin(self, contest: Contest) -> _Job:
         def work() -> None:
@@ -71,6 +92,7 @@ class CompileAhead:
         }
         ours = dict.fromkeys(self._request(each) for row in launches.values() for each in row if each.foreign is None)
         found = dict(zip(ours, compile_many(list(ours), self._processes), strict=True))
+        self._compiled.update(ours)
         theirs = {self._request(each): each for row in launches.values() for each in row if each.foreign is not None}
         pairs = [(each, request.arch) for request, each in theirs.items()]
         found |= zip(theirs, compile_launches(pairs, self._processes), strict=True)

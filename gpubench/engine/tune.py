@@ -54,6 +54,7 @@ class Session:
         self._start = start
         self._records: list[Record] = []
         self._known: dict[str, list[Record]] = {}
+        self._compiler: CompileAhead | None = None
         self._ends = 0.0
         self._is_cut = False
 
@@ -69,7 +70,8 @@ class Session:
         self.device = device = device_from(self._supervisor.environment)
         self.contests = contests_of(self._cases, self._staged, device, self._effort, self._start)
         outcome = self._supervisor.run((), store, ends=False)
-        for contest, dropped in CompileAhead(device).each(self.contests):
+        self._compiler = CompileAhead(device)
+        for contest, dropped in self._compiler.each(self.contests):
             contest.drop(dropped)
             self._say(contest)
             for latest in self._held(contest, store):
@@ -90,6 +92,8 @@ class Session:
                     self._is_cut = True
                     self._records += there
                     return
+                assert self._compiler is not None
+                self._compiler.ready(contest, batch)
                 outcome = self._supervisor.run(batch, store, there, ends=False)
                 self._records += outcome.records
                 contest.take(outcome.records)

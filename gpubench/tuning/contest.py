@@ -34,7 +34,6 @@ class Effort:
     finalists: int = 2
     rounds: int = 24
     final_samples: int = 8
-    proof_cases: int = 24
     proof_rounds: int = 12
     resolution: float = 0.005
     time_limit_s: float = 5.0
@@ -165,7 +164,7 @@ class Contest:
                 ]
                 yield [
                     self._stage(case, f"proof.{place + 1}", [shipped, finalist], effort.proof_rounds, ends=True)
-                    for case in _spread(rest, effort.proof_cases)
+                    for case in rest
                 ]
                 found = self._compared(finalist, self._told.values())
                 why = objection(found, self.effort.resolution)

@@ -170,7 +170,7 @@ def _space(
         if reason is not None:
             refused[name] = reason
             continue
-        keys = tuple(_key(plan) for plan in plans if isinstance(plan, Plan))
+        keys = tuple(key_of(plan) for plan in plans if isinstance(plan, Plan))
         keys_of[",".join(map(text_of, configuration.values()))] = keys
         before = by_plans.get(keys)
         if before is None or values == first or (len(values) < len(before.values) and before.values != first):
@@ -198,7 +198,7 @@ def _is_allowed(regime: Regime, values: Mapping[str, Value], known: Mapping[str,
     return all(allows(text, names) for text in regime.constraints)
 
 
-def _key(plan: Plan) -> str:
+def key_of(plan: Plan) -> str:
     """Return what tells the work of one plan from that of another."""
     return hashlib.sha256(repr((plan.steps, plan.workspace_bytes)).encode()).hexdigest()[:16]
 

@@ -65,6 +65,30 @@ def test_other_devices_compile_for_themselves(monkeypatch: pytest.MonkeyPatch) -
     assert dropped == {}
 
 
+def test_a_stage_waits_for_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels of cases that are not raced are compiled together before their stage, each once."""
+    batches: list[list[Request]] = []
+
+    def compiled(requests: Sequence[Request], processes: int) -> list[CompiledKernel | CompileError]:
+        assert processes == 1
+        batches.append(list(requests))
+        return [outcome(request) for request in requests]
+
+    monkeypatch.setattr(compile_ahead, "compile_many", compiled)
+    monkeypatch.setattr(compile_ahead, "compile_launches", lambda *_: [])
+    one = contest()
+    one.cases = one.cases[:1]
+    ahead = CompileAhead(h200(), 1)
+    list(ahead.each([one]))
+    names = tuple(entrant.name for entrant in one.space.entrants)
+    stage = [dataclasses.replace(case, contenders=names) for case in one.space.cases]
+    ahead.ready(one, stage)
+    ahead.ready(one, stage)
+    assert len(batches) == 2
+    assert batches[1]
+    assert not {*batches[0]} & {*batches[1]}
+
+
 def test_a_lost_compiler_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """What goes wrong in the thread is raised where its result is asked for."""
 

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Hold tunings to their promises on a GPU: the tables of docs/tuning.md.
+
+    scripts/tuning_evidence.py cases tuned-cases.yaml --most-bytes 150e6 --random 24 --seed 2201
+    gpubench tune tuned-cases.yaml --seed 1 --into first.json
+    gpubench tune tuned-cases.yaml --seed 2 --into second.json
+    scripts/tuning_evidence.py compare first.json second.json tuned-cases.yaml --decided-twice
+    scripts/tuning_evidence.py compare none first.json sum elementwise index_add cumsum
+    scripts/tuning_evidence.py compare none first.json random --seed 71 --seed 72
+
+`cases` writes the suite to tune over: cases of all suites up to a size, and random ones of every operator. `compare`
+plans every case with the constants of both tunings (`none`: the shipped ones) and counts those whose plan stays the
+same: equal launches need no timing. The others are timed side by side, as `gpubench ab` does. Without a GPU
+(--device none) it only counts them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from gpubench.cli.measuring import measure, with_rounds  # noqa: E402 - the checkout must be found first
+from gpubench.cli.tuning_choice import tuning_choice  # noqa: E402
+from gpubench.engine.repository import source  # noqa: E402
+from gpubench.errors import GpubenchError, UsageError  # noqa: E402
+from gpubench.files import replace as put  # noqa: E402
+from gpubench.kernels import compile_many  # noqa: E402
+from gpubench.model import Case, DeviceInfo  # noqa: E402
+from gpubench.names import AUTO  # noqa: E402
+from gpubench.operators import OPERATORS  # noqa: E402
+from gpubench.suite.expand import Suite, load_suite  # noqa: E402
+from gpubench.suite.write import suite_text  # noqa: E402
+from gpubench.tuning.file import Tuning, read_tuning  # noqa: E402
+from studies.two_tunings import (  # noqa: E402
+    Place,
+    Timed,
+    choices,
+    device_of,
+    drawn,
+    fresh,
+    lines,
+    places,
+    requests,
+    table,
+    timed,
+)
+
+
+def write_cases(given: argparse.Namespace) -> int:
+    """Write the suite to tune over."""
+    chosen: dict[str, Case] = {}
+    for name in OPERATORS:
+        cases = (*load_suite(name).cases, *drawn(name, given.random, given.seed))
+        for case in cases:
+            if OPERATORS[name].problem(case).bytes <= given.most_bytes:
+                chosen.setdefault(case.id, replace(case, contenders=(AUTO,)))
+    about = f"Cases of up to {given.most_bytes / 1e6:.0f} MB, and {given.random} random ones of each operator."
+    put(given.file, suite_text("tuned-cases", list(chosen.values()), {}, about).encode())
+    print(f"{len(chosen)} cases: {given.file}")
+    return 0
+
+
+def compare(given: argparse.Namespace) -> int:
+    """Count the cases whose plans differ, time them, and print the tables."""
+    first, second = (fresh(_read(name)) for name in (given.first, given.second))
+    groups: dict[str, list[Case]] = {}
+    for name in given.suites:
+        for seed in given.seed or (None,):
+            suite = load_suite(name, seed)
+            groups.setdefault(suite.name, []).extend(suite.cases)
+    device = _device(first, second)
+    found = places(groups, (first, second), device, given.decided_twice)
+    print("\n".join(choices((first, second))))
+    changed = [place for place in found if place.changed]
+    wanted = [
+        place for place in changed if OPERATORS[place.case.operator].problem(place.case).bytes <= given.most_bytes
+    ]
+    times = _time(wanted, device, given) if given.device != "none" and wanted else []
+    print("\n".join([*table(found, times, "group"), *table(found, times, "regime"), *lines(times)]))
+    left = len(changed) - len(times)
+    print(f"{len(found)} cases, {len(changed)} with another plan, {len(times)} timed, {left} not.")
+    return 0
+
+
+def _read(name: str) -> Tuning | None:
+    return None if name == "none" else read_tuning(Path(name)).tuning
+
+
+def _device(first: Tuning | None, second: Tuning | None) -> DeviceInfo:
+    known = first or second
+    if known is None:
+        raise UsageError("Name a tuning file: with none twice there is nothing to compare.")
+    return device_of(known)
+
+
+def _time(found: list[Place], device: DeviceInfo, given: argparse.Namespace) -> list[Timed]:
+    cases = [
+        replace(
+            place.asked,
+            timing=replace(
+                with_rounds(place.case.timing, given.rounds, given.samples),
+                order="alternating",
+                max_noise=1.0,
+                time_limit_s=given.time_limit,
+            ),
+        )
+        for place in found
+    ]
+    if given.device.startswith("cuda"):
+        compile_many(requests(found, device), os.cpu_count() or 1)
+    suite = Suite("tunings", "0" * 64, "", tuple(cases))
+    with tuning_choice("none"):
+        told = (tuple(sys.argv), source([], {}))
+        result = measure(cases, suite, given.device, 0, False, given.output, given.share_device, told).result
+    return timed(found, result)
+
+
+def main() -> int:
+    """Parse the arguments and run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    cases = commands.add_parser("cases", help="write the suite to tune over")
+    cases.add_argument("file", type=Path)
+    cases.add_argument("--random", type=int, default=24, help="random cases of each operator")
+    cases.add_argument("--seed", type=int, default=1, help="of the random cases")
+    cases.set_defaults(work=write_cases)
+    against = commands.add_parser("compare", help="count and time the cases whose plans differ")
+    against.add_argument("first", help="a tuning file, or none")
+    against.add_argument("second", help="a tuning file, or none")
+    against.add_argument("suites", nargs="+", metavar="SUITE")
+    against.add_argument("--seed", type=int, action="append", help="of random entries (repeat for more)")
+    against.add_argument("--decided-twice", action="store_true", help="only regimes that both tunings decided")
+    against.add_argument("--rounds", type=int, default=16)
+    against.add_argument("--samples", type=int, default=8, help="of each contender in a round")
+    against.add_argument("--time-limit", type=float, default=5.0, help="seconds of sampling a contender")
+    against.add_argument("--device", default="cuda:0", help="or none, to count only")
+    against.add_argument("--share-device", action="store_true")
+    against.add_argument("-o", "--output", type=Path, help="the result file")
+    against.set_defaults(work=compare)
+    for command in (cases, against):
+        command.add_argument("--most-bytes", type=float, default=3e8, help="leave out cases that move more")
+    given = parser.parse_args()
+    try:
+        return int(given.work(given))
+    except GpubenchError as error:
+        print(error, file=sys.stderr)
+        return int(error.exit_code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
