@@ -140,7 +140,8 @@ def command(
             session = Session(supervisor, cases, staged, effort, given["seconds"], view.handle, start)
             finished = execute(request, supervisor, view.handle, session.work)
         path = _keep(session, finished, given["into"], given["seed"] or 0, staged)
-    _show(session.rows(), finished, path, quiet)
+    simulated = session.device is not None and session.device.simulated
+    _show(session.rows(), finished, path, quiet, simulated)
     if finished.error is not None:
         raise finished.error
     return _exit_code(session, finished)
@@ -173,13 +174,13 @@ def _keep(session: Session, finished: Finished, into: Path | None, seed: int, st
     return path
 
 
-def _show(rows: Sequence[Row], finished: Finished, path: Path | None, quiet: bool) -> None:
+def _show(rows: Sequence[Row], finished: Finished, path: Path | None, quiet: bool, simulated: bool) -> None:
     """Print the table, what was not decided, and where everything lies."""
     from gpubench.views.tuning import HEADINGS, summary, table
 
     if not quiet:
         _print_table(HEADINGS, table(rows))
-        output.write(summary(rows))
+        output.write(summary(rows, simulated))
     if path is not None:
         output.report(f"Tuning: {output.near(path)}")
     output.report(f"Result: {output.near(finished.path)}")

@@ -36,8 +36,8 @@ def _constants(row: Row) -> str:
     return ", ".join(f"{name} {value}" for name, value in row.constants.items())
 
 
-def summary(rows: Sequence[Row]) -> str:
-    """Return one sentence: how many regimes are tuned, kept and not decided."""
+def summary(rows: Sequence[Row], simulated: bool = False) -> str:
+    """Return one sentence: how many regimes are tuned, kept and not decided; another where no GPU was timed."""
     counts = {
         "tuned": "with other constants",
         "kept": "as before",
@@ -48,4 +48,5 @@ def summary(rows: Sequence[Row]) -> str:
         number = sum(row.decision == decision for row in rows)
         if number:
             parts.append(f"{number} {words}")
-    return f"{len(rows)} regime{'s' * (len(rows) != 1)}: {', '.join(parts) or 'none'}."
+    told = f"{len(rows)} regime{'s' * (len(rows) != 1)}: {', '.join(parts) or 'none'}."
+    return f"{told}\nSIMULATED on the host: these times say nothing about a GPU." if simulated else told
