@@ -81,7 +81,12 @@ def budget(context: click.Context, parameter: click.Parameter, value: str) -> fl
     "--cases", type=click.IntRange(1, 100), default=4, show_default=True, metavar="N", help="Race on N cases a regime."
 )
 @click.option(
-    "--rounds", type=click.IntRange(4, 1000), default=24, show_default=True, metavar="N", help="Rounds of the finals."
+    "--rounds",
+    type=click.IntRange(4, 1000),
+    default=12,
+    show_default=True,
+    metavar="N",
+    help="Rounds of the finals; up to 16 times as many in doubt.",
 )
 @click.option(
     "--from",

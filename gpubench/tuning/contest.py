@@ -10,31 +10,34 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gpubench.analysis.compare import Options, compare
-from gpubench.analysis.pairing import Selection
 from gpubench.analysis.race import BEHIND, Times, laps, race
 from gpubench.analysis.rounds import samples
-from gpubench.analysis.rule import Rule
 from gpubench.comparison import Row as Compared
-from gpubench.model import Case, Ceiling, Record, ResultSet, TimingOptions
+from gpubench.model import Case, Record, TimingOptions
 from gpubench.names import MEASURED
 from gpubench.operators.constants import text_of
 from gpubench.tuned import STAGE, Decision, Interval, Row, Timed
+from gpubench.tuning.finals import Finals
 from gpubench.tuning.space import Entrant, Space
-from gpubench.tuning.verdict import OPEN, interval, objection, timed, whole
+from gpubench.tuning.verdict import OPEN, interval, timed, whole
+
+PORTION = 8
+"""Cases of a proof that are timed before the next ones: one that speaks against a finalist saves the others' time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is spent on a regime. `turns`: rounds of each turn of the race. Closer than `resolution` is a tie."""
+    """How much is spent on a regime. `turns`: rounds of each turn of the race. `rounds`: of the finals and the proof on
+    each case; up to `patience` times as many where they leave a doubt. Closer than `resolution` is a tie.
+    """
 
     cases: int = 4
-    turns: tuple[int, ...] = (2, 2, 4, 4, 8)
-    samples: int = 6
-    finalists: int = 2
-    rounds: int = 24
-    final_samples: int = 8
-    proof_rounds: int = 12
+    turns: tuple[int, ...] = (4, 4, 8, 16)
+    samples: int = 12
+    finalists: int = 3
+    rounds: int = 12
+    patience: int = 16
+    final_samples: int = 24
     resolution: float = 0.005
     time_limit_s: float = 5.0
 
@@ -145,67 +148,50 @@ class Contest:
 
     def _finals(self, finalists: Sequence[Entrant]) -> Iterator[list[Case]]:
         """Time finalists and shipped constants side by side, then the best on all other cases that it changes."""
-        effort = self.effort
-        shipped = self.space.incumbent
-        cases = [case for case in self.cases if self._differs(case, [shipped, *finalists])]
-        yield [
-            self._stage(case, "final", self._on(case, [shipped, *finalists]), effort.rounds, ends=True)
-            for case in cases
-        ]
-        finals = list(self._told.values())
-        self.rounds = effort.rounds
+        beside = Finals(self.space, self.effort.resolution)
+        cases = [case for case in self.cases if self._differs(case, [self.space.incumbent, *finalists])]
+        yield from self._turns("final", beside, finalists, cases)
         refused: list[str] = []
-        for place, finalist in enumerate(self._ranked(finalists, finals)):
-            found = self._compared(finalist, finals)
-            why = objection(found, self.effort.resolution)
+        for place, finalist in enumerate(beside.ranked(each for each in finalists if each.name not in self.failed)):
+            why = beside.objection(finalist)
             if not why:
-                rest = [
-                    case for case in self.space.cases if self._differs(case, [shipped, finalist]) and case not in cases
-                ]
-                yield [
-                    self._stage(case, f"proof.{place + 1}", [shipped, finalist], effort.proof_rounds, ends=True)
-                    for case in rest
-                ]
-                found = self._compared(finalist, self._told.values())
-                why = objection(found, self.effort.resolution)
+                yield from self._proof(f"proof.{place + 1}", beside, finalist, cases)
+                why = self.failed.get(finalist.name) or beside.objection(finalist)
+            self.rounds = beside.rounds
             if not why:
-                self._choose(finalist, found)
+                self._choose(finalist, beside.compared(finalist))
                 return
             refused.append(why)
         self._decide_without(refused)
 
-    def _ranked(self, finalists: Sequence[Entrant], records: Sequence[Record]) -> list[Entrant]:
-        """Return the finalists that did not fail, best first."""
-        left = [finalist for finalist in finalists if finalist.name not in self.failed]
-        known = [(finalist, whole(self._compared(finalist, records))) for finalist in left]
-        ranks = {
-            finalist.name: (found[0], len(finalist.values), finalist.name)
-            for finalist, found in known
-            if found is not None
-        }
-        ranked = [finalist for finalist in left if finalist.name in ranks]
-        return sorted(ranked, key=lambda finalist: ranks[finalist.name])
+    def _proof(self, stage: str, beside: Finals, one: Entrant, done: Sequence[Case]) -> Iterator[list[Case]]:
+        """Time a finalist on all cases that it changes, some at a time, until one speaks against it."""
+        changed = [case for case in self.space.cases if self._differs(case, [self.space.incumbent, one])]
+        rest = [case for case in changed if case not in done]
+        for number, start in enumerate(range(0, len(rest), PORTION)):
+            yield from self._turns(f"{stage}.{number + 1}", beside, [one], rest[start : start + PORTION])
+            if one.name in self.failed or beside.objection(one):
+                return
 
-    def _compared(self, one: Entrant, records: Iterable[Record]) -> list[Compared]:
-        """Return the comparison of a finalist with the shipped constants, case by case, by the method of `ab`."""
-        names = (self.space.incumbent.name, one.name)
-        mine = [self._as_planned(record, one) for record in records if record.status in MEASURED]
-        both = [record for record in mine if record is not None and record.contender in names]
-        ids = {record.case.id for record in both if record.contender == names[1]}
-        if not ids or one.name in self.failed:
-            return []
-        result = ResultSet("", "", (), {}, {}, Ceiling(), tuple(r for r in both if r.case.id in ids))
-        options = Options(Rule(self.effort.resolution), Selection(a=names[0], b=names[1]), interleaved=True)
-        return [row for row in compare(result, result, options).rows if row.estimate is not None]
-
-    def _as_planned(self, record: Record, one: Entrant) -> Record | None:
-        """Return the record of whoever has this finalist's plan on a case, as the finalist's own."""
-        base = record.case.id.partition(STAGE)[0]
-        runner = next((each for each in self.space.entrants if each.name == record.contender), None)
-        if runner is None or record.contender == self.space.incumbent.name:
-            return record
-        same = runner.plans[base] == one.plans[base]
-        return replace(record, contender=one.name) if same else None
+    def _turns(
+        self, stage: str, beside: Finals, finalists: Sequence[Entrant], cases: Sequence[Case]
+    ) -> Iterator[list[Case]]:
+        """Time finalists on cases, then again, twice as long in all, where it is in doubt whether one is taken."""
+        rounds, done, turn = self.effort.rounds, 0, 1
+        while cases and done + rounds <= self.effort.patience * self.effort.rounds:
+            field_ = [self.space.incumbent, *finalists]
+            yield [
+                self._stage(case, f"{stage}.{turn}", self._on(case, field_), rounds, ends=True)
+                for case in cases
+                if self._differs(case, field_)
+            ]
+            beside.add(self._told.values())
+            self._told.clear()
+            done += rounds
+            rounds, turn = done, turn + 1
+            doubts = {each.name: beside.doubtful(each) for each in finalists if each.name not in self.failed}
+            finalists = [each for each in finalists if doubts.get(each.name)]
+            cases = [case for case in cases if any(case.id in doubts[each.name] for each in finalists)]
 
     def _choose(self, one: Entrant, found: Sequence[Compared]) -> None:
         self.chosen, self.decision, self.why = one, "tuned", ""

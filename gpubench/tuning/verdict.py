@@ -37,8 +37,8 @@ def objection(found: Sequence[Row], resolution: float) -> str:
     if ratios[worst] > 1 + resolution:
         return f"it takes {ratios[worst]:.3f} of the time on {worst}"
     ratio, low, high = together
-    if (low >= 1 - resolution and high <= 1 + resolution) or (high < 1 and ratio > 1 - resolution):
-        return f"a tie: {ratio:.4f} of the time"
+    if low >= 1 - resolution or (high < 1 and ratio > 1 - resolution):
+        return f"{'no faster' if low > 1 else 'a tie'}: {ratio:.4f} of the time"
     return "" if high < 1 else f"{OPEN}: {ratio:.4f} of the time, {low:.4f} to {high:.4f}"
 
 

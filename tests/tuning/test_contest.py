@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from gpubench.model import Case
-from gpubench.tuning.contest import Contest
+from gpubench.tuned import STAGE
+from gpubench.tuning.contest import PORTION, Contest
 from studies.tuning import SHIPPED, Landscape, contest_on, hold, landscape, measured
 
 
@@ -129,3 +130,33 @@ def test_the_race_is_run_where_configurations_differ() -> None:
     assert contest.chosen is not None
     assert contest.chosen.name == "c2"
     assert sorted(timed.case for timed in contest.timed) == list(planted.cases)
+
+
+def test_rounds_go_where_there_is_a_doubt() -> None:
+    """A case that is 2 % ahead is timed once, one at the limit again and again."""
+    times = {SHIPPED: (10.0, 10.0), "c1": (9.8, 10.04)}
+    planted = Landscape(("case0", "case1"), {name: {"case0": a, "case1": b} for name, (a, b) in times.items()})
+    contest = contest_on(planted)
+    rounds: dict[str, int] = {}
+    for batch in contest.batches():
+        for case in batch:
+            base, _, stage = case.id.partition(STAGE)
+            rounds[base] = rounds.get(base, 0) + (case.timing.rounds if ".final." in stage else 0)
+        contest.take(measured(planted, batch, 1))
+    assert rounds["case0"] < rounds["case1"] <= contest.effort.patience * contest.effort.rounds
+    assert contest.rounds == rounds["case1"]
+
+
+def test_a_proof_ends_with_the_first_case_against_it() -> None:
+    """Of forty cases that a winner changes only the first portion is timed, where one of them is slower."""
+    names = tuple(f"case{number:02}" for number in range(40))
+    ahead = dict.fromkeys(names, 9.0)
+    planted = Landscape(names, {SHIPPED: dict.fromkeys(names, 10.0), "c1": {**ahead, "case05": 11.0}})
+    contest = contest_on(planted)
+    proven = set()
+    for batch in contest.batches():
+        proven |= {case.id.partition(STAGE)[0] for case in batch if ".proof." in case.id}
+        contest.take(measured(planted, batch, 1))
+    assert contest.decision == "kept"
+    assert "case05" in contest.why
+    assert 0 < len(proven) <= PORTION

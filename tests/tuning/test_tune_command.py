@@ -185,4 +185,4 @@ def test_stages_are_in_the_case_ids(planted: str) -> None:
     """The result can be read like any other: each record says which stage of which regime it was."""
     assert main(["tune", planted, *QUICK, "-q"]) == 0
     stages = {record.case.id.partition(STAGE)[2] for record in read(Path("found.json")).records}
-    assert {"sum.short-rows.race.1", "sum.short-rows.final"} <= stages
+    assert {"sum.short-rows.race.1", "sum.short-rows.final.1"} <= stages
