@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -121,7 +122,7 @@ def _time(found: list[Place], device: DeviceInfo, given: argparse.Namespace) -> 
     return timed(found, result)
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Parse the arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
@@ -145,7 +146,7 @@ def main() -> int:
     against.set_defaults(work=compare)
     for command in (cases, against):
         command.add_argument("--most-bytes", type=float, default=3e8, help="leave out cases that move more")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     try:
         return int(given.work(given))
     except GpubenchError as error:

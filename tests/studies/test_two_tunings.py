@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import runpy
 from dataclasses import replace
 from pathlib import Path
 
@@ -100,19 +99,16 @@ def test_the_same_seed_draws_the_same_cases() -> None:
     assert drawn("cumsum", 0, 7) == ()
 
 
-def test_the_script_counts_without_a_gpu(tmp_path: Path) -> None:
-    """The suite that it writes can be read, and its count is that of the plans; no file is named twice for nothing."""
+def test_the_script_counts_without_a_gpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The suite that it writes can be read, and its count is that of the plans; two of nothing are a plain mistake."""
+    main = runpy.run_path(str(ROOT / "scripts" / "tuning_evidence.py"))["main"]
     file, suite = tmp_path / "tuning.json", tmp_path / "cases.yaml"
     write_tuning(FASTER, file)
-
-    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "scripts/tuning_evidence.py", *map(str, arguments)]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-
-    assert run("cases", suite, "--random", 2, "--most-bytes", 1e6).returncode == 0
+    assert main(["cases", str(suite), "--random", "2", "--most-bytes", "1e6"]) == 0
     assert {case.operator for case in load_suite(suite).cases} == set(OPERATORS)
-    told = run("compare", "none", file, suite, "--device", "none")
-    assert told.returncode == 0, told.stderr
-    assert "0 timed" in told.stdout
-    assert "| sum little |" in told.stdout
-    assert run("compare", "none", "none", suite).returncode == 2
+    assert main(["compare", "none", str(file), str(suite), "--device", "none"]) == 0
+    told = capsys.readouterr().out
+    assert "0 timed" in told
+    assert "| sum little |" in told
+    assert main(["compare", "none", "none", str(suite)]) == 2
+    assert "nothing to compare" in capsys.readouterr().err
