@@ -19,7 +19,7 @@ from gpubench.tuning.space import launches_of
 def entry_of(
     contest: Contest, device: DeviceInfo, seed: int, result: str, staged: Iterable[Staged] = ()
 ) -> Entry | None:
-    """Return the entry of a contest, None where it decided nothing. result: the SHA-256 of the result's records."""
+    """Return the entry of a contest, None where it decided nothing. result: the name of the result file."""
     row, space, chosen = contest.row(), contest.space, contest.chosen
     if row.decision == "undecided" or chosen is None:
         return None

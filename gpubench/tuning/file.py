@@ -49,7 +49,8 @@ class Evidence(_Part):
     """What an entry rests on. `ratio`: the geometric mean over the cases, None where the shipped constants stayed.
 
     tried: configurations with plans of their own; dropped: not timed, by constraints or the compiler's report;
-    failed: timed, with a wrong answer or none. rounds: of the finalists, side by side. result: SHA-256 of the result.
+    failed: timed, with a wrong answer or none. rounds: the most of a case, side by side. result: the name of the file
+    that has every sample.
     """
 
     ratio: Ratio | None = None
