@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Hold tunings to their promises on a GPU: the tables of docs/tuning.md.
 
-    scripts/tuning_evidence.py cases tuned-cases.yaml --most-bytes 150e6 --random 24 --seed 2201
+    scripts/tuning_evidence.py cases tuned-cases.yaml --most-bytes 150e6 --seed 2201
     gpubench tune tuned-cases.yaml --seed 1 --into first.json
     gpubench tune tuned-cases.yaml --seed 2 --into second.json
     scripts/tuning_evidence.py compare first.json second.json tuned-cases.yaml --decided-twice
     scripts/tuning_evidence.py compare none first.json sum elementwise index_add cumsum
     scripts/tuning_evidence.py compare none first.json random --seed 71 --seed 72
 
-`cases` writes the suite to tune over: cases of all suites up to a size, and random ones of every operator. `compare`
+`cases` writes the suite to tune over: cases of all suites up to a size, and for each regime those of 200 random ones
+whose plans tell most configurations apart, so that every crossover has cases on both its sides. `compare`
 plans every case with the constants of both tunings (`none`: the shipped ones) and counts those whose plan stays the
 same: equal launches need no timing. The others are timed side by side, as `gpubench ab` does. Without a GPU
 (--device none) it only counts them.
@@ -28,6 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 from gpubench.cli.measuring import measure, with_rounds  # noqa: E402 - the checkout must be found first
 from gpubench.cli.tuning_choice import tuning_choice  # noqa: E402
+from gpubench.devices import open_device  # noqa: E402
 from gpubench.engine.repository import source  # noqa: E402
 from gpubench.errors import GpubenchError, UsageError  # noqa: E402
 from gpubench.files import replace as put  # noqa: E402
@@ -49,22 +51,28 @@ from studies.two_tunings import (  # noqa: E402
     places,
     requests,
     table,
+    telling,
     timed,
 )
 
 
 def write_cases(given: argparse.Namespace) -> int:
     """Write the suite to tune over."""
+    device = device_of(read_tuning(given.figures).tuning) if given.figures else open_device(given.device).info
     chosen: dict[str, Case] = {}
     for name in OPERATORS:
-        cases = (*load_suite(name).cases, *drawn(name, given.random, given.seed))
-        for case in cases:
-            if OPERATORS[name].problem(case).bytes <= given.most_bytes:
+        random = [case for case in drawn(name, given.random, given.seed) if _moves(case) <= given.most_bytes]
+        for case in (*load_suite(name).cases, *telling(random, device, given.each)):
+            if _moves(case) <= given.most_bytes:
                 chosen.setdefault(case.id, replace(case, contenders=(AUTO,)))
-    about = f"Cases of up to {given.most_bytes / 1e6:.0f} MB, and {given.random} random ones of each operator."
+    about = f"Cases of up to {given.most_bytes / 1e6:.0f} MB; {given.each} a regime of {given.random} random ones."
     put(given.file, suite_text("tuned-cases", list(chosen.values()), {}, about).encode())
     print(f"{len(chosen)} cases: {given.file}")
     return 0
+
+
+def _moves(case: Case) -> int:
+    return OPERATORS[case.operator].problem(case).bytes
 
 
 def compare(given: argparse.Namespace) -> int:
@@ -128,7 +136,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True)
     cases = commands.add_parser("cases", help="write the suite to tune over")
     cases.add_argument("file", type=Path)
-    cases.add_argument("--random", type=int, default=24, help="random cases of each operator")
+    cases.add_argument("--random", type=int, default=200, help="random cases of each operator to choose from")
+    cases.add_argument("--each", type=int, default=8, help="random cases that are taken for a regime")
+    cases.add_argument("--figures", type=Path, metavar="TUNING", help="take the GPU's figures from a tuning file")
+    cases.add_argument("--device", default="cuda:0", help="the GPU, without --figures")
     cases.add_argument("--seed", type=int, default=1, help="of the random cases")
     cases.set_defaults(work=write_cases)
     against = commands.add_parser("compare", help="count and time the cases whose plans differ")

@@ -23,9 +23,10 @@ from gpubench.operators import OPERATORS
 from gpubench.operators.constants import Value, text_of
 from gpubench.suite.expand import expand
 from gpubench.tuning.active import is_fresh
+from gpubench.tuning.contest import Contest, Effort
 from gpubench.tuning.file import Tuning
 from gpubench.tuning.regimes import regime_of
-from gpubench.tuning.space import Subject, key_of
+from gpubench.tuning.space import Subject, key_of, spaces
 from gpubench.tuning.verdict import interval
 
 RESOLUTION = 0.005
@@ -73,6 +74,17 @@ def drawn(operator: str, count: int, seed: int, most: int = 1 << 24) -> tuple[Ca
     wishes = {"cases": count, "seed": seed, "elements": [1 << 14, most]}
     suite = {"name": "drawn", "cases": [{"operator": operator, "random": wishes}]}
     return expand(json.dumps(suite).encode(), "drawn").cases if count else ()  # JSON is YAML
+
+
+def telling(cases: Sequence[Case], device: DeviceInfo, most: int) -> list[Case]:
+    """Return up to so many cases of each regime: those whose plans tell most configurations apart.
+
+    A crossover that no case of a suite lies near changes the plan of one of many that are drawn, so that a tuning is
+    asked on both its sides.
+    """
+    named = dict.fromkeys(case.operator for case in cases)
+    found = [space for name in named for space in spaces(Subject(OPERATORS[name]), cases, device)]
+    return [case for space in found for case in Contest(space, Effort(cases=most)).cases]
 
 
 def fresh(tuning: Tuning | None) -> Tuning | None:

@@ -13,7 +13,8 @@ from gpubench.operators import OPERATORS
 from gpubench.suite.expand import load_suite
 from gpubench.tuning.file import Entry, Number, Tuning, figures_of, write_tuning
 from gpubench.tuning.sources import sources_sha256
-from studies.two_tunings import choices, device_of, drawn, fresh, lines, places, requests, table, timed
+from gpubench.tuning.space import Subject, spaces
+from studies.two_tunings import choices, device_of, drawn, fresh, lines, places, requests, table, telling, timed
 from tests.tuning.test_space import h200
 from tests.views.samples import result
 
@@ -104,7 +105,8 @@ def test_the_script_counts_without_a_gpu(tmp_path: Path, capsys: pytest.CaptureF
     main = runpy.run_path(str(ROOT / "scripts" / "tuning_evidence.py"))["main"]
     file, suite = tmp_path / "tuning.json", tmp_path / "cases.yaml"
     write_tuning(FASTER, file)
-    assert main(["cases", str(suite), "--random", "2", "--most-bytes", "1e6"]) == 0
+    drawn_by = ["--figures", str(file), "--random", "4", "--each", "1"]
+    assert main(["cases", str(suite), "--most-bytes", "1e6", *drawn_by]) == 0
     assert {case.operator for case in load_suite(suite).cases} == set(OPERATORS)
     assert main(["compare", "none", str(file), str(suite), "--device", "none"]) == 0
     told = capsys.readouterr().out
@@ -112,3 +114,15 @@ def test_the_script_counts_without_a_gpu(tmp_path: Path, capsys: pytest.CaptureF
     assert "| sum little |" in told
     assert main(["compare", "none", "none", str(suite)]) == 2
     assert "nothing to compare" in capsys.readouterr().err
+
+
+def test_random_cases_are_taken_where_configurations_differ() -> None:
+    """Of many that are drawn a few stay, at most so many a regime, and on each of them some configurations differ."""
+    device = device_of(FASTER)
+    draws = drawn("sum", 30, 1)
+    taken = telling(draws, device, 2)
+    assert 0 < len(taken) < len(draws)
+    for space in spaces(Subject(OPERATORS["sum"]), taken, device):
+        assert len(space.cases) <= 2
+        for case in space.cases:
+            assert len({entrant.plans[case.id] for entrant in space.entrants}) > 1
