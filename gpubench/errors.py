@@ -122,7 +122,9 @@ class DeviceError(GpubenchError):
 
 
 class FatalDeviceError(DeviceError):
-    """The device's context is lost: only a new process can go on."""
+    """The device's context is lost: only a new process can go on. `contender`: who was at work, once that is known."""
+
+    contender = ""
 
 
 class OutOfMemoryError(DeviceError):

@@ -64,4 +64,4 @@ def standing_of(records: Sequence[Record]) -> Standing:
 def worst(found: Iterable[Standing], contender: str, count: int | None = None) -> list[Standing]:
     """Return the cases in which a contender stands worst beside the fastest other, worst first, `count` at most."""
     ranked = [(ratio, standing) for standing in found if (ratio := standing.versus(contender)) is not None]
-    return [standing for _, standing in sorted(ranked, key=lambda one: (one[0], one[1].case.id))][:count]
+    return [standing for _, standing in sorted(ranked, key=lambda pair: (pair[0], pair[1].case.id))][:count]

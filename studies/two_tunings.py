@@ -190,10 +190,14 @@ def choices(tunings: tuple[Tuning | None, Tuning | None]) -> list[str]:
     first, second = tunings
     if first is None or second is None:
         return []
-    both = [(one, other) for one in first.entries if (other := second.entry(one.subject, one.regime)) is not None]
-    others = [(one, other) for one, other in both if one.values != other.values]
+    both = [
+        (entry, other) for entry in first.entries if (other := second.entry(entry.subject, entry.regime)) is not None
+    ]
+    others = [(entry, other) for entry, other in both if entry.values != other.values]
     lines = [f"{len(both)} regimes were decided by both; {len(others)} of them with other constants.", ""]
-    rows = [f"| {one.subject} {one.regime} | {_told(one.values)} | {_told(other.values)} |" for one, other in others]
+    rows = [
+        f"| {entry.subject} {entry.regime} | {_told(entry.values)} | {_told(other.values)} |" for entry, other in others
+    ]
     return [*lines, "| regime | first | second |", "|---|---|---|", *rows, ""] if rows else lines
 
 
@@ -209,7 +213,7 @@ def table(found: Sequence[Place], times: Sequence[Timed], by: str) -> list[str]:
     ]
     for name in dict.fromkeys(getattr(place, by) for place in found):
         here = [place for place in found if getattr(place, by) == name]
-        told = [one for one in times if getattr(one.place, by) == name]
+        told = [timed for timed in times if getattr(timed.place, by) == name]
         if by == "group" or any(place.changed for place in here):
             rows.append(_row(name, here, told))
     return [*rows, _row("all", found, times), ""]
@@ -220,22 +224,22 @@ def _row(name: str, here: Sequence[Place], told: Sequence[Timed]) -> str:
     head = f"| {name} | {len(here)} | {same} | {len(told)} |"
     if not told:
         return f"{head} | | | |"
-    logs = [math.log(one.ratio[0]) for one in told]
-    halves = [math.log(one.ratio[2] / one.ratio[1]) / 2 for one in told]
+    logs = [math.log(timed.ratio[0]) for timed in told]
+    halves = [math.log(timed.ratio[2] / timed.ratio[1]) / 2 for timed in told]
     ratio, low, high = interval(sum(logs) / len(logs), math.sqrt(sum(half**2 for half in halves)) / len(logs))
-    over = sum(one.ratio[1] > 1 + RESOLUTION for one in told)
-    least, most = min(one.ratio[0] for one in told), max(one.ratio[0] for one in told)
+    over = sum(timed.ratio[1] > 1 + RESOLUTION for timed in told)
+    least, most = min(timed.ratio[0] for timed in told), max(timed.ratio[0] for timed in told)
     return f"{head} {ratio:.4f} ({low:.4f} to {high:.4f}) | {least:.3f} | {most:.3f} | {over} |"
 
 
 def lines(times: Sequence[Timed]) -> list[str]:
     """Return a line a case, the slowest second first."""
-    ranked = sorted(times, key=lambda one: -one.ratio[0])
-    return [_line(one) for one in ranked]
+    ranked = sorted(times, key=lambda timed: -timed.ratio[0])
+    return [_line(timed) for timed in ranked]
 
 
-def _line(one: Timed) -> str:
-    ratio, low, high = one.ratio
-    first, second = one.us
-    what = f"{one.place.regime}  {one.place.case.id}  {' -> '.join(one.place.names)}"
+def _line(timed: Timed) -> str:
+    ratio, low, high = timed.ratio
+    first, second = timed.us
+    what = f"{timed.place.regime}  {timed.place.case.id}  {' -> '.join(timed.place.names)}"
     return f"{ratio:.4f} ({low:.4f} to {high:.4f})  {first:9.2f} {second:9.2f} us  {what}"

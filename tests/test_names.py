@@ -18,7 +18,7 @@ PACKAGE = Path(names.__file__).parent
 SOURCES = [path for path in sorted(PACKAGE.rglob("*.py")) if path.name != "names.py"]
 OTHER_WORDS = {"results/records.py": 1}
 """Groups of words that look like statuses: `noisy` and `throttled` are keys of a timing."""
-NAMELESS_LOOP = re.compile(r"\bfor \(?(?:\w+, \(?)*one\)?(?:, \w+\)?)* in\b")
+NAMELESS = re.compile(r"\bfor \(?(?:\w+, \(?)*one\)?(?:, \w+\)?)* in\b|\blambda one\b")
 
 
 def spelt(node: ast.AST) -> set[object]:
@@ -101,13 +101,14 @@ def test_peers_name_operators_that_exist_and_go_by_their_own_names(peer: str) ->
 
 
 def test_loop_variables_have_the_name_of_what_they_hold() -> None:
-    """A reader knows what a loop is over: no variable of a loop is called `one`."""
+    """A reader knows what a loop, or a function in line, is over: no variable of either is called `one`."""
     root = PACKAGE.parent
     files = [
         path
         for folder in (PACKAGE, *map(root.joinpath, ("scripts", "studies", "tests")))
         for path in folder.rglob("*.py")
     ]
-    assert [str(path.relative_to(root)) for path in files if NAMELESS_LOOP.search(path.read_text("utf-8"))] == []
+    assert [str(path.relative_to(root)) for path in files if NAMELESS.search(path.read_text("utf-8"))] == []
     for target in ("one", "place, one", "name, (one, _)", "(one, us)"):
-        assert NAMELESS_LOOP.search(f"for {target} in")
+        assert NAMELESS.search(f"for {target} in")
+    assert NAMELESS.search(" ".join(("lambda", "one")))

@@ -215,7 +215,7 @@ def _calibrated(
     record = pair.either
     best = max(
         (calibration for calibration in calibrations if (record.case.id, record.contender) in calibration.spread),
-        key=lambda one: one.runs,
+        key=lambda calibration: calibration.runs,
         default=None,
     )
     if best is None:

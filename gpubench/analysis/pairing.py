@@ -214,7 +214,7 @@ def differences(old: ResultSet, new: ResultSet) -> tuple[Difference, ...]:
         meaning = "" if unknown else next((words for fits, words in MEANINGS if fits(name)), "")
         found.append(Difference(name, before.get(name), after.get(name), matters, meaning))
     found += _capped(old, new)
-    return tuple(sorted(found, key=lambda one: (not one.meaning, not one.matters)))
+    return tuple(sorted(found, key=lambda difference: (not difference.meaning, not difference.matters)))
 
 
 def _surroundings(result: ResultSet) -> dict[str, Json]:

@@ -129,7 +129,7 @@ def steps_json(found: FoundSteps) -> dict[str, Any]:
 def line_of(index: Index, groups: Sequence[Group], case: str, contender: str | None, last: int) -> Line:
     """Return one series of the group with the most runs that has it. UsageError, with the nearest names, for none."""
     everything: dict[str, None] = {}
-    for group in sorted(groups, key=lambda one: -one.runs):
+    for group in sorted(groups, key=lambda group: -group.runs):
         series = index.series(group)
         cases = dict.fromkeys(name for name, _ in series)
         everything |= cases

@@ -148,7 +148,7 @@ def _rate(sweep: Sequence[CeilingPoint], wanted: int, kind: str) -> float | None
     if not sweep:
         return None
     fitting = [point for point in sweep if point.bytes <= wanted]
-    point = max(fitting, key=lambda one: one.bytes, default=sweep[0])
+    point = max(fitting, key=lambda point: point.bytes, default=sweep[0])
     time: float = getattr(point, kind)
     return round(point.bytes / time / 1e3, 1)
 

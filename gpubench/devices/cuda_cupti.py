@@ -58,7 +58,7 @@ class Trace:
         """Return what has been recorded since the last call, in the order of the starts. The GPU must be idle."""
         with _reporting("reading CUPTI's records"):
             self._cupti.activity_flush_all(1)
-        taken = sorted(self._seen, key=lambda one: one.start)
+        taken = sorted(self._seen, key=lambda activity: activity.start)
         self._seen.clear()
         return taken
 

@@ -82,7 +82,7 @@ def between_stamps(activities: Sequence[Activity]) -> str | None:
     stamps = [activity for activity in activities if STAMP in activity.name]
     if blocker is None or len(stamps) != 2:
         return None
-    first, last = sorted(stamps, key=lambda one: one.start)
+    first, last = sorted(stamps, key=lambda stamp: stamp.start)
     stray = [
         activity.name
         for activity in activities

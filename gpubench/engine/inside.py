@@ -121,19 +121,16 @@ class InProcess:
         if self._interrupted:
             return "interrupted"
         assert self._pipeline is not None
-        current = ""
 
         def begin(contender: str, stage: str) -> None:
-            nonlocal current
-            current = contender
             self._on_event(ContenderStarted(case.id, contender, stage))
 
         try:
             self._spend(self._pipeline.run(case, waiting, self._ceiling, self._seed, begin, keep, upcoming))
         except FatalDeviceError as error:
-            if current:
-                keep(Record(case, current, "device_error", describe(error), None))
-            return f"the device is lost to this process ({case.id} {current}): {error}"
+            if error.contender:
+                keep(Record(case, error.contender, "device_error", describe(error), None))
+            return f"the device is lost to this process ({case.id} {error.contender}): {error}"
         return None
 
     def _spend(self, seconds: dict[str, float]) -> None:

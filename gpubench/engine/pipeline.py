@@ -71,13 +71,14 @@ class Pipeline:
 
         `upcoming`, the case that probably comes next, has its inputs and right answers made meanwhile.
 
-        FatalDeviceError when the device is lost: the contender begun last is at fault, and the others that have no
-        record yet may be run again in a new process.
+        FatalDeviceError when the device is lost: it names the contender begun last, who is at fault. The others that
+        have no record yet may be run again in a new process.
         """
         work = _Work(self._shared, case, contenders, ceiling, begin, finished, upcoming)
         try:
             work.run(seed)
-        except FatalDeviceError:
+        except FatalDeviceError as error:
+            error.contender = work.at_work
             raise
         except Exception as error:  # a stage that serves all contenders failed: each of them gets the reason
             work.fail_rest(error)
@@ -121,6 +122,7 @@ class _Work:
         upcoming: Case | None,
     ) -> None:
         self.seconds: dict[str, float] = {}
+        self.at_work = ""
         self._ahead = shared.ahead
         self._clocks = shared.clocks
         self._secret = shared.secret
@@ -134,7 +136,7 @@ class _Work:
         self._case = case
         self._waiting = list(dict.fromkeys(contenders))
         self._ceiling = ceiling
-        self._begin = begin
+        self._announce = begin
         self._finished = finished
         self._bytes: int | None = None
         self._moved = (0, 0)
@@ -252,13 +254,13 @@ class _Work:
     def _timed(self, runner: Runner, problem: Problem[Any], pristine: Pristine, inks: Inks | None) -> Timed:
         """Return the contestant; one that is not trusted is there twice, for two sets of buffers."""
         if inks is None:
-            return Timed(runner, self._device, problem, pristine, self._announce)
+            return Timed(runner, self._device, problem, pristine, self._begin)
         return StrictTimed(
             (runner, runner.another()),
             self._device,
             problem,
             pristine,
-            self._announce,
+            self._begin,
             inks,
             self._clocks,
             self._secret,
@@ -314,8 +316,9 @@ class _Work:
 
     # --- bookkeeping -------------------------------------------------------------------------------------------------
 
-    def _announce(self, name: str) -> None:
-        self._begin(name, "time")
+    def _begin(self, name: str, stage: str = "time") -> None:
+        self.at_work = name
+        self._announce(name, stage)
 
     def _each(self, stage: str, names: Sequence[str] | Mapping[str, object]) -> Iterator[str]:
         """Yield the names that still wait for a record, each announced."""

@@ -193,25 +193,18 @@ def _run(pipeline: Pipeline, job: Job, line: Line) -> bool:
     """Run one job; False when the device is lost."""
     from gpubench.engine.outcome import describe
 
-    current = ""
-
-    def begin(contender: str, stage: str) -> None:
-        nonlocal current
-        current = contender
-        line.say(Begin(job.number, contender, stage))
-
     try:
         seconds = pipeline.run(
             case_from_json(Node(job.case, "job", "case")),
             job.contenders,
             ceiling_from_json(Node(job.ceiling, "job", "ceiling")),
             job.seed,
-            begin,
+            lambda contender, stage: line.say(Begin(job.number, contender, stage)),
             lambda record: line.say(Finished(job.number, record_to_json(record))),
             None if job.upcoming is None else case_from_json(Node(job.upcoming, "job", "upcoming")),
         )
     except FatalDeviceError as error:
-        line.say(Fault(job.number, current, "device_error", describe(error)))
+        line.say(Fault(job.number, error.contender, "device_error", describe(error)))
         return False
     line.say(JobDone(job.number, seconds))
     return True

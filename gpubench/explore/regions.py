@@ -68,7 +68,9 @@ class Words:
         """Return the words in order."""
         if self.members is None:
             return "any"
-        return " or ".join(str(member) for member in sorted(self.members, key=lambda one: (isinstance(one, str), one)))
+        return " or ".join(
+            str(member) for member in sorted(self.members, key=lambda member: (isinstance(member, str), member))
+        )
 
 
 Extent = Numbers | Words

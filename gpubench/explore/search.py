@@ -74,7 +74,7 @@ class Search:
                 continue
             if not any(box.holds(standing.case) for box in boxes):
                 found.append((ratio, name, standing))
-        return min(found, key=lambda one: one[:2])[2] if found else None
+        return min(found, key=lambda ranked: ranked[:2])[2] if found else None
 
     def _probe(self, region: Region) -> Iterator[list[Case]]:
         """Try the neighbours of a region's case, then further along each number, and between where it ends."""
@@ -122,4 +122,4 @@ class Search:
         winners = [measured.case for loses, measured in timed if not loses]
         boxes = merged([region.box() for region in self._regions], winners)
         found = [finding(box, losers, self._subject) for box in boxes]
-        return sorted(found, key=lambda one: (one.ratio, one.words))
+        return sorted(found, key=lambda region: (region.ratio, region.words))

@@ -66,7 +66,7 @@ def _least(ceiling: Ceiling, moved: tuple[int, int], by_events: bool) -> float |
 
 def trace_block(traced: Sequence[Traced]) -> dict[str, Json]:
     """Return what CUPTI saw: medians of span and sum, every span, and the median of each launch in order."""
-    longest = max(traced, key=lambda one: len(one.launches))
+    longest = max(traced, key=lambda trace: len(trace.launches))
     alike = [trace for trace in traced if len(trace.launches) == len(longest.launches)]
     return {
         "span_us": statistics.median(trace.span_us for trace in traced),

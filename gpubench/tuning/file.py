@@ -108,7 +108,7 @@ class Tuning(_Part):
     def with_entries(self, new: Mapping[tuple[str, str], Entry], **changed: Any) -> Tuning:
         """Return the tuning with these entries in place of those of the same regimes."""
         kept = [entry for entry in self.entries if (entry.subject, entry.regime) not in new]
-        entries = sorted([*kept, *new.values()], key=lambda one: (one.subject, one.regime))
+        entries = sorted([*kept, *new.values()], key=lambda entry: (entry.subject, entry.regime))
         return self.model_copy(update={**changed, "entries": entries})
 
 

@@ -181,7 +181,7 @@ def _space(
         if before is not None:
             by_plans[keys] = replace(by_plans[keys], joined=before.joined + 1)
     total = math.prod(len(constant.candidates) for constant in regime.tune)
-    entrants = tuple(sorted(by_plans.values(), key=lambda one: one.values != first))
+    entrants = tuple(sorted(by_plans.values(), key=lambda entrant: entrant.values != first))
     stands_for = {values: by_plans[keys].name for values, keys in keys_of.items()}
     return Space(subject, regime, tuple(case for case, _ in members), entrants, total, refused, outside, stands_for)
 

@@ -273,7 +273,7 @@ def history() -> list[ResultSet]:
         for name in changed.decode().split():
             if re.search(r"/[a-z_-]+-2026\d+T\d+Z\.json$", name) and not re.search("calibrated|-ab-", name):
                 found[name] = reads(git("show", f"{commit}:{name}"), name)
-    return sorted(found.values(), key=lambda one: one.created)
+    return sorted(found.values(), key=lambda result: result.created)
 
 
 def _days(files: Sequence[ResultSet]) -> Iterator[str]:

@@ -45,7 +45,7 @@ def record(number: int) -> Record:
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(strategies.records, max_size=4, unique_by=lambda one: (one.case.id, one.contender)))
+@given(st.lists(strategies.records, max_size=4, unique_by=lambda record: (record.case.id, record.contender)))
 def test_what_is_appended_is_read_back(tmp_path: Path, records: list[Record]) -> None:
     """A journal gives back header and records, equal and in order."""
     path = tmp_path / "a.journal.jsonl"

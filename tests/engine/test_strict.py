@@ -182,7 +182,7 @@ def test_cupti_s_span_is_held_against_the_stamps() -> None:
 
     def seen(*others: tuple[str, int, int]) -> str | None:
         ours = [("harness7blocker", 10, 50), ("harness5stamp", 50, 52), ("scan", 52, 80), ("harness5stamp", 80, 82)]
-        return between_stamps([Activity(*times) for times in sorted((*ours, *others), key=lambda one: one[1])])
+        return between_stamps([Activity(*times) for times in sorted((*ours, *others), key=lambda span: span[1])])
 
     assert seen() is None
     assert seen(("memcpy", 0, 9)) is None

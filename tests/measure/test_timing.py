@@ -185,7 +185,12 @@ def test_the_order_is_random_but_the_seeds_own() -> None:
     def order(seed: int) -> list[str]:
         clock, seen = Clock(), []
         contestants = [Scripted(name, clock, steady()) for name in "abcd"]
-        timed(clock, *contestants, seed=seed, on_progress=lambda one: seen.append((one.round, one.contestant)))
+        timed(
+            clock,
+            *contestants,
+            seed=seed,
+            on_progress=lambda progress: seen.append((progress.round, progress.contestant)),
+        )
         return [name for _, name in dict.fromkeys(seen)]
 
     assert order(1) == order(1)

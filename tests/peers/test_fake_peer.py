@@ -112,7 +112,7 @@ def fake_peers(monkeypatch: pytest.MonkeyPatch) -> None:
     LOG.clear()
 
 
-def go(*contenders: str, change: Callable[[Case], Case] = lambda one: one) -> dict[str, Record]:
+def go(*contenders: str, change: Callable[[Case], Case] = lambda case: case) -> dict[str, Record]:
     """Run a copy by our own kernel and by these peers; return the records by contender."""
     device = FakeDevice(parse_script({"times": [{"us": 20.0, "spread": 0.001}]}))
     device.info = replace(device.info, kind="cuda", simulated=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -10,50 +9,22 @@ import shutil
 import statistics
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from gpubench.cli import main
 from gpubench.cli.choosing import chosen
 from gpubench.cli.options import Filters
 from gpubench.model import Record, ResultSet
-from gpubench.names import MEASURED
 from gpubench.results.exports import FORMATS, Options, export, facts
-from gpubench.results.read import read
 from gpubench.results.write import write
-from tests.recorded import recorded
-from tests.results.strategies import results
+from tests.results.exported import exported, families, measured, medians, smoke, text
 from tests.views.samples import mixed, record, result
 
 HEAVY = "pyarrow (55 MB) and pandas (12 MB) are too heavy for the extra dev"
-TEXTS = [name for name, row in FORMATS.items() if row.is_text]
-HOSTILE = 'a/b"\\c\nd\t# EOF {x="1"} \x1b[31m\u202e <&]]> -8, =1+1'
-
-
-def smoke() -> ResultSet:
-    """Return a recorded run of the suite smoke on a GPU, with libraries beside ours."""
-    return read(recorded("nvidia-h200/smoke-2*.json")[-1])
-
-
-def text(content: ResultSet, name: str, **options: Any) -> str:
-    """Return an export of a format that is text."""
-    return export(content, name, Options("out", **options)).data.decode()
-
-
-def measured(content: ResultSet) -> list[Record]:
-    """Return the records that have a time and an answer."""
-    return [record for record in content.records if record.status in MEASURED and facts.median_us(record)]
-
-
-def medians(content: ResultSet) -> dict[tuple[str, str], Any]:
-    """Return the medians in microseconds, as the result holds them."""
-    return {(record.case.id, record.contender): (record.summary or {})["median_us"] for record in measured(content)}
 
 
 def round_medians(one: Record) -> list[float]:
@@ -150,12 +121,6 @@ def test_benchstat_reads_it(tmp_path: Path) -> None:
 # --- OpenMetrics -----------------------------------------------------------------------------------------------------
 
 
-def families(exposition: str) -> dict[str, Any]:
-    """Return what the parser of prometheus_client finds, by name."""
-    parser = pytest.importorskip("prometheus_client.openmetrics.parser", reason="prometheus-client is of the extra dev")
-    return {family.name: family for family in parser.text_string_to_metric_families(exposition)}
-
-
 def test_prometheus_reads_every_median() -> None:
     """Its parser finds each median in seconds under the record's labels, at the time of the run."""
     content = smoke()
@@ -205,14 +170,6 @@ def test_junit_is_read_with_its_times(tmp_path: Path) -> None:
 
 
 # --- NVBench ---------------------------------------------------------------------------------------------------------
-
-
-def exported(folder: Path, name: str, content: ResultSet, form: str) -> Path:
-    """Write a result, export it by the command, and return the file."""
-    write(content, folder / f"{name}-result.json")
-    target = folder / name
-    assert main(["export", str(folder / f"{name}-result.json"), "--format", form, "-o", str(target)]) == 0
-    return target
 
 
 def test_cuda_bench_reads_every_sample(tmp_path: Path) -> None:
@@ -321,90 +278,7 @@ def test_parquet_without_pyarrow_says_what_is_missing(
     assert not (tmp_path / "x").exists()
 
 
-# --- T4 --------------------------------------------------------------------------------------------------------------
-
-TUNER = "kernel-tuner (0.2 MB) brings pandas, scikit-learn and pymoo: too heavy for the extra dev"
-
-
-def test_t4_has_every_median_and_sample_in_milliseconds() -> None:
-    """Each record is a configuration with its samples; what has no answer says why in the schema's words."""
-    content = smoke()
-    document = json.loads(text(content, "t4"))
-    assert len(document["results"]) == len(document["cache"]) == len(content.records)
-    timed = {(row.case.id, row.contender) for row in measured(content)}
-    rows = zip(content.records, document["results"], document["cache"].values(), strict=True)
-    for row, entry, cached in rows:
-        assert entry["configuration"] == {"case": row.case.id, "contender": row.contender}
-        if (row.case.id, row.contender) not in timed:
-            assert (entry["invalidity"], cached["time"]) == ("constraints", "InvalidConfig")
-            continue
-        assert entry["measurements"][0]["value"] * 1e3 == pytest.approx(facts.median_us(row))
-        assert cached["time"] == entry["measurements"][0]["value"]
-        assert len(entry["times"]["runtimes"]) == len(row.timing.samples) > 0  # type: ignore[union-attr]
-        assert (entry["invalidity"], entry["correctness"]) == ("correct", 1.0)
-    wrong = [entry for entry in json.loads(text(mixed(), "t4"))["results"] if entry["invalidity"] == "correctness"]
-    assert [entry["correctness"] for entry in wrong] == [0.0]
-
-
-def test_the_schema_of_t4_takes_it() -> None:
-    """The schema that Kernel Tuner has along finds no mistake, not in a hostile result either."""
-    spec = importlib.util.find_spec("kernel_tuner")
-    if spec is None or spec.origin is None:
-        pytest.skip(TUNER)
-    import jsonschema
-
-    schema = json.loads((Path(spec.origin).parent / "schema/T4/1.0.0/results-schema.json").read_text())
-    for content in (smoke(), mixed(), hostile()):
-        jsonschema.validate(json.loads(text(content, "t4")), schema)
-
-
-def test_kernel_tuner_reads_it_as_a_cache(tmp_path: Path) -> None:
-    """Its read_cache finds each time, and an error of its own kinds for what was refused or failed."""
-    util = pytest.importorskip("kernel_tuner.util", reason=TUNER)
-    content = smoke()
-    cache = util.read_cache(exported(tmp_path, "t4.json", content, "t4"), open_cache=False)["cache"]
-    found = {(entry["case"], entry["contender"]): entry["time"] for entry in cache.values() if "__error__" not in entry}
-    assert found == {key: pytest.approx(us / 1e3) for key, us in medians(content).items()}
-    assert {type(entry["__error__"]).__name__ for entry in cache.values() if "__error__" in entry} == {"InvalidConfig"}
-
-
 # --- Every format ----------------------------------------------------------------------------------------------------
-
-
-def hostile() -> ResultSet:
-    """Return a result whose names and messages try to break out of every format."""
-    bad = record(HOSTILE, HOSTILE)
-    environment = {"device": {"kind": "cuda", "name": HOSTILE, "driver": ["x"], "uuid": {"a": HOSTILE}}}
-    wrong = record("cumsum/b", HOSTILE, status="wrong", message=HOSTILE)
-    odd = record("cumsum/c", summary={"median_us": "fast", "ci95_us": [1, "x"], "fraction_of_ceiling": 10**400})
-    return result(bad, wrong, odd, environment=environment, suite={"name": HOSTILE}, created=HOSTILE)
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_nothing_of_a_hostile_result_reaches_a_terminal(name: str) -> None:
-    """No export has a character that acts on a terminal, whatever the names and messages are."""
-    assert all(letter.isprintable() or letter == "\n" for letter in text(hostile(), name))
-
-
-def test_hostile_names_stay_inside_their_places() -> None:
-    """Quotes, line breaks and mark-up in names are text to each reader, and a record stays one record."""
-    wanted = facts.harmless(HOSTILE)
-    samples = families(text(hostile(), "openmetrics"))["gpubench_median_seconds"].samples
-    assert [sample.labels["contender"] for sample in samples] == [wanted]
-    cases = ElementTree.fromstring(text(hostile(), "junit")).findall(".//testcase")
-    assert [case.get("name") for case in cases][:2] == [f"{wanted} {wanted}", f"cumsum/b {wanted}"]
-    lines = [line for line in text(hostile(), "benchfmt").splitlines() if line.startswith("Benchmark")]
-    assert len(lines) == 1
-    assert re.fullmatch(r"Benchmark\S+/case=[^/\s]+/contender=[^/\s]+ 3 \S+ ns/op \S+ MB/s", lines[0])
-    names = {benchmark["run_name"] for benchmark in json.loads(text(hostile(), "google-benchmark"))["benchmarks"]}
-    assert f"{wanted}/{wanted}" in names
-
-
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
-@given(content=results, name=st.sampled_from([*TEXTS, "nvbench"]))
-def test_any_result_can_be_exported(content: ResultSet, name: str) -> None:
-    """Whatever the format of results allows is exported, as UTF-8 without control characters."""
-    assert all(letter.isprintable() or letter == "\n" for letter in text(content, name))
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -78,8 +78,8 @@ def test_times_are_of_the_second_over_the_first() -> None:
     ]
     run: ResultSet = replace(result(), records=tuple(records))
     times = timed(changed, run)
-    assert [one.us for one in times] == [pytest.approx((10.0, 9.0), rel=1e-2)] * 2
-    assert all(one.ratio[0] == pytest.approx(0.9) for one in times)
+    assert [timed.us for timed in times] == [pytest.approx((10.0, 9.0), rel=1e-2)] * 2
+    assert all(timed.ratio[0] == pytest.approx(0.9) for timed in times)
     (row,) = (line for line in table(changed, times, "group") if line.startswith("| sum |"))
     assert row.startswith("| sum | 3 | 0 | 2 | 0.9000 (")
     assert row.endswith("| 0 |")

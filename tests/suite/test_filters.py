@@ -56,8 +56,8 @@ words = st.sampled_from(["sum", "float32", "dim=0", "zipf", "x"])
 expressions = st.recursive(
     words,
     lambda inner: st.one_of(
-        inner.map(lambda one: f"not {one}"),
-        inner.map(lambda one: f"({one})"),
+        inner.map(lambda expression: f"not {expression}"),
+        inner.map(lambda expression: f"({expression})"),
         st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(" ".join),
     ),
     max_leaves=12,

@@ -77,7 +77,7 @@ def test_tuners_read_the_result(planted: str, tmp_path: Path) -> None:
     document = json.loads(export(read(Path("found.json")), "t4", Options("kt.json")).data)
     assert len(document["results"]) == len(document["cache"]) == 144
     timed = [entry for entry in document["cache"].values() if "__error__" not in entry]
-    best = min(timed, key=lambda one: one["time"])
+    best = min(timed, key=lambda entry: entry["time"])
     assert best["LANES_ROW"] == 256
     words = {result["invalidity"] for result in document["results"]}
     assert {"correct", "correctness", "compile", "runtime"} >= words > {"correct"}

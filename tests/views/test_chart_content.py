@@ -236,7 +236,7 @@ def test_a_wide_spread_is_no_outlier() -> None:
 
 def test_no_words_are_cut_at_the_edge_of_the_page() -> None:
     """Every label, tick and note of every kind of chart of recorded results lies on the page."""
-    kinds = (bandwidth.charts, ceiling.charts, lambda one: speedup.charts(one, "torch"))
+    kinds = (bandwidth.charts, ceiling.charts, lambda results: speedup.charts(results, "torch"))
     result = read(recorded("nvidia-h200/peers-2*.json")[-1])
     charts = [chart for kind in kinds for chart in kind(result)]
     charts += ladder.charts(read(recorded("nvidia-h200/seeds-*.json")[-1]))

@@ -182,7 +182,7 @@ def test_samples_before_a_failure_are_no_speed() -> None:
     fine = timed_record(case, "torch", moved, 100.0, case.id)
     crashed = replace(timed_record(case, "gpubench:auto", moved, 50.0, case.id), status="crashed")
     result = h200((fine, crashed))
-    for kind in (bandwidth.charts, ceiling.charts, lambda one: speedup.charts(one, "torch", {case.id: 100.0})):
+    for kind in (bandwidth.charts, ceiling.charts, lambda results: speedup.charts(results, "torch", {case.id: 100.0})):
         for chart in kind(result):
             figure = chart.draw()
             assert "1 of 1 crashed" in words(figure)

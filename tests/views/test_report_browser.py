@@ -90,7 +90,7 @@ def comes_true(browser: Chrome, expression: str) -> None:
     """Wait until the page says yes; events reach it a moment after the key."""
     from selenium.webdriver.support.ui import WebDriverWait
 
-    WebDriverWait(browser, 10).until(lambda one: one.execute_script(f"return {expression}"))
+    WebDriverWait(browser, 10).until(lambda driver: driver.execute_script(f"return {expression}"))
 
 
 def column(browser: Chrome, number: int) -> list[str]:

@@ -41,7 +41,7 @@ def across_dim(shape: Merged, one: Input) -> int | None:
 def split(shape: Merged) -> Axes:
     """Split the dims: the largest operand that lies across decides which dim is across the rows."""
     wishes = {operand.number: across_dim(shape, operand) for operand in shape.inputs}
-    by_size = sorted(shape.inputs, key=lambda one: -one.extent * dtypes.dtype(one.dtype).itemsize)
+    by_size = sorted(shape.inputs, key=lambda operand: -operand.extent * dtypes.dtype(operand.dtype).itemsize)
     chosen = next((wishes[operand.number] for operand in by_size if wishes[operand.number] is not None), None)
     if chosen is None:
         return _rows(shape)

@@ -43,7 +43,10 @@ def _failed(record: Record) -> float | None:
 
 _FAMILIES = (
     _Family(
-        "gpubench_median_seconds", "seconds", "Median time of one run.", lambda one: _seconds(facts.median_us(one))
+        "gpubench_median_seconds",
+        "seconds",
+        "Median time of one run.",
+        lambda record: _seconds(facts.median_us(record)),
     ),
     _Family("gpubench_low_seconds", "seconds", "Lower end of the 95 % interval of the median.", _bound(0)),
     _Family("gpubench_high_seconds", "seconds", "Upper end of the 95 % interval of the median.", _bound(1)),

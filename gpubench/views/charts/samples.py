@@ -157,7 +157,7 @@ def _block(made: Sheet, point: Point, taken: Sequence[Taken], top: float, clock:
         words += f", {len(point.record.timing.samples)} samples"
     times.set_title(words)
     scale, unit = text.time_unit(row.median_us or taken[0].sample.us)
-    _scatter(times, taken, lambda one: one.sample.us / scale)
+    _scatter(times, taken, lambda timed: timed.sample.us / scale)
     _median(times, point, scale)
     times.set_ylabel(unit if unit != "us" else "\u00b5s")
     times.set_xlim(0.2, len(taken) + 0.8)
@@ -166,7 +166,7 @@ def _block(made: Sheet, point: Point, taken: Sequence[Taken], top: float, clock:
     if clock:
         times.tick_params(labelbottom=False)
         lowest = made.axes(_LEFT, top + _TIMES + _GAP, width, _CLOCK, sharex=times)
-        _scatter(lowest, taken, lambda one: one.sample.sm_mhz, size=3.2)
+        _scatter(lowest, taken, lambda timed: timed.sample.sm_mhz, size=3.2)
         lowest.set_ylabel("SM clock\nMHz", fontsize=8)
         lowest.yaxis.set_label_coords(-0.42 / width, 0.5)
         lowest.margins(y=0.25)

@@ -10,7 +10,7 @@ from tests.operators.cases import auto, make_case
 from tests.operators.index_add.edges import edges
 
 
-@pytest.mark.parametrize(("case", "variant"), edges(), ids=lambda one: one.id if isinstance(one, Case) else one)
+@pytest.mark.parametrize(("case", "variant"), edges(), ids=lambda value: value.id if isinstance(value, Case) else value)
 def test_each_side_of_an_edge_gets_its_variant(case: Case, variant: str) -> None:
     """One index, place or element more or less decides."""
     assert auto(OPERATORS["index_add"].problem(case)).name == variant

@@ -134,7 +134,7 @@ def walk(parts: list[ReduceIterator], item: int) -> dict[int, list[int]]:
 @given(st.data(), st.integers(16, 400))
 def test_reordering_merging_and_cutting_lose_nothing(data: st.DataObject, limit: int) -> None:
     """For any layout and any reach of a launch, each output gets exactly its elements, and parts fit the reach."""
-    shape = data.draw(shapes(4, 4).filter(lambda one: 0 not in one))
+    shape = data.draw(shapes(4, 4).filter(lambda shape: 0 not in shape))
     layout = data.draw(layouts(shape))
     dims = data.draw(st.sets(st.sampled_from(range(len(shape))))) if shape else set()
     written = {"permute": layout.permute, "step": layout.step, "expand": layout.expand, "offset": layout.offset}
@@ -157,7 +157,7 @@ def test_reordering_merging_and_cutting_lose_nothing(data: st.DataObject, limit:
 @given(st.data(), st.integers(8, 300))
 def test_parts_of_one_output_add_up_in_turn(data: st.DataObject, limit: int) -> None:
     """The first part of an output starts it, all later ones add to it, the last one writes it."""
-    shape = data.draw(shapes(3, 5).filter(lambda one: 0 not in one))
+    shape = data.draw(shapes(3, 5).filter(lambda shape: 0 not in shape))
     dims = data.draw(st.sets(st.sampled_from(range(len(shape))))) if shape else set()
     problem = OPERATORS["sum"].problem(make_case("sum", "float16", shape=shape, dim=tuple(dims)))
     with pytest.MonkeyPatch.context() as patch:
