@@ -15,7 +15,7 @@
 #include "gpubench/pairs.cuh"
 #include "gpubench/strided.cuh"
 #include "gpubench/warp.cuh"
-#include "index_add/sums.cuh"
+#include "index_add/owned.cuh"
 
 namespace gpubench::index_add {
 

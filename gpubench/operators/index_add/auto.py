@@ -29,7 +29,7 @@ def choose(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
 def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
     """Yield the variants from best to last."""
     form = form_of(problem)
-    if isinstance(form, Form):
+    if isinstance(form, Form) and not tuning.is_for_owned(problem, form):
         yield from _of_form(form, problem.case.dtype, device)
     else:
         yield Combined()
@@ -38,15 +38,15 @@ def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
 
 def _of_form(form: Form, dtype: str, device: DeviceInfo) -> Iterator[Variant]:
     """Yield the fast kernels. What costs least on even indices, unless repeated ones could cost it more than 1.5 x."""
+    if form.inner == 1 and form.outers > 1 and form.is_mixed:
+        yield Combined()
+        return
     if form.count >= tuning.COPIES_LEAST and form.inner * form.outers == 1:
         yield PrivateCopies()
     if tuning.is_for_gathered(form, device):
         yield Gathered()
     if tuning.is_for_block_copies(form, device):
         yield BlockCopies()
-    if form.inner == 1 and form.outers > 1 and form.is_mixed:
-        yield Combined()
-        return
     if tuning.is_for_partitioned(form):
         yield Partitioned()
     if tuning.has_totals(form, dtype) and form.row_bytes < tuning.CACHED_ROW:

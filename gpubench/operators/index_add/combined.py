@@ -8,9 +8,9 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
-from gpubench.operators.index_add import scattered, tuning
+from gpubench.operators.index_add import owned, scattered, sort, tuning
 from gpubench.operators.index_add.accuracy import atomic_plan
-from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
+from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits, form_of
 from gpubench.operators.index_add.sums import alpha_value
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, unsigned
 
@@ -47,12 +47,13 @@ class Combined(OfForm):
     summary: str = "equal indices of a warp added up in registers, then atomics of 16 bytes; one launch"
     origin: str = (
         "vector reductions as Triton's and PyTorch's newest scatter-add; additions by atomics in the dtype, in any "
-        "order; one dim beside the rows and the indexed one"
+        "order; few indices and odd layouts: places owned by threads, own kernel"
     )
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
-        """Return the plan of the problem's form, else that of single elements of any layout."""
-        plan = super().plan(problem, device)
+        """Return the plan of places owned by threads where sizes are for it, else of the form, else of any layout."""
+        form = form_of(problem)
+        plan = owned.build(problem, device) if tuning.is_for_owned(problem, form) else super().plan(problem, device)
         return scattered.build(problem) if isinstance(plan, Refused) else plan
 
     def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
@@ -69,7 +70,7 @@ class Combined(OfForm):
             names += [kernel(dtype, index, width, rows) for width in widths for rows in KERNELS]
             names += [kernel(dtype, index, width, 32, owned=True) for width in widths]
             names += [single(dtype, index), scattered.kernel(dtype, index)]
-        return tuple((SOURCE, name) for name in names)
+        return (*((SOURCE, name) for name in names), *owned.instances(dtype), *sort.instances())
 
 
 def kernel(dtype: str, index: str, vector: int, rows: int, *, owned: bool = False) -> str:

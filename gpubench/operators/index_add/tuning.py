@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from gpubench.model import DeviceInfo
+from gpubench import dtypes
+from gpubench.model import DeviceInfo, Problem, Refused
 from gpubench.operators.constants import tuned
 from gpubench.operators.index_add.form import Form
 
@@ -38,6 +40,9 @@ DENSE = 8
 """... through a block's table from so many elements on, `SMALL` ones from fewer, and others where each element of the
 destination takes `DENSE`: 13120 x 2 float64 into 44 13 us (19 by atomics)."""
 
+CACHED_ITEMS = 2048
+"""... and only if a repetition has so many, a tile: 297 x 21 x 2771, 48 indices of int64 17 us (80 by the table)."""
+
 TOTALS_LEAST = 2**16
 TOTALS_PLACES = 4
 """... by way of 32-bit totals in the workspace, from so many elements on, up to so many of the destination for each."""
@@ -46,6 +51,20 @@ GROUPED_ROW = 128
 GROUPED_ROW_SMALL = 16
 """Rows of fewer bytes are not sorted for."""
 
+OWNED_LEAST = {1: 2**14, 2: 2**18, 4: 2**22, 8: 2**22, 16: 2**22}
+"""Elements of the source from which threads own places where dims do not merge, or turn, by the bytes of one; `SMALL`
+as those of a byte. 32 x 52 x 16 x 4, 35 indices of int8 12 us (34 by atomics); 256 x 48577, 6 of bfloat16 18 (178);
+2 x 256 x 266 x 5, 1884 of float32 48 (79); but 1.8 M int64 59 (22)."""
+
+OWNED_MOST = 2048
+OWNED_MOST_TURNED = 8192
+"""Indices up to which they do where dims merge; and from which they do whatever it costs where not: all of 60000 may
+meet one place, 19 us (1593 by atomics)."""
+
+OWNED_STREAM = 2**19
+"""Elements of misaligned rows from which up to four indices are one: 62 M float64 443 us (641)."""
+
+FEW = 32
 FEW = 32
 """Indices that a warp of `combined` adds up by itself: there is nothing to sort."""
 
@@ -64,6 +83,25 @@ WAVES = 6
 def sorting_us(count: int) -> float:
     """Return what the sort and its launch cost: 4096 indices 24, 65536 27, 2^20 51."""
     return 20 + 1e-3 * count if count <= 6144 else 25 + 25e-6 * count
+
+
+def is_for_owned(problem: Problem[Any], form: Form | Refused) -> bool:
+    """Say whether a thread should own each place: no atomics that could meet, and any strides."""
+    count, elements, small = problem.params.count, problem.operand("source").view.size, problem.case.dtype in SMALL
+    least = OWNED_LEAST[1 if small else dtypes.dtype(problem.case.dtype).itemsize]
+    if not isinstance(form, Form) or (form.inner == 1 and form.outers > 1 and form.is_mixed):
+        return elements >= (min(least, OWNED_STREAM) if count > OWNED_MOST else least) or count > OWNED_MOST_TURNED
+    if form.inner * form.outers < 32:
+        return False
+    if small and count <= OWNED_MOST:
+        return elements >= least
+    dense = count >= 2 * form.places or elements >= 2 * OWNED_LEAST[4]
+    if form.inner == 1 and form.outers >= 1024 and 128 * form.places <= count <= OWNED_MOST_TURNED:
+        return elements >= OWNED_LEAST[4]
+    if count <= 4 and form.vector == 1 and elements >= OWNED_STREAM:
+        return True
+    short = form.row_bytes < 128 and form.outers > 1 and (form.vector == 1 or form.outers > 65535)
+    return short and dense and count <= OWNED_MOST and elements >= OWNED_LEAST[4]
 
 
 def is_for_grouped(form: Form, dtype: str, device: DeviceInfo) -> bool:
@@ -92,7 +130,11 @@ def is_for_cached(form: Form, dtype: str) -> bool:
     items = form.count * form.inner
     least = CACHED_LEAST_SMALL if dtype in SMALL else tuned("CACHED_LEAST", CACHED_LEAST)
     dense = items >= DENSE * form.places * form.inner and items * form.outers >= CACHED_LEAST_DENSE
-    return form.row_bytes < tuned("CACHED_ROW", CACHED_ROW) and (dense or items * form.outers >= least)
+    if form.row_bytes >= tuned("CACHED_ROW", CACHED_ROW):
+        return False
+    if form.outers > 1 and items < CACHED_ITEMS and dtype not in SMALL:
+        return False
+    return dense or items * form.outers >= least
 
 
 def has_totals(form: Form, dtype: str) -> bool:
@@ -109,7 +151,7 @@ def is_for_block_copies(form: Form, device: DeviceInfo) -> bool:
         return True
     if form.inner > 1 or form.outers < device.sm_count or form.place_step != 1:
         return False
-    return form.is_mixed or (form.count >= tuned("LAST_DIM", LAST_DIM) and 2 * form.count >= form.places)
+    return form.count >= tuned("LAST_DIM", LAST_DIM) and 2 * form.count >= form.places
 
 
 def is_for_gathered(form: Form, device: DeviceInfo) -> bool:

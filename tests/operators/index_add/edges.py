@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from gpubench.model import Case
@@ -58,9 +59,36 @@ def _edges() -> list[Edge]:
         ({"shape": (10**6, 128), "indices": 2**17}, "float32", "combined"),
         ({"shape": (10**6, 128), "indices": 2**20}, "float32", "grouped"),
         ({"shape": (64, 4096, 128), "dim": 1, "indices": 4096}, "float32", "combined"),
-        ({"shape": (600, 512), "indices": 900, "layout": {"permute": (1, 0)}}, "float32", "block_copies"),
+        ({"shape": (600, 512), "indices": 900, "layout": {"permute": (1, 0)}}, "float32", "combined"),
+        *_owned(),
         ({"shape": (7, 5, 64), "dim": 1, "indices": 99, "layout": {"permute": (2, 1, 0)}}, "float32", "combined"),
     ]
+
+
+def _owned() -> Iterator[Edge]:
+    """Yield cases around the sizes from which threads own places: all are the same variant's."""
+    for near in (-1, 0, 1):
+        yield (
+            {"shape": (128, 300, 8), "dim": 1, "indices": 16 + near, "pattern": "same"},
+            "int8",
+            _step("cached", "combined")[near + 1][1],
+        )
+        yield {"shape": (1024, 64), "dim": 1, "indices": 128 + near}, "float32", "combined"
+        yield {"shape": (3, 2**20 + near), "indices": 4, "source_layout": {"offset": 1}}, "float32", "combined"
+        yield {"shape": (2**20 + near, 2, 2), "dim": 1, "indices": 4}, "float64", "combined"
+        for indices, order in ((2048, (1, 0)), (256, (1, 0)), (8192, (0, 1))):
+            yield (
+                {
+                    "shape": (512, 90),
+                    "dim": 1,
+                    "indices": indices + near,
+                    "pattern": "half_same",
+                    "layout": {"permute": order, "offset": 1},
+                    "source_layout": {"permute": order[::-1]},
+                },
+                "float32",
+                "combined",
+            )
 
 
 def _step(below: str, above: str) -> tuple[tuple[int, str], ...]:

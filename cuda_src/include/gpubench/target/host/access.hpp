@@ -43,10 +43,10 @@ inline void note_reader(Cell& cell, const Thread& thread, std::uint32_t code) {
     const Block& block = *thread.block;
     const auto rank = static_cast<std::uint16_t>(thread.view.rank);
     const auto mark = static_cast<std::uint16_t>(several_in_warp + rank / warp_size);
-    if (cell.read_epoch != block.epoch) {
-        cell.reader = rank;
+    const bool same = cell.reader == mark || (cell.reader < several_in_warp && cell.reader / warp_size == rank / warp_size);
+    if (cell.read_epoch != block.epoch || (same && cell.read_warp_epoch != block.warps[rank / warp_size].epoch)) {
+        cell.reader = rank;  // who read before a barrier of the same threads comes before whoever comes after this reader
     } else if (cell.reader != rank) {
-        const bool same = cell.reader == mark || (cell.reader < several_in_warp && cell.reader / warp_size == rank / warp_size);
         cell.reader = same ? mark : several;
     }
     cell.read_epoch = block.epoch;

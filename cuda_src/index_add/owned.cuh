@@ -1,0 +1,245 @@
+// Each place of each position is one thread's, whatever the operands' strides: what `combined` does with few indices, and with
+// layouts whose dims do not merge.
+//
+// Data: positions are the elements beside the indexed dim, in the order of the destination's memory. A block sorts the list in
+// shared memory (a long one was sorted before, and is taken in pieces), then walks tiles of positions. The threads of a position have
+// neighbouring windows of the sorted pairs; a thread adds up the runs of one place in registers, and writes the place once. A run
+// over several windows is joined through shared memory, in order; one over several pieces by atomics. Where the source is dense
+// along the indexed dim, a tile of it comes to shared memory first, side by side. Where the operands are dense along different
+// dims beside it, a tile is a rectangle of both, so that the L1 cache has the rest of each sector. Neighbouring threads have neighbouring
+// positions, or, where the destination is dense along the indexed dim, neighbouring windows.
+#pragma once
+
+#include "gpubench/atomics.cuh"
+#include "gpubench/block/pair_sort.cuh"
+#include "gpubench/block/together.cuh"
+#include "gpubench/grid.cuh"
+#include "gpubench/integer_divider.cuh"
+#include "gpubench/movement/row_vectors.cuh"
+#include "gpubench/pairs.cuh"
+#include "gpubench/strided.cuh"
+#include "index_add/sums.cuh"
+
+namespace gpubench::index_add {
+
+// On their way to a thread, of one position; with several positions a thread takes pair after pair.
+template <class T, int M>
+constexpr int pairs_at_once = M > 1 ? 1 : sizeof(T) > 8 ? 2 : 4;
+
+struct OwnedShape {
+    IntegerDivider tiles;    // of each piece
+    IntegerDivider columns;  // tiles along the first dim
+    IntegerDivider rows;     // tiles along the second dim
+    uint32 width, height;    // of a tile
+    uint32 size, across;     // positions along the first dim, and the second
+    int32 rectangles;        // whether tiles are rectangles of two dims
+    uint32 units;            // tiles times pieces
+    uint32 window;           // pairs of a thread
+    uint32 count;            // indices
+    uint32 piece;            // pairs of a piece
+    uint32 padded;           // a power of two, in which a block sorts
+    uint32 pitch;            // elements of a position in shared memory; 0: read where they are
+    uint32 words;            // of the sort's meetings, to be cleared
+    uint32 each;             // tiles of a position a thread
+    uint32 lanes;            // that bring a position to shared memory, a power of two
+    int32 inside;            // whether neighbouring threads have windows of one position
+    int64 to_along, of_along, to_across, of_across;
+    int64 places;
+    int64 place_step, index_step;
+    double alpha;
+};
+GPUBENCH_LAYOUT(OwnedShape, 160, alpha, 152);
+
+// What one thread has of a tile: M positions and a window of the pairs.
+template <class T, int M>
+struct Window {
+    using A = sum_t<T>;
+    T* destination[M];
+    const T* source[M];  // of the position, in shared memory where `pitch` is not 0; none: there is no such position
+    const Pair* list;
+    uint32 first, last, count;
+    uint32 before, behind;  // rows that other blocks add to
+    const OwnedShape& shape;
+    A sums[M];
+    A head;
+    bool from_before;
+
+    GPUBENCH_DEVICE T* place(int m, uint32 row) const { return destination[m] + row * shape.place_step; }
+    GPUBENCH_DEVICE T item(int m, uint32 position) const {
+        return M == 1 && shape.pitch != 0 ? source[m][position] : load<Cache::read_only>(source[m] + position * shape.index_step);
+    }
+    GPUBENCH_DEVICE void finish(int m, uint32 row, const T& old, A total) const {
+        if (row == before || row == behind) atomic_add(place(m, row), convert<T>(total));
+        else *place(m, row) = convert<T>(add(convert<A>(old), total));
+    }
+    GPUBENCH_DEVICE bool goes_on(uint32 end) const {
+        return end > 0 && list[end - 1] != no_pair && row_of(list[end - 1]) == row_of(list[end]);
+    }
+
+    GPUBENCH_DEVICE void walk(alpha_t<T> alpha) {
+        constexpr int U = pairs_at_once<T, M>;
+        from_before = first < last && goes_on(first);
+        for (uint32 base = first; base < last; base += U) {
+            Pair mine[U];
+            T raw[U][M], old[U][M];
+            bool ends[U];
+            GPUBENCH_UNROLL
+            for (int u = 0; u < U; ++u) {
+                mine[u] = base + u < last ? list[base + u] : no_pair;
+                ends[u] = mine[u] != no_pair && row_of(list[base + u + 1]) != row_of(mine[u]);
+                GPUBENCH_UNROLL
+                for (int m = 0; m < M; ++m) {
+                    if (mine[u] == no_pair || source[m] == nullptr) continue;
+                    raw[u][m] = item(m, position_of(mine[u]));
+                    if (ends[u]) old[u][m] = *place(m, row_of(mine[u]));
+                }
+            }
+            GPUBENCH_UNROLL
+            for (int u = 0; u < U; ++u) {
+                GPUBENCH_UNROLL
+                for (int m = 0; m < M; ++m) {
+                    if (mine[u] == no_pair || source[m] == nullptr) continue;
+                    sums[m] = add_scaled<T>(sums[m], convert<A>(raw[u][m]), alpha);
+                    if (!ends[u]) continue;
+                    if (from_before) head = sums[m];
+                    else finish(m, row_of(mine[u]), old[u][m], sums[m]);
+                    sums[m] = A{};
+                }
+                from_before = from_before && !ends[u];
+            }
+        }
+    }
+    // Join what goes on in the windows behind; heads: of all threads, `apart` from one window to the next.
+    GPUBENCH_DEVICE void join(const A* heads, uint32 apart) const {
+        if (first >= last || from_before || source[0] == nullptr || !goes_on(last)) return;
+        constexpr uint32 at_once = 8;  // each is a trip to shared memory
+        const uint32 row = row_of(list[last]);
+        A total = sums[0];
+        for (uint32 end = last, more = 1; more != 0; end += at_once * shape.window) {
+            A left[at_once];
+            GPUBENCH_UNROLL
+            for (uint32 k = 0; k < at_once; ++k) {
+                const uint32 begin = end + k * shape.window;
+                more = begin < count && row_of(list[begin]) == row;
+                heads += more != 0 ? apart : 0;
+                left[k] = more != 0 ? *heads : A{};
+            }
+            GPUBENCH_UNROLL
+            for (uint32 k = 0; k < at_once; ++k) total = add(total, left[k]);
+        }
+        finish(0, row, *place(0, row), total);
+    }
+};
+
+// A piece of the list, in order in shared memory, and one pair behind it that is none.
+template <class Index>
+struct OwnedList {
+    Pair* list;
+    const Index* index;  // as the list has it, or sorted pairs
+    const uint32* kept;  // of sorted ones, how many there are
+    uint32 held = 0xffffffffu;
+    uint32 count = 0;
+    uint32 before = row_of(no_pair), behind = row_of(no_pair);  // the rows of the pairs around it
+
+    GPUBENCH_DEVICE void bring(uint32 piece, const OwnedShape& shape) {
+        if (piece == held) return;
+        held = piece;
+        if constexpr (is_same<Index, Pair>) {
+            const uint32 start = piece * shape.piece, all = *kept;
+            count = start >= all ? 0 : all - start < shape.piece ? all - start : shape.piece;
+            before = start > 0 && count > 0 ? row_of(index[start - 1]) : row_of(no_pair);
+            behind = start + count < all ? row_of(index[start + count]) : row_of(no_pair);
+            after_all(0, [](int) {});
+            together(count + 1, [&](uint32 i) { list[i] = i < count ? index[start + i] : no_pair; });
+        } else {
+            count = shape.count;
+            together(shape.padded + 1, [&](uint32 i) {
+                const int64 row = i < count ? static_cast<int64>(index[i]) : -1;
+                list[i] = row >= 0 && row < shape.places ? make_pair(static_cast<uint32>(row), i) : no_pair;
+            });
+            sort_pairs(list, shape.padded);
+        }
+    }
+};
+
+// The offset of position `p` of a tile in both operands; false where there is none.
+GPUBENCH_DEVICE bool find_position(int64& to, int64& of, uint32 tile, uint32 p, const DividedStrided& to_rest, const DividedStrided& of_rest,
+                                   const OwnedShape& shape) {
+    const auto column = shape.columns.divide(tile);
+    const auto row = shape.rows.divide(column.quotient);
+    const uint32 x = column.remainder * shape.width + (p & (shape.width - 1)), y = row.remainder * shape.height + p / shape.width;
+    if (tile >= shape.each || x >= shape.size || y >= shape.across) return false;
+    const uint32 rest = shape.rectangles != 0 ? row.quotient : x;
+    to = x * shape.to_along + y * shape.to_across + to_rest.offset(rest);
+    of = x * shape.of_along + y * shape.of_across + of_rest.offset(rest);
+    return true;
+}
+
+// Bring the positions of a tile to shared memory, each by `lanes` threads side by side.
+template <class T, class Offsets>
+GPUBENCH_DEVICE void bring_tile(T* near, const T* source, uint32 tile, const Offsets& offsets, const OwnedShape& shape) {
+    constexpr int at_once = sizeof(T) > 4 ? 4 : 8;
+    const uint32 lanes = shape.lanes, positions = shape.width * shape.height;
+    for (uint32 p = thread_index_x() / lanes; p < positions; p += block_size_x() / lanes) {
+        int64 to, of;
+        if (!offsets(tile, p, to, of)) continue;
+        for (uint32 base = thread_index_x() & (lanes - 1); base < shape.count; base += at_once * lanes) {
+            T raw[at_once];
+            GPUBENCH_UNROLL
+            for (int u = 0; u < at_once; ++u) {
+                const uint32 i = base + u * lanes;
+                if (i < shape.count) raw[u] = load<Cache::read_only>(source + of + i * shape.index_step);
+            }
+            GPUBENCH_UNROLL
+            for (int u = 0; u < at_once; ++u) {
+                const uint32 i = base + u * lanes;
+                if (i < shape.count) near[p * shape.pitch + i] = raw[u];
+            }
+        }
+    }
+}
+
+// M > 1 where a thread has all pairs.
+template <class T, class Index, int M>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) > 4 ? 3 : 4)
+    add_owned(T* destination, const T* source, const Index* index, const uint32* kept, uint64* meetings, const DividedStrided to_rest,
+              const DividedStrided of_rest, const OwnedShape shape) {
+    using A = sum_t<T>;
+    GPUBENCH_DYNAMIC_SHARED(Word128, memory);
+    A* const heads = reinterpret_cast<A*>(memory);
+    Pair* const list = reinterpret_cast<Pair*>(heads + block_size_x());
+    T* const near = reinterpret_cast<T*>(list + shape.padded + 2);
+    if (grid_thread() < shape.words) meetings[grid_thread()] = 0;
+    const uint32 positions = shape.width * shape.height, windows = block_size_x() / positions;
+    const uint32 p = shape.inside != 0 ? thread_index_x() / windows : thread_index_x() & (positions - 1);
+    const uint32 number = shape.inside != 0 ? thread_index_x() & (windows - 1) : thread_index_x() / positions;
+    OwnedList<Index> pairs{list, index, kept};
+    for (uint32 unit = block_index_x(); unit < shape.units; unit += grid_size_x()) {
+        const auto at = shape.tiles.divide(unit);
+        pairs.bring(at.quotient, shape);
+        const auto offsets = [&](uint32 tile, uint32 position, int64& to, int64& of) {
+            return find_position(to, of, tile, position, to_rest, of_rest, shape);
+        };
+        if constexpr (M == 1) {
+            if (shape.pitch != 0) exchange([&] { bring_tile(near, source, at.remainder, offsets, shape); }, [] {});
+        }
+        const uint32 first_pair = number * shape.window, first = first_pair < pairs.count ? first_pair : pairs.count;
+        const uint32 last = pairs.count - first < shape.window ? pairs.count : first + shape.window;
+        Window<T, M> window{{}, {}, list, first, last, pairs.count, pairs.before, pairs.behind, shape, {}, A{}, false};
+        GPUBENCH_UNROLL
+        for (int m = 0; m < M; ++m) {
+            int64 to, of;
+            if (!offsets(at.remainder * M + m, p, to, of)) continue;
+            window.destination[m] = destination + to;
+            window.source[m] = M == 1 && shape.pitch != 0 ? near + p * shape.pitch : source + of;
+        }
+        window.walk(alpha_of<T>(shape.alpha));
+        if constexpr (M == 1) {
+            if (windows == 1 && shape.pitch == 0) continue;
+            in_turn([&] { heads[thread_index_x()] = window.from_before ? window.sums[0] : window.head; },
+                    [&] { window.join(heads + thread_index_x(), shape.inside != 0 ? 1 : positions); });
+        }
+    }
+}
+
+}  // namespace gpubench::index_add

@@ -1,0 +1,268 @@
+"""The host rule of index_add/owned.cuh: a thread owns the places of a position, whatever the strides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.dtypes import is_exact
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.geometry.dims import without
+from gpubench.operators.geometry.merged import Dim, merged_dims
+from gpubench.operators.geometry.rounding import ceil_div, power_of_two
+from gpubench.operators.index_add import sort
+from gpubench.operators.index_add.accuracy import atomic_plan, grouped_accuracy
+from gpubench.operators.index_add.form import LIMIT, fits
+from gpubench.operators.index_add.sums import sum_bytes
+from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divided_strided, divider
+
+SOURCE = "index_add/combined.cu"
+THREADS = 256
+FEW = 4
+"""Indices up to which a thread takes several positions, where there are enough: 1 index of 62 M float64 in order."""
+
+MOST_SORTED = 512
+"""Indices that each block sorts by itself: 1884 into 2 x 256 x 266 x 5 86 us, sorted before 48."""
+
+PIECES = (128, 2048)
+"""The fewest and the most pairs of a longer list that a block takes at once."""
+
+NEAR = 64 * 1024
+NEAR_LEAST = 64 * 2**20
+"""Bytes of a tile of the source in shared memory, and of a source from which it pays: 25 x 8192 x 282, 181 indices of
+int64 262 us (561 by the L1 cache); 1024 x 2048, 1000 of int8 80 (46)."""
+
+MOST_NEAR = 8192
+
+SHAPE = Struct(
+    "gpubench::index_add::OwnedShape",
+    "index_add/owned.cuh",
+    **dict.fromkeys(("tiles", "columns", "rows"), INTEGER_DIVIDER),
+    **dict.fromkeys(("width", "height", "size", "across"), "u4"),
+    rectangles="i4",
+    **dict.fromkeys(("units", "window", "count", "piece", "padded", "pitch", "words", "each", "lanes"), "u4"),
+    inside="i4",
+    **dict.fromkeys(("to_along", "of_along", "to_across", "of_across", "places", "place_step", "index_step"), "i8"),
+    alpha="f8",
+)
+PAIRS = "gpubench::Pair"
+
+
+def instances(dtype: str) -> Iterator[tuple[str, str]]:
+    """Yield one an index dtype, for one and several positions of a thread, and one for sorted pairs."""
+    for index in ("int64", "int32"):
+        yield from ((SOURCE, kernel(dtype, index, positions)) for positions in (1, at_once(dtype)))
+    yield SOURCE, kernel(dtype, PAIRS)
+
+
+def kernel(dtype: str, index: str, positions: int = 1) -> str:
+    """Return the name expression; positions: of a thread."""
+    listed = index if index == PAIRS else dtypes.dtype(index).cpp
+    return f"gpubench::index_add::add_owned<{dtypes.dtype(dtype).cpp}, {listed}, {positions}>"
+
+
+def at_once(dtype: str) -> int:
+    """Return the positions that a thread takes at once where indices are few."""
+    return 2 if dtypes.dtype(dtype).itemsize == 16 else 4
+
+
+@dataclass(frozen=True, slots=True)
+class Strides:
+    """An index_add of any layout: the indexed dim, and the dims beside it, fastest in the destination first, merged.
+
+    The steps of a dim are those in the destination and in the source.
+    """
+
+    places: int
+    count: int
+    place_step: int
+    index_step: int
+    dims: tuple[Dim, ...]
+
+    @property
+    def positions(self) -> int:
+        """Elements beside the indexed dim."""
+        return math.prod(dim.size for dim in self.dims)
+
+    @property
+    def fastest_of_source(self) -> int:
+        """The number of the dim that is fastest in the source."""
+        return min(range(len(self.dims)), key=lambda number: self.dims[number].steps[1])
+
+    def is_denser(self, operand: int) -> bool:
+        """Say whether the destination (0), or the source (1), is denser along the indexed dim than along all others."""
+        return (self.place_step, self.index_step)[operand] < min(dim.steps[operand] for dim in self.dims)
+
+
+def strides_of(problem: Problem[Any]) -> Strides:
+    """Return the problem's dims."""
+    to, of, dim = problem.operand("destination").view, problem.operand("source").view, problem.params.dim
+    if not to.shape:
+        return Strides(1, problem.params.count, 1, 1, (Dim(1, (1, 1)),))
+    (sizes, to_steps), (_, of_steps) = without(to, dim), without(of, dim)
+    dims = merged_dims(sizes, to_steps, of_steps) or (Dim(1, (to.size, of.size)),)
+    return Strides(to.shape[dim], of.shape[dim], to.strides[dim], of.strides[dim], dims)
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """Positions of a block, width times height; threads of each; positions of a thread.
+
+    pitch: elements of a position in shared memory, 0 for none. inside: whether neighbouring threads are one position's.
+    """
+
+    width: int
+    height: int
+    shares: int
+    several: int = 1
+    pitch: int = 0
+    inside: int = 0
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.width * self.height * self.shares
+
+
+def _floor_power(number: int) -> int:
+    return 1 << max(number, 1).bit_length() - 1
+
+
+def tile_of(strides: Strides, dtype: str, room: int, device: DeviceInfo) -> Tile:
+    """Return the tile: enough of them for four blocks an SM, neighbouring threads where the destination is dense.
+
+    room: bytes of shared memory for a tile of the source.
+    """
+    count, itemsize = strides.count, dtypes.dtype(dtype).itemsize
+    fill = _floor_power(strides.positions // (4 * device.sm_count))
+    row = count * itemsize
+    if strides.is_denser(1) and row * strides.positions >= NEAR_LEAST and 64 < row <= room and count <= MOST_NEAR:
+        width = _floor_power(min(64, min(NEAR, room) // row, fill))
+        shares = max(min(THREADS // width, power_of_two(count)), 32 // width)
+        return Tile(width, 1, shares, 1, count | 1)
+    if strides.is_denser(0) and not strides.is_denser(1) and FEW < count < 2 * strides.places:
+        shares = min(THREADS, power_of_two(count))
+        width = min(THREADS // shares, fill)
+        return Tile(width, 1, max(shares, 32 // width), inside=1)
+    width = min(THREADS, max(32, fill), power_of_two(strides.positions))
+    shares = max(min(THREADS // width, power_of_two(ceil_div(count, 2))), 32 // width)
+    enough = strides.positions >= 4 * at_once(dtype) * device.sm_count * width
+    several = at_once(dtype) if enough and count <= FEW and shares == 1 else 1
+    across = strides.fastest_of_source
+    if across and width >= 32 and strides.dims[0].size >= 4 and strides.dims[across].size >= 4:
+        along = min(8 if itemsize >= 4 else 16, power_of_two(strides.dims[0].size))
+        return Tile(along, width // along, shares, several)
+    return Tile(width, 1, shares, several)
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """How the kernel walks tiles: rectangles of two dims, or runs of all positions; in how many pieces of the list.
+
+    each: tiles of a position a thread. size, across, the steps: of the first dim and the second. rest: slowest first.
+    """
+
+    tiles: int
+    each: int
+    columns: tuple[int, int, int]
+    rows: tuple[int, int, int]
+    size: int
+    across: int
+    rectangles: int
+    to_along: int
+    of_along: int
+    to_across: int
+    of_across: int
+    rest: tuple[Dim, ...]
+
+
+def _walk(strides: Strides, tile: Tile) -> Walk:
+    first, second, rest = Dim(strides.positions, (0, 0)), Dim(1, (0, 0)), strides.dims
+    if tile.height > 1:
+        number = strides.fastest_of_source
+        first, second = rest[0], rest[number]
+        rest = tuple(dim for other, dim in enumerate(rest) if other not in (0, number))
+    columns, rows = ceil_div(first.size, tile.width), ceil_div(second.size, tile.height)
+    each = columns * rows * (math.prod(dim.size for dim in rest) if tile.height > 1 else 1)
+    (to_along, of_along), (to_across, of_across) = first.steps, second.steps
+    return Walk(
+        ceil_div(each, tile.several), each, divider(columns), divider(rows), first.size, second.size,
+        int(tile.height > 1), to_along, of_along, to_across, of_across, rest[::-1],
+    )  # fmt: skip
+
+
+def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+    """Return the plan. Refuses more than 32-bit numbers count, and more dims than the kernel walks."""
+    dtype = problem.case.dtype
+    if problem.operand("source").view.size == 0:
+        return Refused("there is nothing to add")
+    strides = strides_of(problem)
+    count = strides.count
+    sorting = sort.sort_of(count, strides.places, device) if count > MOST_SORTED else None
+    room = device.max_shared_bytes - 2048 - THREADS * sum_bytes(dtype) - 8 * power_of_two(count)
+    tile = tile_of(strides, dtype, room, device)
+    walk = _walk(strides, tile)
+    piece = count
+    if sorting and not tile.pitch:
+        piece = max(PIECES[0], min(PIECES[1], _floor_power(count * walk.tiles // (4 * device.sm_count))))
+    pieces = ceil_div(count, piece)
+    if len(walk.rest) > MAX_DIMS or not fits(strides.positions, walk.tiles * pieces, strides.places, count):
+        return Refused(f"more than {MAX_DIMS} dims after merging, or {LIMIT} places or pieces of work")
+    adding = _launch(problem, strides, tile, walk, piece, sorting, device)
+    notes = {"width": tile.width, "height": tile.height, "shares": tile.shares, "several": tile.several}
+    notes |= {"near": tile.pitch > 0, "inside": tile.inside > 0, "pieces": pieces}
+    steps = (sorting.launch(problem, Workspace(0), 0), adding) if sorting else (adding,)
+    size = sorting.size if sorting else 0
+    if pieces > 1:
+        return atomic_plan("combined", steps, problem, size, workspace_zeroed=True, notes=notes)
+    exact = is_exact(dtype)  # floats repeat, too, unless pieces meet; but the source has atomics
+    return Plan("combined", steps, grouped_accuracy(problem, 16), size, bool(sorting), notes, repeatable=exact)
+
+
+def _launch(
+    problem: Problem[Any],
+    strides: Strides,
+    tile: Tile,
+    walk: Walk,
+    piece: int,
+    sorting: sort.Sort | None,
+    device: DeviceInfo,
+) -> Launch:
+    """Return the launch: as many blocks as are resident, since each brings the list."""
+    dtype, itemsize = problem.case.dtype, dtypes.dtype(problem.case.dtype).itemsize
+    padded = piece if sorting else power_of_two(piece)
+    near = tile.width * tile.height * tile.pitch * itemsize
+    shared = ceil_div(tile.threads * sum_bytes(dtype) + 8 * (padded + 2) + near, 16) * 16
+    resident = min((3 if itemsize > 4 else 4) * THREADS // tile.threads, device.max_shared_bytes // (shared + 1024))
+    units, sizes = walk.tiles * ceil_div(strides.count, piece), [dim.size for dim in walk.rest]
+    return Launch(
+        SOURCE,
+        kernel(dtype, PAIRS if sorting else problem.operand("index").dtype, tile.several),
+        (min(units, device.sm_count * tile.several * max(1, resident)), 1, 1),
+        (tile.threads, 1, 1),
+        (
+            Pointer("destination"),
+            Pointer("source"),
+            sorting.pairs if sorting else Pointer("index"),
+            sorting.kept if sorting else Workspace(0),
+            sorting.meetings if sorting else Workspace(0),
+            *(divided_strided(sizes, [dim.steps[operand] for dim in walk.rest]) for operand in (0, 1)),
+            SHAPE.value(
+                tile,
+                strides,
+                walk,
+                tiles=divider(walk.tiles),
+                units=units,
+                window=ceil_div(piece, tile.shares),
+                piece=piece,
+                padded=padded,
+                words=sorting.meeting_words if sorting else 0,
+                lanes=min(tile.shares, power_of_two(ceil_div(strides.count, 4))),
+                alpha=problem.params.alpha,
+            ),
+        ),
+        shared_bytes=shared,
+    )

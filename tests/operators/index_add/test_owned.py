@@ -1,0 +1,100 @@
+"""Places owned by threads where they could go wrong: runs over windows and pieces, rectangles, gaps."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from gpubench.model import Plan
+from gpubench.operators.index_add import owned
+from tests.operators.index_add.test_fast_index_adds import PATTERNS, answers, problem_of
+from tests.operators.on_host import host
+
+ONE_SM = dataclasses.replace(host().info, sm_count=1)
+"""So that small cases are cut as large ones are."""
+
+
+def plan_of(problem: Any, **notes: Any) -> Plan:
+    """Return the plan, which has these notes."""
+    plan = owned.build(problem, ONE_SM)
+    assert isinstance(plan, Plan), plan
+    assert notes.items() <= plan.notes.items(), dict(plan.notes)
+    return plan
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=str)
+def test_runs_over_windows_give_the_same_bits(pattern: Any) -> None:
+    """Windows of neighbouring threads, and of a warp each; indices outside are left out."""
+    problem = problem_of((50, 33), 500, pattern=pattern)
+    plan = plan_of(problem, width=32, shares=8, pieces=1)
+    assert len({bits for schedule in ("forward", "random:3") for bits in answers(problem, plan, schedule)}) == 1
+
+
+@pytest.mark.parametrize("pattern", ["uniform", "half_same", "same"])
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bfloat16"])
+def test_runs_over_pieces_meet(pattern: str, dtype: str) -> None:
+    """A list that was sorted before, in pieces of which several end in one place."""
+    problem = problem_of((3, 90, 2), 2500, dtype, dim=1, pattern=pattern, source_layout={"permute": (1, 2, 0)})
+    plan = plan_of(problem, near=False)
+    assert plan.notes["pieces"] != 1
+    answers(problem, plan, "random:2")
+
+
+@pytest.mark.parametrize("pattern", ["zipf", "same", {"below": 2}], ids=str)
+@pytest.mark.parametrize("indices", [300, 2100])
+def test_a_source_that_is_dense_along_the_dim_comes_to_shared_memory(
+    pattern: Any, indices: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sorted by the block, or before; wherever the destination is dense."""
+    monkeypatch.setattr(owned, "NEAR_LEAST", 0)
+    for layout in ({}, {"permute": (1, 0), "offset": 1}):
+        problem = problem_of((19, 40), indices, "float64", dim=1, pattern=pattern, layout=layout, alpha=-2.0)
+        answers(problem, plan_of(problem, near=True, pieces=1), "random:4")
+
+
+@pytest.mark.parametrize("indices", [5, 79, 600])
+def test_neighbouring_threads_may_share_a_position(indices: int) -> None:
+    """The destination is dense along the dim, the source across it."""
+    problem = problem_of((70, 301), indices, dim=1, source_layout={"permute": (1, 0)}, pattern={"below": 9})
+    answers(problem, plan_of(problem, inside=True), "random:4")
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "complex128"])
+@pytest.mark.parametrize("indices", [1, 3])
+def test_few_indices_take_several_positions_a_thread(dtype: str, indices: int) -> None:
+    """Linear tiles, and rectangles whose rests no tile fills."""
+    for source in ({"offset": 1}, {"permute": (2, 1, 0)}):
+        problem = problem_of(
+            (37, 5, 141), indices, dtype, dim=1, pattern="same", source_layout=source, index_dtype="int32"
+        )
+        plan = plan_of(problem, several=owned.at_once(dtype))
+        assert (int(str(plan.notes["height"])) > 1) is ("permute" in source)
+        answers(problem, plan)
+
+
+def test_every_dim_may_lie_anywhere() -> None:
+    """Gaps, a source that is broadcast beside the dim, sizes of one, a single place."""
+    layouts: tuple[dict[str, Any], ...] = (
+        {"shape": (5, 1, 6, 7), "dim": 2, "layout": {"step": 2, "permute": (3, 0, 1, 2)}},
+        {"shape": (4, 9, 3), "dim": 0, "source_layout": {"broadcast": (1,)}},
+        {"shape": (1, 77), "dim": 0, "layout": {"offset": 3}},
+        {"shape": (123,), "dim": 0},
+    )
+    for params in layouts:
+        for indices in (1, 6, 90):
+            problem = problem_of(indices=indices, **params)
+            answers(problem, plan_of(problem), "random:1")
+
+
+@pytest.mark.parametrize("shared_kb", [64, 99, 227])
+@pytest.mark.parametrize("dtype", ["int8", "complex128"])
+def test_a_block_fits_every_architecture(shared_kb: int, dtype: str) -> None:
+    """The list, the sums and a tile of the source take no more shared memory than there is."""
+    device = dataclasses.replace(host().info, max_shared_bytes=shared_kb << 10, sm_count=132)
+    for indices in (1, 255, 512, 2049, 8192, 100_000):
+        for layout in ({}, {"permute": (1, 0)}):
+            plan = owned.build(problem_of((3000, 70), indices, dtype, dim=1, layout=layout), device)
+            assert isinstance(plan, Plan)
+            assert all(launch.shared_bytes <= device.max_shared_bytes for launch in plan.launches)
