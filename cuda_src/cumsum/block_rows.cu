@@ -9,6 +9,7 @@
 // On one H200, float32: 4096 x 4096 35.9 us, 0.987 of a device copy; 131072 x 512 0.994.
 // A row may start anywhere (see movement/span.cuh and shifted.cuh), x may have a pitch and a step: 4096 x 4097 at offset 1 37.0 us.
 #include "gpubench/arithmetic.cuh"
+#include "gpubench/block/launched_scan.cuh"
 #include "gpubench/block/scan.cuh"
 #include "gpubench/grid/gather.cuh"
 #include "gpubench/movement/shifted.cuh"
@@ -31,34 +32,18 @@ GPUBENCH_DEVICE constexpr int at_least_one(int value) { return value > 0 ? value
 
 // tiles: blocks a row, 1 unless Linked. Aligned: in every row x stands on the grid of y's vectors, its elements side by
 // side; only linked blocks have code for that. launches, sums: workspace, zero before the first launch; used when Linked.
-// The carry of a block whose warps are the launch's: the sums of the warps before are read four at a time.
-template <int Most, class A>
-GPUBENCH_DEVICE A sum_before(const A* warp_sums, int warp) {
-    A carry{};
-    GPUBENCH_UNROLL
-    for (int first = 0; first < Most; first += 4) {
-        if (first >= warp) break;
-        A sums[4];
-        GPUBENCH_UNROLL
-        for (int i = 0; i < 4; ++i) sums[i] = warp_sums[first + i < warp ? first + i : warp];
-        GPUBENCH_UNROLL
-        for (int i = 0; i < 4; ++i) carry = first + i < warp ? add(carry, sums[i]) : carry;
-    }
-    return carry;
-}
-
 // Warps: 0 where they are the launch's, so that one instance serves rows of several lengths; that is not for Linked.
 template <class T, class Out, int Warps, int Vectors, bool Aligned, bool Linked>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(
     (block_rows_threads<T, Out>(Warps, Vectors)),
     (at_least_one(block_rows_resident<T, Out>(Vectors) / block_rows_threads<T, Out>(Warps, Vectors))))
-    block_rows(const T* x, Out* y, long long length, int tiles, RowPlaces x_rows, long long x_step, uint64* launches,
+    block_rows(const T* x, Out* y, long long length, long long x_step, RowPlaces x_rows, int tiles, uint64* launches,
                void* sums) {
     using A = accumulator_t<Out>;
     constexpr int V = vector_items<T, Out>;
     constexpr int most_warps = block_rows_threads<T, Out>(Warps, Vectors) / warp_size;
     const int warps = Warps > 0 ? Warps : static_cast<int>(block_size_x()) / warp_size;
-    GPUBENCH_SHARED(A, warp_sums, most_warps);
+    GPUBENCH_SHARED(A, warp_sums, most_warps + (Linked ? 0 : 3));
     GPUBENCH_SHARED(uint32, launch, 1);
     uint64 ticket = 0;
     if (Linked && thread_index_x() == 0) ticket = take_ticket(launches);
@@ -67,7 +52,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(
     const int row = Linked ? block / tiles : block;
     const int tile = Linked ? block - row * tiles : 0;
     Out* const target = y + row * length;
-    const T* const source = x + x_rows.offset(row);
+    const T* const source = x + x_rows.offset<(Vectors < 4)>(row);  // asked, 8 vectors a thread spilled registers
     const int shift = empty_slots<V>(y, row * length);
     const long long start = (static_cast<long long>(tile) * warps + warp) * (warp_size * Vectors * V) + lane * V - shift;
     const int end = static_cast<int>(length - start > 0x40000000 ? 0x40000000 : length - start);  // may be negative
@@ -90,11 +75,12 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(
         if constexpr (add_late) before[k] = left;
         else combine_before<V>(items[k], left, Add{});
     }
-    share_warp_totals(run, warp_sums, warp, lane);
     A carry;
     if constexpr (!Linked) {
-        carry = sum_before<most_warps>(warp_sums, warp);
+        share_launched_totals(run, warp_sums, warp, lane, warps);
+        carry = before_launched_warp<most_warps>(warp_sums, warp, A{}, Add{});
     } else {
+        share_warp_totals(run, warp_sums, warp, lane);
         const BlockPlace<A> place = scan_warps<Warps>(warp_sums, warp, A{}, Add{});
         carry = place.before;
         const A total = place.total;

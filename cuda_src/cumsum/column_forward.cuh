@@ -34,8 +34,9 @@ struct Forward {
     static constexpr int across = Lanes < warp_size ? Lanes : warp_size;
     static constexpr int team = Lanes / across;
     static constexpr int groups = warp_size / across;  // of lanes in a warp, each with rows of its own
-    // narrow strips: lanes and groups are as many as the columns allow, so that one instance serves all of them
-    static constexpr bool packed = Lanes < (Items == 1 ? warp_size : 8);
+    // Narrow strips: lanes and groups are as many as the columns allow, so that one instance serves all of them. 16-bit floats
+    // and float64 lost 3 to 6 % by that, so that vectors of them have it in the narrowest only.
+    static constexpr bool packed = Lanes < (Items == 1 || sizeof(T) == 4 || !is_same<T, Out> ? warp_size : 8);
     static constexpr int parts = Consumers / team;
     static constexpr int consumers = Consumers, reducers = Reducers, producers = Producers;
     static constexpr int linkers = Linkers * warp_size, joiners = Joiners * warp_size;  // threads

@@ -120,9 +120,7 @@ DIVIDED_STRIDED = Struct(
     strides=("i8", MAX_DIMS),
 )
 
-ROW_PLACES = Struct(
-    "gpubench::RowPlaces", "gpubench/strided.cuh", pitch="i8", further="i8", group=INTEGER_DIVIDER, grouped="i4"
-)
+ROW_PLACES = Struct("gpubench::RowPlaces", "gpubench/strided.cuh", pitch="i8", further="i8", group=INTEGER_DIVIDER)
 
 
 def _calculator(operands: int) -> Struct:
@@ -179,7 +177,7 @@ def divided_strided(sizes: Sequence[int], strides: Sequence[int]) -> Value:
 def row_places(pitch: int, group: int = 0, group_pitch: int = 0) -> Value:
     """Return a `gpubench::RowPlaces`: rows a pitch apart; with groups, each of so many rows begins at its own pitch."""
     further = group_pitch - group * pitch if group else 0
-    return ROW_PLACES.value(pitch=pitch, further=further, group=divider(max(group, 1)), grouped=int(group > 0))
+    return ROW_PLACES.value(pitch=pitch, further=further, group=divider(max(group, 1)))
 
 
 def offset_calculator(sizes: Sequence[int], *strides: Sequence[int]) -> Value:

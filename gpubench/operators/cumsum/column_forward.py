@@ -13,10 +13,10 @@ from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.columns import NOT_COLUMNS
-from gpubench.operators.cumsum.geometry import aligned_items, columns_of, gives_up_x
+from gpubench.operators.cumsum.geometry import aligned_items, column_items, columns_of, gives_up_x, in_parts
 from gpubench.operators.geometry.columns import Columns
 from gpubench.operators.geometry.cuts import even_tile
-from gpubench.operators.geometry.vectors import accumulator_bytes, items_of, published_bytes, vector_items
+from gpubench.operators.geometry.vectors import accumulator_bytes, published_bytes, vector_items
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import Struct
@@ -71,26 +71,26 @@ def kernel(dtype: str, items: int, lanes: int) -> str:
     return "gpubench::cumsum::column_forward" + template(dtype, sum_dtype(dtype), items, lanes, *roles)
 
 
-def packed_lanes(items: int) -> int:
+def packed_lanes(dtype: str, items: int) -> int:
     """Return the lanes from which a strip has a fixed number of them (`Forward::packed` in C++).
 
     One instance, of half as many, serves the narrower ones: it takes as many lanes as there are columns.
     """
-    return 32 if items == 1 else 8
+    return 32 if items == 1 or row_of(dtype).itemsize == 4 or dtype != sum_dtype(dtype) else 8
 
 
 def lanes_of(dtype: str, items: int) -> Iterator[int]:
     """Yield the lanes that a row of a strip may take, fewest first."""
-    lanes = packed_lanes(items) // 2
+    lanes = packed_lanes(dtype, items) // 2
     most = tuning.FORWARD_STRIP_BYTES[1] // row_of(dtype).itemsize if items > 1 else tuning.FORWARD_COLUMNS
     while lanes * items <= min(tuning.FORWARD_COLUMNS, most):
         yield lanes
         lanes *= 2
 
 
-def parts_of(items: int, lanes: int, columns: int) -> tuple[int, int]:
+def parts_of(dtype: str, items: int, lanes: int, columns: int) -> tuple[int, int]:
     """Return (parts of a tile, groups of lanes in a warp), as `Forward` and `ForwardBlock::groups` in C++."""
-    across = columns // items if lanes < packed_lanes(items) else min(lanes, 32)
+    across = columns // items if lanes < packed_lanes(dtype, items) else min(lanes, 32)
     return SHAPE.consumers // max(lanes // 32, 1), 32 // across
 
 
@@ -131,7 +131,7 @@ def cut_lanes(problem: Problem[Any], columns: Columns, items: int, lanes: int, d
         narrow = strips > 1 and row_bytes < tuning.FORWARD_STRIP_BYTES[0]
         if narrow or items != vector_items(problem) or not bulk_rows(problem, columns, width):
             return None
-    parts, groups = parts_of(items, lanes, min(columns.inner, width))
+    parts, groups = parts_of(x, items, lanes, min(columns.inner, width))
     accumulator = accumulator_bytes(y)
     sums, exchange = (parts + 1) * width * accumulator, 4 * 32 * SHAPE.linkers * accumulator
     ring = ring_of(row_bytes, contiguous, sums, exchange, device)
@@ -197,6 +197,7 @@ class ColumnForward:
         columns = columns_of(problem)
         if columns is None:
             return Refused(NOT_COLUMNS)
+        problem, columns = in_parts(problem, columns)
         one = forward_cut(problem, columns, device)
         if one is None:
             return Refused("has rows that bulk copies cannot bring, or no shared memory for a ring")
@@ -232,5 +233,5 @@ class ColumnForward:
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a number of lanes, for whole vectors and for single columns."""
-        items = dict.fromkeys((items_of(dtype, sum_dtype(dtype)), 1))
-        return [(SOURCE, kernel(dtype, count, lanes)) for count in items for lanes in lanes_of(dtype, count)]
+        items = column_items(dtype)
+        return [(SOURCE, kernel(part, count, lanes)) for part, count in items for lanes in lanes_of(part, count)]

@@ -9,11 +9,11 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, 
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import aligned_items, columns_of
+from gpubench.operators.cumsum.geometry import aligned_items, column_items, columns_of, in_parts
 from gpubench.operators.cumsum.tuning import StripShape
 from gpubench.operators.geometry.columns import Columns
 from gpubench.operators.geometry.cuts import Cut, cut_columns
-from gpubench.operators.geometry.vectors import accumulator_bytes, items_of, published_bytes
+from gpubench.operators.geometry.vectors import accumulator_bytes, published_bytes
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import int32
@@ -84,9 +84,7 @@ def shapes_of(dtype: str, items: int, linked: bool) -> tuple[StripShape, ...]:
         return shapes[:1] if linked else shapes  # narrower strips are more, of fewer tiles: fewer blocks would share
     if items == 8:
         return tuning.LINKED_STRIPS_8 if linked else tuning.STRIPS_8
-    if linked:
-        return tuning.LINKED_STRIPS
-    return tuning.STRIPS_4 if accumulator_bytes(dtype) <= 4 else tuning.STRIPS
+    return tuning.LINKED_STRIPS if linked else tuning.STRIPS
 
 
 def short_shape(columns: Columns, items: int) -> StripShape | None:
@@ -128,6 +126,7 @@ class Strips:
         columns = columns_of(problem)
         if columns is None:
             return Refused(NOT_COLUMNS)
+        problem, columns = in_parts(problem, columns)
         return strip_plan(self.name, problem, columns, *strip_cut(problem, columns, device))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
@@ -137,12 +136,11 @@ class Strips:
 
 def strip_instances(dtype: str, linked: bool) -> list[tuple[str, str]]:
     """Return the instances of a dtype, without repeats."""
-    counts = dict.fromkeys((min(items_of(dtype, sum_dtype(dtype)), tuning.STRIP_ITEMS), 1))
     shorts = () if linked else tuning.SHORT_STRIPS
     names = [
-        strip_kernel(dtype, items, shape, linked)
-        for items in counts
-        for shape in (*shapes_of(sum_dtype(dtype), items, linked), *shorts)
+        strip_kernel(part, items, shape, linked)
+        for part, items in column_items(dtype)
+        for shape in (*shapes_of(sum_dtype(part), items, linked), *shorts)
     ]
     return [(Strips.source, name) for name in dict.fromkeys(names)]
 
@@ -160,6 +158,7 @@ class LinkedStrips:
         columns = columns_of(problem)
         if columns is None:
             return Refused(NOT_COLUMNS)
+        problem, columns = in_parts(problem, columns)
         best = linked_cut(problem, columns, device)
         if best is None:
             return Refused("has too many strips for blocks to share one, or a single tile in each")

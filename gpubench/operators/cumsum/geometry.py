@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Iterable
 from typing import Any
 
-from gpubench.model import DeviceInfo, Problem
+from gpubench import dtypes
+from gpubench.layout import View
+from gpubench.model import DeviceInfo, Operand, Problem
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.geometry.columns import Columns, columns_along
 from gpubench.operators.geometry.rows import Rows, rows_along, rows_in_groups
 from gpubench.operators.geometry.transposed import Transposed, transposed_along
-from gpubench.operators.geometry.vectors import vector_items
+from gpubench.operators.geometry.vectors import items_of, vector_items
+from gpubench.operators.results import sum_dtype
 
 
 def rows_of(problem: Problem[Any]) -> Rows | None:
@@ -51,6 +56,34 @@ def aligned_items(problem: Problem[Any], columns: Columns) -> int:
     """Return the columns of one thread: a whole vector where every row of x and y starts on one, else 1."""
     items = vector_items(problem)
     return items if columns.on_grid(problem.operand("x").view.offset, items) else 1
+
+
+def in_parts(problem: Problem[Any], columns: Columns) -> tuple[Problem[Any], Columns]:
+    """Return complex columns as twice as many of their parts, which add up by themselves; anything else as it is.
+
+    Only where rows begin on whole vectors: a lane moves as many bytes then, and the kernels of the parts do for both.
+    """
+    x, y = problem.operands
+    part = dtypes.dtype(x.dtype).part
+    if part == x.dtype or aligned_items(problem, columns) != vector_items(problem):
+        return problem, columns
+    operands = (_of_parts(x, part), _of_parts(y, part))
+    halves = Columns(columns.outer, columns.length, 2 * columns.inner, 2 * columns.outer_pitch, 2 * columns.row_pitch)
+    return dataclasses.replace(problem, operands=operands), halves
+
+
+def _of_parts(operand: Operand, part: str) -> Operand:
+    shape, strides = (*operand.view.shape, 2), (*(2 * stride for stride in operand.view.strides), 1)
+    return dataclasses.replace(
+        operand, dtype=part, view=View(shape, strides, 2 * operand.view.offset, 2 * operand.view.storage)
+    )
+
+
+def column_items(dtype: str) -> Iterable[tuple[str, int]]:
+    """Return (dtype, columns) of a thread for x of a dtype: a whole vector, of the parts of complex numbers; else 1."""
+    part = dtypes.dtype(dtype).part
+    whole, single = (part, items_of(part, sum_dtype(part))), (dtype, 1)
+    return (whole,) if items_of(dtype, sum_dtype(dtype)) == 1 else (whole, single)
 
 
 def transposed_of(problem: Problem[Any]) -> Transposed | None:

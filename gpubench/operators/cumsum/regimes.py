@@ -8,7 +8,7 @@ from gpubench import dtypes
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning
 from gpubench.operators.cumsum.columns import strip_columns, strip_cut, strip_items
-from gpubench.operators.cumsum.geometry import columns_of, grouped_rows_of, rows_of, transposed_of
+from gpubench.operators.cumsum.geometry import columns_of, grouped_rows_of, in_parts, rows_of, transposed_of
 from gpubench.operators.cumsum.rows import lanes_vectors
 from gpubench.operators.cumsum.walked import walk_of
 from gpubench.operators.geometry.columns import Columns
@@ -122,6 +122,7 @@ def _for_wider_columns(problem: Problem[Any], columns: Columns, device: DeviceIn
         return ("walked_lines",)
     if columns.length <= tuned("SHORT_COLUMN", tuning.SHORT_COLUMN):
         return ("columns",)
+    problem, columns = in_parts(problem, columns)
     shape, one = strip_cut(problem, columns, device)
     x = problem.operand("x")
     itemsize = dtypes.dtype(x.dtype).itemsize

@@ -12,10 +12,10 @@ from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import resident_tuning as tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.columns import NOT_COLUMNS
-from gpubench.operators.cumsum.geometry import aligned_items, columns_of
+from gpubench.operators.cumsum.geometry import aligned_items, column_items, columns_of, in_parts
 from gpubench.operators.cumsum.linked import NOT_RESIDENT
 from gpubench.operators.geometry.columns import Columns
-from gpubench.operators.geometry.vectors import accumulator_bytes, is_half, items_of, published_bytes
+from gpubench.operators.geometry.vectors import accumulator_bytes, is_half, published_bytes
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import Struct
@@ -155,6 +155,7 @@ class ResidentColumns:
             return Refused(NOT_COLUMNS)
         if not columns.contiguous or columns.inner > tuning.COLUMNS:
             return Refused(f"takes only rows side by side, of up to {tuning.COLUMNS} columns")
+        problem, columns = in_parts(problem, columns)
         one = resident_cut(problem, columns, device)
         if one is None:
             return Refused(NOT_RESIDENT)
@@ -182,6 +183,5 @@ class ResidentColumns:
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance for whole vectors, one for single columns; of each shape."""
-        items = dict.fromkeys((items_of(dtype, sum_dtype(dtype)), 1))
         shapes = (tuning.RESIDENT,) if is_half(dtype) else (tuning.RESIDENT, tuning.RESIDENT_HALVED)
-        return [(SOURCE, kernel(dtype, count, shape)) for shape in shapes for count in items]
+        return [(SOURCE, kernel(part, count, shape)) for shape in shapes for part, count in column_items(dtype)]

@@ -158,14 +158,11 @@ class StripShape:
 
 
 STRIPS: tuple[StripShape, ...] = (
-    StripShape(32, 8, 16, 1),  # 16384 x 16384 float64: 1079 us, 0.935 of a copy; 1087 by (32, 8, 8, 2); int8: 696, 709
+    # 16384 x 16384 float64: 1079 us, 0.935 of a copy; 1087 by (32, 8, 8, 2); int8: 696, 709. float32 544, with 4 rows
+    # 578 (of a kernel for this shape alone 533); 4096 x 200 x 100 182 us, with 4 rows 220.
+    StripShape(32, 8, 16, 1),
     StripShape(16, 8, 16, 1),  # 16 x 4096 x 1024 float64: 266.0 us; 270.7 by strips twice as wide
-    StripShape(8, 8, 16, 1),
-)
-STRIPS_4: tuple[StripShape, ...] = (
-    StripShape(32, 4, 16, 1),  # 16384 x 16384 float32: 530.5 us, 0.95 of a copy; 542.5 with 8 rows, 534.6 by copies
-    StripShape(16, 8, 16, 1),  # 16 x 4096 x 1024 float32: 137.9 us; 140.6 with 4 rows, 151.8 by copies
-    StripShape(8, 8, 16, 1),  # 2048 x 1024 x 32: 135.8 us; 137.6 by (8, 8, 8, 2), 169 by column_forward
+    StripShape(8, 8, 16, 1),  # 2048 x 1024 x 32 float32: 135.8 us; 137.6 by (8, 8, 8, 2), 169 by column_forward
 )
 STRIPS_8: tuple[StripShape, ...] = (
     StripShape(16, 8, 16, 1),  # 16 x 4096 x 1024 float16: 77.1 us; 78.8 by (16, 8, 8, 2), 84.6 by (8, 4, 8, 2)
@@ -176,8 +173,8 @@ LINKED_STRIPS: tuple[StripShape, ...] = (StripShape(8, 8, 8, 2),)
 LINKED_STRIPS_8: tuple[StripShape, ...] = (StripShape(8, 4, 8, 2),)
 SINGLE_STRIPS: tuple[StripShape, ...] = (StripShape(32, 16, 8, 2), StripShape(16, 16, 8, 2), StripShape(8, 16, 8, 2))
 SINGLE_STRIPS_WIDE: tuple[StripShape, ...] = (StripShape(32, 8, 8, 2), StripShape(16, 8, 8, 2), StripShape(8, 8, 8, 2))
-"""By the columns of a thread: a vector of sums of 8 bytes or more, of four sums of 4 bytes, of 8; shared strips; single
-columns (sums of 4 bytes, wider ones). Widest first; more rows a thread spill."""
+"""By the columns of a thread: a vector of 2 or 4 sums, of 8; shared strips; single columns (sums of 4 bytes, wider
+ones). Widest first; more rows a thread spill."""
 
 FULL_SHARE = 0.9
 """Share of the strips wanted, as many as blocks fit the device, that is enough: 128 strips on 132 SMs walk 16384 x

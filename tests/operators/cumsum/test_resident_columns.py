@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from gpubench import dtypes
+from gpubench.model import Plan
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import resident_tuning as tuning
-from gpubench.operators.cumsum.geometry import columns_of
+from gpubench.operators.cumsum.geometry import columns_of, in_parts
 from gpubench.operators.cumsum.resident_columns import ResidentCut, copy_slack, resident_cut
 from gpubench.operators.geometry.vectors import accumulator_bytes, published_bytes
 from tests.operators.cases import DEVICE, make_case, planned, refusal
@@ -129,19 +130,19 @@ def cut_of(dtype: str, shape: list[int], layout: dict[str, Any], **figures: int)
     if not columns.contiguous or columns.inner > tuning.COLUMNS:
         assert reason is not None
         return columns, None
-    one = resident_cut(problem, columns, info)
+    parts, columns = in_parts(problem, columns)
+    one = resident_cut(parts, columns, info)
     assert (one is None) == (reason is not None)
     if one is not None:
-        check_plan(problem, columns, one, info)
+        check_plan(planned(RESIDENT, problem, info), parts, columns, one, info)
     return columns, one
 
 
-def check_plan(problem: Any, columns: Any, one: ResidentCut, info: Any) -> None:
+def check_plan(plan: Plan, problem: Any, columns: Any, one: ResidentCut, info: Any) -> None:
     """Whatever the cut: all rows once, within slots, registers, shared memory, SMs and workspace."""
     shape = one.shape
     size = dtypes.dtype(problem.operand("x").dtype).itemsize
     accumulator = accumulator_bytes(problem.operand("y").dtype)
-    plan = planned(RESIDENT, problem, info)
     (launch,) = plan.launches
     blocks = one.share * columns.outer
     assert 0 < blocks <= info.sm_count
