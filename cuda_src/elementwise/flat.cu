@@ -14,28 +14,24 @@ namespace gpubench::elementwise {
 
 struct FlatShape {
     int64 elements;    // of the output
+    double p0, p1;     // the function's scalars
     int64 extents[3];  // of each operand, from its first element to behind its last
 };
-GPUBENCH_LAYOUT(FlatShape, 32, extents, 8);
+GPUBENCH_LAYOUT(FlatShape, 48, extents, 24);
 
-// A thread's vectors.
-// All: they exist from the first element to the last. Beside: they lie side by side, for operands that are plaited.
-template <int Threads, int V_, int K_, int D, bool Whole_, bool Beside, bool All>
+// A thread's vectors. Beside: they lie side by side, for operands that are plaited.
+template <int Threads, int V_, int K_, int D, bool Whole_, bool Beside>
 struct FlatTile {
     static constexpr int V = V_, K = K_, dims = D;
     static constexpr bool whole = Whole_;
     static constexpr int distance = Beside ? V : Threads * V;  // of a thread's vectors
     int64 first;
-    int64 elements;  // of the output from the first vector on
+    int64 left;  // elements of the output from the first vector on
     uint32 at[K][D];
     bool inside[K];  // the row
 
     GPUBENCH_DEVICE int64 index(int k) const { return first + k * distance; }
-    // Elements of a vector that exist.
-    GPUBENCH_DEVICE int left(int k) const {
-        const int64 rest = elements - k * distance;
-        return All || rest >= V ? V : rest > 0 ? static_cast<int>(rest) : 0;
-    }
+    GPUBENCH_DEVICE bool exists(int k) const { return k * distance < left; }
 };
 
 template <class G, class I, int Number>
@@ -61,21 +57,17 @@ struct FlatHeld {
         GPUBENCH_UNROLL
         for (int k = 0; k < G::K; ++k) {
             raw[k] = {};
-            if constexpr (I::lie == off_grid) {
-                if (tile.left(k) > 0) raw[k].ask(data + tile.index(k), data, data + extent);
-            } else if constexpr (I::lie == on_grid) {
-                if (tile.left(k) == V) raw[k] = load_on_grid<V>(data + tile.index(k));
-                else if (tile.left(k) > 0) raw[k] = load_one_by_one<V>(data + tile.index(k), 1, 0, tile.left(k));
-            } else if (tile.left(k) > 0) {
-                load_by_place(data, extent, tile, axis, k);
-            }
+            if (!tile.exists(k)) continue;
+            if constexpr (I::lie == off_grid) raw[k].ask(data + tile.index(k), data, data + extent);
+            else if constexpr (I::lie == on_grid) raw[k] = load_on_grid<V>(data + tile.index(k));
+            else load_by_place(data, extent, tile, axis, k);
         }
     }
     GPUBENCH_DEVICE void load_by_place(const T* data, int64 extent, const G& tile, const Axis<G::dims>& axis, int k) {
         const T* const place = data + axis.offset(tile.at[I::lie == plaited ? 0 : k], Number + 1);
         if constexpr (I::lie == plaited) {
             raw[k] = load_on_grid<V>(place + k * axis.strides[0][Number + 1]);
-        } else if (!G::whole && (!tile.inside[k] || tile.left(k) < V)) {
+        } else if (!G::whole && !tile.inside[k]) {
             const Packed<T, V> found = load_over_rows(data, tile, axis, k);
             if constexpr (off) raw[k] = {{found}, 0};
             else raw[k] = found;
@@ -95,9 +87,7 @@ struct FlatHeld {
         GPUBENCH_UNROLL
         for (int dim = 0; dim < G::dims; ++dim) at[dim] = tile.at[k][dim];
         GPUBENCH_UNROLL
-        for (int j = 0; j < V; ++j, axis.step(at)) {
-            if (j < tile.left(k)) items[j] = data[axis.offset(at, Number + 1)];
-        }
+        for (int j = 0; j < V; ++j, axis.step(at)) items[j] = data[axis.offset(at, Number + 1)];
         return bit_cast<Packed<T, V>>(items);
     }
 };
@@ -111,14 +101,16 @@ GPUBENCH_DEVICE void load_flat(Operands<FlatHeld, G, Number, I, Rest...>& operan
     load_flat(operands.rest, shape, tile, axis, others...);
 }
 
+// first, end: of the output's elements that this thread and those behind it have.
 template <class F, class C, class Out, class G, class... Ins>
-GPUBENCH_DEVICE void walk_flat(Out* y, const FlatShape& shape, const Axis<G::dims>& axis, int64 first, double p0, double p1,
-                               const typename Ins::Type*... inputs) {
+GPUBENCH_DEVICE void walk_flat(Out* y, const typename Ins::Type*... inputs, int64 first, int64 end, const FlatShape& shape,
+                               const Axis<G::dims>& axis) {
     constexpr int V = G::V;
     constexpr bool linear = ((Ins::lie == on_grid || Ins::lie == off_grid) && ...);
     G tile;
     tile.first = first;
-    tile.elements = shape.elements - first;
+    tile.left = end - first;
+    if (tile.left <= 0) return;
     if constexpr (!linear) {
         GPUBENCH_UNROLL
         for (int k = 0; k < G::K; ++k) {
@@ -128,26 +120,25 @@ GPUBENCH_DEVICE void walk_flat(Out* y, const FlatShape& shape, const Axis<G::dim
     }
     Operands<FlatHeld, G, 0, Ins...> operands;
     load_flat(operands, shape, tile, axis, inputs...);
-    const auto low = convert<held_t<C>>(p0), high = convert<held_t<C>>(p1);
+    const auto low = convert<held_t<C>>(shape.p0), high = convert<held_t<C>>(shape.p1);
     GPUBENCH_UNROLL
     for (int k = 0; k < G::K; ++k) {
-        const Packed<Out, V> found = work<F, C, Out, V>(operands, k, low, high);
-        Out* const place = y + tile.index(k);
-        if (tile.left(k) == V) store_on_grid(place, found);
-        else store_one_by_one(place, found, 0, tile.left(k));
+        if (tile.exists(k)) store_on_grid(y + tile.index(k), work<F, C, Out, V>(operands, k, low, high));
     }
 }
 
+// A block behind those of whole vectors has the elements that are left, one a thread. The pointers come first: with the number of
+// elements they are one line of constant memory, and a small launch waits for nothing else.
 template <class F, class C, class Out, int Threads, int V, int K, int Dims, bool Whole, bool Beside, class... Ins>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Threads)
-    flat(Out* y, const FlatShape shape, const Axis<Dims> axis, double p0, double p1, const typename Ins::Type*... inputs) {
-    constexpr int tile = Threads * V * K;
-    const int64 start = int64{block_index_x()} * tile, first = start + thread_index_x() * V * (Beside ? K : 1);
-    if (start + tile <= shape.elements) {  // no check then, and no code of ends between the loads
-        walk_flat<F, C, Out, FlatTile<Threads, V, K, Dims, Whole, Beside, true>, Ins...>(y, shape, axis, first, p0, p1, inputs...);
-    } else {
-        walk_flat<F, C, Out, FlatTile<Threads, V, K, Dims, Whole, Beside, false>, Ins...>(y, shape, axis, first, p0, p1, inputs...);
+    flat(Out* y, const typename Ins::Type*... inputs, const FlatShape shape, const Axis<Dims> axis) {
+    const int64 start = int64{block_index_x()} * (Threads * V * K), whole = shape.elements & ~int64{V - 1};
+    if (V > 1 && !Beside && start >= whole) {
+        using G = FlatTile<Threads, 1, 1, Dims, true, false>;
+        return walk_flat<F, C, Out, G, Ins...>(y, inputs..., whole + thread_index_x(), shape.elements, shape, axis);
     }
+    using G = FlatTile<Threads, V, K, Dims, Whole, Beside>;
+    walk_flat<F, C, Out, G, Ins...>(y, inputs..., start + thread_index_x() * V * (Beside ? K : 1), whole, shape, axis);
 }
 
 }  // namespace gpubench::elementwise

@@ -16,9 +16,10 @@ struct TileShape {
     uint32 length, rows;            // elements of a row, rows of one outer block
     uint32 chunk;                   // elements of a tile's row
     uint32 unused;
+    double p0, p1;                  // the function's scalars
     int64 extents[3];               // of each operand, from its first element to behind its last
 };
-GPUBENCH_LAYOUT(TileShape, 64, extents, 40);
+GPUBENCH_LAYOUT(TileShape, 80, extents, 56);
 
 // Staged: operands across the rows are cut on their way out of shared memory, where a warp does best with eight vectors of four rows.
 // All: every line and row exists.

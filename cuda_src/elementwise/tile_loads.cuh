@@ -8,10 +8,10 @@
 namespace gpubench::elementwise {
 
 // How an operand comes.
-enum Way { by_rows, by_squares, by_stages };
+enum Way { by_rows, by_braids, by_squares, by_stages };
 
 constexpr GPUBENCH_DEVICE Way way_of(Lie lie) {
-    return lie == turned_off_grid ? by_stages : lie >= turned ? by_squares : by_rows;
+    return lie == turned_off_grid ? by_stages : lie >= turned ? by_squares : lie == braided ? by_braids : by_rows;
 }
 
 template <class G, class I, int Number, Way W>
@@ -33,8 +33,6 @@ struct TileLoads<G, I, Number, by_rows> {
             const T* const row_place = data + tile.row_offset(k, Number + 1);
             if constexpr (I::lie == still) {
                 raw[k] = repeated<V>(*row_place);
-            } else if constexpr (I::lie == braided) {  // vectors side by side, each with something of all rows
-                raw[k] = load_on_grid<V>(data + tile.outer[Number + 1] + shares[k].first * held + k * V);
             } else if constexpr (I::lie == apart) {
                 const int64 step = tile.along.strides[0][Number + 1];
                 raw[k] = load_one_by_one<V>(row_place + shares[k].first * step, step, shares[k].from, shares[k].to);
@@ -51,13 +49,51 @@ struct TileLoads<G, I, Number, by_rows> {
     GPUBENCH_DEVICE Packed<T, V> get(const char*, const G&, const Share&, int k) const {
         if constexpr (off) {
             return raw[k].get();
-        } else if constexpr (I::lie == braided) {
-            Vector<T, V> items;
-            GPUBENCH_UNROLL
-            for (int j = 0; j < V; ++j) items[j] = bit_cast<Vector<T, V>>(raw[(j * held + k) / V])[(j * held + k) % V];
-            return bit_cast<Packed<T, V>>(items);
         } else {
             return raw[I::lie == row ? 0 : k];
+        }
+    }
+};
+
+// All rows of an operand as one run: vectors of it side by side, each with something of all rows, are sorted in registers. Where the
+// output's rows begin off the grid, each at its own distance, they go through shared memory row by row, and a thread cuts its
+// vector out of two.
+template <class G, class I, int Number>
+struct TileLoads<G, I, Number, by_braids> {
+    using T = typename I::Type;
+    static constexpr int V = G::V, rows = G::passes, vectors = G::length / V;
+    static constexpr int size = static_cast<int>(sizeof(T)) * V, shared_bytes = G::whole ? 0 : rows * vectors * size;
+    Packed<T, V> raw[rows];
+
+    GPUBENCH_DEVICE void load(const T* data, const G& tile, const Share (&)[rows], char*) {
+        const int64 line = tile.first_line() + G::lane() * V, left = (tile.shape.length - line) * rows;
+        const T* const run = data + tile.outer[Number + 1] + line * rows;
+        GPUBENCH_UNROLL
+        for (int k = 0; k < rows; ++k) {
+            raw[k] = {};
+            if (line < 0 || left <= k * V) continue;
+            if (G::whole || left >= (k + 1) * V) raw[k] = load_on_grid<V>(run + k * V);
+            else raw[k] = load_one_by_one<V>(run + k * V, 1, 0, static_cast<int>(left) - k * V);
+        }
+    }
+    GPUBENCH_DEVICE Packed<T, V> sorted(int k) const {
+        Vector<T, V> items;
+        GPUBENCH_UNROLL
+        for (int j = 0; j < V; ++j) items[j] = bit_cast<Vector<T, V>>(raw[(j * rows + k) / V])[(j * rows + k) % V];
+        return bit_cast<Packed<T, V>>(items);
+    }
+    static GPUBENCH_DEVICE int place(int k, int vector) { return (k * vectors + vector) * size; }
+    GPUBENCH_DEVICE void fill(char* stage) const {
+        GPUBENCH_UNROLL
+        for (int k = 0; !G::whole && k < rows; ++k) store_packed(reinterpret_cast<T*>(stage + place(k, G::lane())), sorted(k));
+    }
+    GPUBENCH_DEVICE Packed<T, V> get(const char* stage, const G& tile, const Share& share, int k) const {
+        if constexpr (G::whole) {
+            return sorted(k);
+        } else {
+            const int at = static_cast<int>(share.first - tile.first_line()), vector = at / V, distance = at % V;
+            const auto load = [&](int n) { return load_packed<V>(reinterpret_cast<const T*>(stage + place(k, n))); };
+            return joined(load(vector), load(vector + (distance > 0)), distance);
         }
     }
 };

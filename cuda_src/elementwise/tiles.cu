@@ -42,7 +42,7 @@ GPUBENCH_DEVICE Packed<Out, G::V> work_tile(Operands<TileHeld, G, Number, I, Res
 }
 
 template <class F, class C, class Out, class G, class... Ins>
-GPUBENCH_DEVICE void walk_tile(Out* y, const G& tile, char* stages, double p0, double p1, const typename Ins::Type*... inputs) {
+GPUBENCH_DEVICE void walk_tile(Out* y, const typename Ins::Type*... inputs, const G& tile, char* stages) {
     Share shares[G::passes];
     if constexpr (G::steady) {
         const Share share = share_of(tile, y + tile.row_offset(0, 0), true);
@@ -54,12 +54,12 @@ GPUBENCH_DEVICE void walk_tile(Out* y, const G& tile, char* stages, double p0, d
     }
     Operands<TileHeld, G, 0, Ins...> operands;
     load_tile(operands, tile, shares, stages, inputs...);
-    if constexpr (((Ins::lie >= turned) || ...)) {
+    if constexpr (((Ins::lie >= turned || (Ins::lie == braided && !G::whole)) || ...)) {
         fill_stages(operands, stages);
         if constexpr (((Ins::lie == turned_off_grid) || ...)) await_staged();
         else await_turned();
     }
-    const auto low = convert<held_t<C>>(p0), high = convert<held_t<C>>(p1);
+    const auto low = convert<held_t<C>>(tile.shape.p0), high = convert<held_t<C>>(tile.shape.p1);
     GPUBENCH_UNROLL
     for (int k = 0; k < G::passes; ++k) {
         const Share& share = shares[k];
@@ -77,8 +77,8 @@ constexpr int tile_blocks = ((Ins::lie == off_grid ? 1 : 0) + ...) > 1 ? 2 : 3;
 
 template <class F, class C, class Out, int Lanes, int Passes, int Along, int Across, int Outer, int Spare, class... Ins>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(tile_threads, (tile_blocks<Ins...>))
-    tiles(Out* y, const TileShape shape, const Axis<Along> along, const Axis<Across> across, const Axis<Outer> outer, double p0, double p1,
-          const typename Ins::Type*... inputs) {
+    tiles(Out* y, const typename Ins::Type*... inputs, const TileShape shape, const Axis<Along> along, const Axis<Across> across,
+          const Axis<Outer> outer) {
     constexpr int V = vector_of<Out, typename Ins::Type...>();
     constexpr bool staged = ((Ins::lie == turned_off_grid) || ...) && ((way_of(Ins::lie) != by_squares) && ...);
     using G = Tile<V, Lanes, Passes, Along, Across, Outer, Spare, staged, false>;
@@ -98,10 +98,10 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(tile_threads, (tile_blocks<Ins...>))
             Inner inner{shape, along, across, tile.start, tile.first_row, G::rows, {}};
             GPUBENCH_UNROLL
             for (int tensor = 0; tensor < axis_tensors; ++tensor) inner.outer[tensor] = tile.outer[tensor];
-            return walk_tile<F, C, Out, Inner, Ins...>(y, inner, stages, p0, p1, inputs...);
+            return walk_tile<F, C, Out, Inner, Ins...>(y, inputs..., inner, stages);
         }
     }
-    walk_tile<F, C, Out, G, Ins...>(y, tile, stages, p0, p1, inputs...);
+    walk_tile<F, C, Out, G, Ins...>(y, inputs..., tile, stages);
 }
 
 }  // namespace gpubench::elementwise

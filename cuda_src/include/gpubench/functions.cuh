@@ -78,12 +78,23 @@ struct tanh {
     }
 };
 
+// a / b for b of 1 and more, to within 2 units of a's last place: without the steps that make a quotient exact, and their branch.
+GPUBENCH_DEVICE Rough share(Rough a, Rough b) { return a / b; }
+GPUBENCH_DEVICE float share(float a, float b) { return a * approximate_reciprocal(b); }
+GPUBENCH_DEVICE double share(double a, double b) {
+    const double divisor = b > 0x1p1000 ? 0x1p1000 : b;  // infinity times its reciprocal, 0, would be NaN
+    double part = approximate_reciprocal(b);
+    part = math::fma(part, math::fma(-divisor, part, 1.0), part);
+    part = math::fma(part, math::fma(-divisor, part, 1.0), part);
+    return a * part;
+}
+
 struct sigmoid {  // of negative numbers as exp(a) / (1 + exp(a)): exp(-a) would overflow where the result still has digits
     template <Float C>
     GPUBENCH_DEVICE C operator()(C a, C, C) const {
         const bool negative = a < C(0);
         const C power = math::exp(negative ? a : -a);
-        return (negative ? power : C(1)) / (C(1) + power);
+        return share(negative ? power : C(1), C(1) + power);
     }
 };
 
@@ -93,13 +104,6 @@ struct relu {  // NaN compares false and stays
         return a < C(0) ? C(0) : a;
     }
 };
-
-// a / b for b of 1 and more, to within so small a part of a: in float32 without the steps that make a quotient exact.
-template <class C>
-GPUBENCH_DEVICE C share(C a, C b) {
-    if constexpr (is_same<C, float>) return a * approximate_reciprocal(b);
-    else return a / b;
-}
 
 // The tanh form, 0.5 a (1 + tanh(z)) with z = sqrt(2 / pi) (a + 0.044715 a^3) (Hendrycks and Gimpel 2016), written as
 // a / (1 + exp(-2 z)): the same number, with nothing cancelled where tanh(z) is near -1.

@@ -76,6 +76,7 @@ def _is_braided(shape: Merged, one: Input, few: int) -> bool:
         and across.size * dtypes.dtype(one.dtype).itemsize % 16 != 0
         and one.step(across) == 1
         and one.step(along) == across.size
+        and shape.on_grid(one, *(one.step(dim) for dim in shape.dims[2:]))
         and along.size >= tuning.BRAIDED_VECTORS * shape.vector
     )
 

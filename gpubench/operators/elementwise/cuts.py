@@ -39,7 +39,7 @@ def shared_bytes(shape: Merged, lies: Sequence[str], cut: TileCut, spare: int) -
     total = 0
     for operand, lie in zip(shape.inputs, lies, strict=True):
         itemsize = dtypes.dtype(operand.dtype).itemsize
-        if lie in ("turned", "turned_apart"):
+        if lie in ("turned", "turned_apart") or (lie == "braided" and spare):
             total += lines * cut.rows * itemsize
         elif lie == "turned_off_grid":
             units = max(cut.rows * itemsize // 16, 1) + 1
@@ -51,7 +51,10 @@ def cut_of(shape: Merged, axes: Axes, spare: int, lies: Sequence[str], device: D
     """Return how tiles are cut, for what their operands need."""
     reach = axis_size(axes.along) + max(spare - 1, 0)  # of a row from the vector boundary before it
     if axes.braided:
-        return rows_cut(shape, axes, reach, device)._replace(lanes=THREADS, passes=axes.across[0].size)
+        most = THREADS * shape.vector - spare
+        return TileCut(
+            THREADS, axes.across[0].size, ceil_div(ceil_div(reach, ceil_div(reach, most)), shape.vector) * shape.vector
+        )
     if not axes.turned:
         return rows_cut(shape, axes, reach, device)
     if not is_staged(lies):

@@ -11,6 +11,7 @@ from gpubench.operators.elementwise import tuning
 from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.operators.elementwise.instance import extents, instance, plan, probes, types_of
 from gpubench.operators.elementwise.merged import Input, Merged, merged
+from gpubench.operators.elementwise.naive import scalar_parameters
 from gpubench.operators.geometry.axes import MAX_AXIS_DIMS, axis
 from gpubench.operators.geometry.merged import Dim
 from gpubench.operators.geometry.rounding import ceil_div
@@ -19,7 +20,7 @@ from gpubench.operators.structs import LIMIT, Struct
 
 SOURCE = "elementwise/flat.cu"
 
-SHAPE = Struct("gpubench::elementwise::FlatShape", SOURCE, elements="i8", extents=("i8", 3))
+SHAPE = Struct("gpubench::elementwise::FlatShape", SOURCE, elements="i8", p0="f8", p1="f8", extents=("i8", 3))
 
 
 class Flat:
@@ -113,9 +114,11 @@ def build(problem: Problem[Any], shape: Merged, cut: tuning.FlatCut, beside: boo
     whole = linear or dims[0].size % shape.vector == 0
     types = types_of(problem.params, problem.case.dtype)
     kernel = instance("flat", problem.params.function, types, (*cut, max(len(dims), 1), whole, beside), lies)
-    blocks = ceil_div(shape.elements, cut.tile)
+    rest = shape.elements % shape.vector
+    blocks = ceil_div(shape.elements - rest, cut.tile) + min(rest, 1)
     if blocks > LIMIT:
         return Refused("more blocks than a grid has")
-    packed = SHAPE.value(elements=shape.elements, extents=extents(shape))
+    p0, p1 = scalar_parameters(problem.params)
+    packed = SHAPE.value(elements=shape.elements, p0=p0, p1=p1, extents=extents(shape))
     launch = (SOURCE, kernel, blocks, cut.threads)
     return plan("flat", problem, shape, launch, (packed, axis(dims)), **cut._asdict(), lies=lies)

@@ -9,10 +9,8 @@ from gpubench import dtypes
 from gpubench.model import Launch, Plan, Pointer, Problem, Value
 from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.operators.elementwise.merged import Merged
-from gpubench.operators.elementwise.naive import scalar_parameters
 from gpubench.operators.elementwise.params import ElementwiseParams, OperandSpec
 from gpubench.operators.elementwise.promotion import accuracy, is_rough, operand_dtypes, result_dtype, work_dtype
-from gpubench.operators.structs import float64
 
 SPACE = "gpubench::elementwise"
 ROUGH = "gpubench::Rough"
@@ -56,7 +54,7 @@ def plan(
     shared_bytes: int = 0,
     **notes: Any,
 ) -> Plan:
-    """Return the plan of one launch. launch: source, kernel, blocks, threads; arguments: between y and the scalars."""
+    """Return the plan of one launch. launch: source, kernel, blocks, threads; arguments: behind y and the operands."""
     source, kernel, blocks, threads = launch
     step = Launch(
         source,
@@ -65,9 +63,8 @@ def plan(
         (threads, 1, 1),
         (
             Pointer("y"),
-            *arguments,
-            *(float64(value) for value in scalar_parameters(problem.params)),
             *(Pointer(operand.name) for operand in shape.inputs),
+            *arguments,
         ),
         shared_bytes,
     )

@@ -12,6 +12,7 @@ from gpubench.operators.elementwise.axes import Axes, split
 from gpubench.operators.elementwise.cuts import cut_of, shared_bytes
 from gpubench.operators.elementwise.instance import extents, instance, plan, probes, types_of
 from gpubench.operators.elementwise.merged import Input, Merged, merged
+from gpubench.operators.elementwise.naive import scalar_parameters
 from gpubench.operators.geometry.axes import MAX_AXIS_DIMS, axis, axis_fits, axis_size
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.structs import INTEGER_DIVIDER, LIMIT, Struct, divider
@@ -28,6 +29,8 @@ SHAPE = Struct(
     rows="u4",
     chunk="u4",
     unused="u4",
+    p0="f8",
+    p1="f8",
     extents=("i8", 3),
 )
 
@@ -66,7 +69,7 @@ def lie_of(shape: Merged, axes: Axes, one: Input, whole: bool) -> str:
         return _turned_lie(axes, one)
     if first == 0:
         return "still"
-    if one.number in axes.braided and whole and shape.on_grid(one, *(one.step(dim) for dim in axes.outer)):
+    if one.number in axes.braided:
         return "braided"
     if first != 1:
         return "apart"
@@ -110,6 +113,7 @@ def build(problem: Problem[Any], shape: Merged, axes: Axes, device: DeviceInfo) 
     counts = (max(len(dims), 1) for dims in (axes.along, axes.across, axes.outer))
     types = types_of(problem.params, problem.case.dtype)
     kernel = instance("tiles", problem.params.function, types, (cut.lanes, cut.passes, *counts, spare), lies)
+    p0, p1 = scalar_parameters(problem.params)
     packed = SHAPE.value(
         cut,
         chunks=divider(chunks),
@@ -117,6 +121,8 @@ def build(problem: Problem[Any], shape: Merged, axes: Axes, device: DeviceInfo) 
         length=length,
         rows=rows,
         unused=0,
+        p0=p0,
+        p1=p1,
         extents=extents(shape),
     )
     return plan(

@@ -1,4 +1,4 @@
-"""Every input of a 16-bit float: problems whose operands hold all 65,536 patterns, for the simulator and for a GPU."""
+"""Inputs that leave out no kind of number, on the simulator and on a GPU: all patterns of 16-bit floats, and doubles."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ from tests.operators.cases import make_case
 Array = np.ndarray[Any, np.dtype[Any]]
 
 ROUGH = [name for name, row in FUNCTIONS.items() if row.rough]
+EXPONENTIALS = ("exp", "sigmoid", "silu", "gelu")
+"""Functions whose exponential of a double is the project's own."""
+
 EXPONENTS = (
     0.0,
     -0.0,
@@ -40,11 +43,24 @@ EXPONENTS = (
 )
 
 
+def doubles() -> Array:
+    """Return 65,536 doubles: most where exponentials are finite, of any size, and those at which something changes.
+
+    None whose exponential is subnormal: there one unit of the last place is more than any relative bound.
+    """
+    draw = np.random.default_rng(1)
+    sizes = np.ldexp(draw.uniform(1, 2, 2**13), draw.integers(-1074, 1024, 2**13))
+    edges = [0.0, 708.3, 709.78, 709.79, 710.0, 745.14, 750.0, 1e300, np.inf, np.nan, 5e-324]
+    made = np.concatenate([edges, np.negative(edges), sizes, -sizes, draw.normal(size=2**13) * 40])
+    made = np.concatenate([made, draw.uniform(-708, 720, 2**16 - len(made))])
+    return np.where((made > -745.14) & (made < -708.3), 1.0, made)
+
+
 def every_pattern(function: str, dtype: str) -> tuple[Problem[Any], dict[str, Array]]:
-    """Return the problem of a function on all patterns, and its inputs; of powers, for some exponents each."""
+    """Return the problem of a function on all patterns, or on doubles, and its inputs; of powers: some exponents."""
     operator = OPERATORS["elementwise"]
     kind = dtypes.dtype(dtype).numpy
-    patterns = np.arange(2**16, dtype=np.uint16).view(kind)
+    patterns = doubles() if dtype == "float64" else np.arange(2**16, dtype=np.uint16).view(kind)
     if FUNCTIONS[function].arity == 1:
         return operator.problem(make_case("elementwise", dtype, function=function, shape=(2**16,))), {"a": patterns}
     shapes = ({"shape": (2**16,)}, {"shape": (len(EXPONENTS), 1)})

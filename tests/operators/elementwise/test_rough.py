@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.operators.elementwise.patterns import ROUGH, answer
+from tests.operators.elementwise.patterns import EXPONENTIALS, ROUGH, answer
 from tests.operators.on_host import host
 
 
@@ -13,4 +13,11 @@ from tests.operators.on_host import host
 def test_every_input_keeps_the_bound_that_is_stated(function: str, dtype: str) -> None:
     """All 65,536 patterns against float64; infinities and NaN by class. (The GPU's own approximations: tests/gpu.)"""
     verdict = answer(host(), function, dtype)
+    assert verdict.ok, verdict.first_mismatch
+
+
+@pytest.mark.parametrize("function", EXPONENTIALS)
+def test_exponentials_of_doubles_keep_the_function_s_bound(function: str) -> None:
+    """Overflow, underflow to zero, infinities and NaN come out as in the C library."""
+    verdict = answer(host(), function, "float64")
     assert verdict.ok, verdict.first_mismatch

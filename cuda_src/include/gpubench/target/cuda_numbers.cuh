@@ -45,6 +45,11 @@ GPUBENCH_DEVICE float approximate_reciprocal(float value) {
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
     return result;
 }
+GPUBENCH_DEVICE double approximate_reciprocal(double value) {
+    double result;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(result) : "d"(value));
+    return result;
+}
 
 GPUBENCH_DEVICE float half_to_float(uint16 bits) {
     float value;

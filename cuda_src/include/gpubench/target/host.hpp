@@ -103,6 +103,7 @@ inline float approximate_exp2(float value) { return ::exp2f(value); }
 inline float approximate_large_exp2(float value) { return ::exp2f(value); }
 inline float approximate_log2(float value) { return ::log2f(value); }
 inline float approximate_reciprocal(float value) { return 1.0f / value; }
+inline double approximate_reciprocal(double value) { return 1.0 / value; }
 
 inline float half_to_float(uint16 bits) { return bits16::half_to_float(bits); }
 inline uint16 float_to_half(float value) { return bits16::float_to_half(value); }
