@@ -1,4 +1,4 @@
-"""Inputs that leave out no kind of number, on the simulator and on a GPU: all patterns of 16-bit floats, and doubles."""
+"""Inputs that leave out no kind of number, here and on a GPU: all patterns of 16-bit floats, and as many doubles."""
 
 from __future__ import annotations
 
