@@ -43,11 +43,11 @@ struct Tile {
 
     // The row of a pass, and the vector in it of this thread.
     static GPUBENCH_DEVICE int row(int pass) {
-        const int tid = thread_index_x();
+        const uint32 tid = thread_index_x();
         return pass * pass_rows + tid / warp_lanes % warp_rows + tid / (warp_rows * Lanes) * warp_rows;
     }
     static GPUBENCH_DEVICE int lane() {
-        const int tid = thread_index_x();
+        const uint32 tid = thread_index_x();
         return tid % warp_lanes + tid / warp_size % (Lanes / warp_lanes) * warp_lanes;
     }
     // The first line of turned operands.
@@ -56,6 +56,15 @@ struct Tile {
     GPUBENCH_DEVICE int64 line_offset(int64 line, int tensor) const {
         if constexpr (Along == 1) return line * along.strides[0][tensor];
         else return along.offset(static_cast<uint32>(line), tensor);
+    }
+    // No line before this one, or behind it, lies before it, or behind it. Lines counted through several dims: of all lines.
+    GPUBENCH_DEVICE int64 least_offset(int64 line, int tensor) const { return Along == 1 ? line_offset(line, tensor) : 0; }
+    GPUBENCH_DEVICE int64 most_offset(int64 line, int tensor) const {
+        if constexpr (Along == 1) return line_offset(line, tensor);
+        int64 offset = 0;
+        GPUBENCH_UNROLL
+        for (int dim = 0; dim < Along; ++dim) offset += (along.sizes[dim].divisor - 1) * along.strides[dim][tensor];
+        return offset;
     }
     GPUBENCH_DEVICE int64 row_offset(int pass, int tensor) const {
         return outer[tensor] + across.offset(first_row + row(pass), tensor);

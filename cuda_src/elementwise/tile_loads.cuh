@@ -82,7 +82,7 @@ struct TileLoads<G, I, Number, by_braids> {
         for (int j = 0; j < V; ++j) items[j] = bit_cast<Vector<T, V>>(raw[(j * rows + k) / V])[(j * rows + k) % V];
         return bit_cast<Packed<T, V>>(items);
     }
-    static GPUBENCH_DEVICE int place(int k, int vector) { return (k * vectors + vector) * size; }
+    static GPUBENCH_DEVICE int place(uint32 k, uint32 vector) { return (k * vectors + vector) * size; }
     GPUBENCH_DEVICE void fill(char* stage) const {
         GPUBENCH_UNROLL
         for (int k = 0; !G::whole && k < rows; ++k) store_packed(reinterpret_cast<T*>(stage + place(k, G::lane())), sorted(k));
@@ -91,7 +91,7 @@ struct TileLoads<G, I, Number, by_braids> {
         if constexpr (G::whole) {
             return sorted(k);
         } else {
-            const int at = static_cast<int>(share.first - tile.first_line()), vector = at / V, distance = at % V;
+            const uint32 at = static_cast<uint32>(share.first - tile.first_line()), vector = at / V, distance = at % V;
             const auto load = [&](int n) { return load_packed<V>(reinterpret_cast<const T*>(stage + place(k, n))); };
             return joined(load(vector), load(vector + (distance > 0)), distance);
         }
@@ -132,7 +132,7 @@ struct TileLoads<G, I, Number, by_squares> {
         }
     }
     GPUBENCH_DEVICE Packed<T, V> get(const char* stage, const G& tile, const Share& share, int k) const {
-        const int at = static_cast<int>(share.first - tile.first_line());
+        const uint32 at = static_cast<uint32>(share.first - tile.first_line());
         if constexpr (G::whole) return Turned::template load_whole<V>(stage, G::row(k), at);
         else return Turned::template load<V>(stage, G::row(k), at);
     }
@@ -145,6 +145,13 @@ struct TileLoads<G, I, Number, by_stages> {
     static constexpr int V = G::V;
     using Staged = StagedLines<T, G::lines, V, G::rows, tile_threads>;
     static constexpr int shared_bytes = Staged::bytes;
+    // Whether units that hold something of the tile's lines lie inside the operand, every one.
+    static GPUBENCH_DEVICE bool is_inside(const G& tile) {
+        const int64 first = tile.outer[Number + 1] + tile.first_row;
+        const int64 low = first + tile.least_offset(tile.first_line(), Number + 1);
+        const int64 high = first + tile.most_offset(tile.first_line() + G::lines - 1, Number + 1) + G::rows;
+        return low >= Staged::W && high + Staged::W <= tile.shape.extents[Number];
+    }
     int distance;   // of the tile's first row, in elements from a unit's beginning
     int places[V];  // of the elements of this thread's vector in its first row, in bytes
 
@@ -158,7 +165,7 @@ struct TileLoads<G, I, Number, by_stages> {
     }
     GPUBENCH_DEVICE void fill(char*) const {}
     GPUBENCH_DEVICE void find_places(const G& tile, const Share& share, int k) {
-        const int at = static_cast<int>(share.first - tile.first_line());
+        const uint32 at = static_cast<uint32>(share.first - tile.first_line());
         GPUBENCH_UNROLL
         for (int j = 0; j < V; ++j) {
             const int behind = (distance + static_cast<int>(tile.line_offset(share.first + j, Number + 1))) & (Staged::W - 1);

@@ -41,6 +41,19 @@ GPUBENCH_DEVICE Packed<Out, G::V> work_tile(Operands<TileHeld, G, Number, I, Res
                                 unpack_items<G::V, A>(operands.first.get(stage, tile, share, k)));
 }
 
+// Whether all units of operands that come as they lie are inside them.
+template <class G, int Number>
+GPUBENCH_DEVICE bool has_units(const G&) {
+    return true;
+}
+template <class G, int Number, class I, class... Rest>
+GPUBENCH_DEVICE bool has_units(const G& tile) {
+    if constexpr (I::lie == turned_off_grid) {
+        if (!TileHeld<G, I, Number>::is_inside(tile)) return false;
+    }
+    return has_units<G, Number + 1, Rest...>(tile);
+}
+
 template <class F, class C, class Out, class G, class... Ins>
 GPUBENCH_DEVICE void walk_tile(Out* y, const typename Ins::Type*... inputs, const G& tile, char* stages) {
     Share shares[G::passes];
@@ -92,8 +105,9 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(tile_threads, (tile_blocks<Ins...>))
     outer.places(strip.quotient, at);
     GPUBENCH_UNROLL
     for (int tensor = 0; tensor <= static_cast<int>(sizeof...(Ins)); ++tensor) tile.outer[tensor] = outer.offset(at, tensor);
-    if constexpr (staged) {  // no check where all lines and rows exist
-        if (tile.own_rows == G::rows && tile.first_line() >= 0 && tile.first_line() + G::lines <= shape.length) {
+    if constexpr (staged) {  // no check where all lines, rows and units exist
+        const bool all = tile.own_rows == G::rows && tile.first_line() >= 0 && tile.first_line() + G::lines <= shape.length;
+        if (all && has_units<G, 0, Ins...>(tile)) {
             using Inner = Tile<V, Lanes, Passes, Along, Across, Outer, Spare, staged, true>;
             Inner inner{shape, along, across, tile.start, tile.first_row, G::rows, {}};
             GPUBENCH_UNROLL

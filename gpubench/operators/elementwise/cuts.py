@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -88,6 +89,7 @@ def turned_cut(shape: Merged, axes: Axes, reach: int, spare: int, device: Device
         lanes = max(power_of_two(reach + spare), least) // vector
     elif rows < THREADS // lanes * passes:
         lanes = min(THREADS, THREADS * passes // max(power_of_two(rows), least))
+    lanes, passes = _fitted(lanes, passes, vector, spare, least, (reach, rows))
     blocks = shape.elements / (THREADS * vector)
     while passes > 1 and blocks / passes < tuning.TURNED_BLOCKS * device.sm_count and THREADS // lanes * passes > least:
         passes //= 2
@@ -96,14 +98,36 @@ def turned_cut(shape: Merged, axes: Axes, reach: int, spare: int, device: Device
 
 def staged_cut(shape: Merged, axes: Axes, reach: int, device: DeviceInfo) -> TileCut:
     """Return tiles whose operands come as they lie: no longer or higher than y, and smaller where there are few."""
-    rows, vector = power_of_two(axis_size(axes.across)), shape.vector
-    passes = tuning.TURNED_PASSES
+    every, vector = axis_size(axes.across), shape.vector
+    rows, passes = power_of_two(every), tuning.TURNED_PASSES
     longest = max(power_of_two(reach) // vector, 1)
     lanes = min(tuning.STAGED_LANES[vector], longest)
     if rows < THREADS // lanes * passes:
         lanes = min(tuning.STAGED_LINES // vector, THREADS, max(THREADS * passes // rows, 1), longest)
         passes = max(1, min(passes, rows * lanes // THREADS))
+    lanes, passes = _fitted(lanes, passes, vector, 0, 1, (reach, every))
     blocks = shape.elements / (THREADS * vector)
     while passes > 1 and blocks / passes < tuning.TURNED_BLOCKS * device.sm_count:
         passes //= 2
     return TileCut(lanes, passes, lanes * vector)
+
+
+def _fitted(lanes: int, passes: int, vector: int, spare: int, least: int, sizes: tuple[int, int]) -> tuple[int, int]:
+    """Return these lanes and passes, or half, double ... where far less of the tiles is outside y.
+
+    sizes: elements of y along the rows, and rows. Both ways a tile has `least` elements or more.
+    """
+
+    def share(choice: tuple[int, int]) -> float:
+        """Return the elements of all tiles, by those of y."""
+        wide, high = choice[0] * vector, THREADS // choice[0] * choice[1]
+        return ceil_div(sizes[0], wide - spare) * wide * ceil_div(sizes[1], high) * high / math.prod(sizes)
+
+    def is_fit(choice: tuple[int, int]) -> bool:
+        wide, high = choice[0] * vector, THREADS // max(choice[0], 1) * choice[1]
+        return wide > spare and min(wide, high) >= least and max(choice[0], high) <= THREADS
+
+    wanted = [(lanes * wide // 4, passes // few) for few in (1, 2) for wide in (4, 2, 8, 1, 16)]
+    choices = [choice for choice in wanted if is_fit(choice)] or wanted[:1]
+    fewest = min(map(share, choices))
+    return next(choice for choice in choices if share(choice) <= tuning.TURNED_WASTE * fewest)

@@ -8,7 +8,6 @@ from typing import Any
 
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.elementwise import tuning
-from gpubench.operators.elementwise.functions import FUNCTIONS
 from gpubench.operators.elementwise.instance import extents, instance, plan, probes, types_of
 from gpubench.operators.elementwise.merged import Input, Merged, merged
 from gpubench.operators.elementwise.naive import scalar_parameters
@@ -39,11 +38,10 @@ class Flat:
             return shape
         plain = not any(lie_of(shape, operand).endswith("off_grid") for operand in shape.inputs)
         function = problem.params.function
-        costly = FUNCTIONS[function].rough > 0
         if is_plaited(shape, device):
             cut = tuning.FlatCut(tuning.FLAT_THREADS, shape.vector, shape.dims[0].size)
             return build(problem, shape, cut, beside=True)
-        return build(problem, shape, tuning.flat_cut(shape, device, function, plain, costly))
+        return build(problem, shape, tuning.flat_cut(shape, device, function, plain))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the probes on operands that lie as y does, and `add` of others."""

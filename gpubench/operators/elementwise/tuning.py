@@ -35,26 +35,33 @@ TURNED_BLOCKS = 2
 TURNED_LANES = {16: 8, 8: 8, 4: 16, 2: 16, 1: 16}
 """Vectors of a row of a turned tile, by the elements of a vector. bfloat16 with 4, 8, 16: 100.7, 102.0, 110.9 us."""
 
+TURNED_WASTE = 1.1
+"""A tile's shape is kept where another would have so much less outside y, by the part."""
+
 STAGED_LANES = {**TURNED_LANES, 16: 4}
 """... off the grid. 8191 x 8193, two operands, with 4, 8, 16: int8 79, 86, 94 us; float32 with 8, 16, 32: 227, 223,
 238."""
 
+SMALL_THREADS = 256
+"""... where vectors are not full: of 19 cases of 2^14 to 2^20 elements with an element a thread, 14 were faster with
+256 than with 128, small ones by 0.03 to 0.2 us."""
+
 FLAT_THREADS = 128
 """Of a block. 2^26 uint8 to bfloat16 83.3 us, 85.4 with 256; elsewhere no difference."""
 
-TWO_VECTORS = 2**25
-"""Bytes of y up to which a thread takes two vectors: 2^22 float32 18.9 us (19.1 with one), 2^27 copied 263 (253)."""
+TWO_VECTORS = 2**23
+"""Bytes of y up to which a thread takes two vectors: sigmoid of 908700 float64 9.49 us (9.74 with one), 2^20 float16
+7.58 (7.68); sqrt of 1317888 float64 11.49 (11.23), gelu of 3731492 21.3 (20.9), sigmoid of 16520768 float16 22.9
+(22.4)."""
 
 SPREAD = 256
 """Threads of an SM that a small y is spread over, before vectors are full. 251426 bfloat16, vectors of 2, 4, 8: square
-roots 6.1, 6.3, 6.8 us, exponentials 6.1, 6.0, 6.2."""
+roots 6.1, 6.3, 6.8 us, exponentials 6.1, 6.0, 6.2. Quotients of 16416 bfloat16 with 1, 2, 4, 8: 5.55, 5.68, 5.70,
+5.89, the difference of two columns of 16384 uint8 5.66, 5.71, 6.11, 6.30."""
 
 SPREAD_WIDE, HEAVY = 1024, ("pow",)
 """... where operands are off the grid, or for heavy functions. 597168 float16 at offset 5, vectors of 1, 2, 4, 8: 8.3,
 7.3, 6.8, 7.6 us; the power of 64208 bfloat16: 5.9, 6.3, 6.5, 6.7."""
-
-LEAST_ITEMS = 4
-"""... and of a vector, but for heavy functions. 177087 int8, one element a thread: 4.3 us, Inductor 3.9 with eight."""
 
 ROW_VECTORS = 32
 """Rows of fewer vectors are walked from end to end of y."""
@@ -86,27 +93,27 @@ class FlatCut(NamedTuple):
         return self.threads * self.items * self.vectors
 
 
-def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool, costly: bool) -> FlatCut:
+def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool) -> FlatCut:
     """Return how y is cut. Small ones: more threads, before vectors are full.
 
-    plain: nothing is off the grid. costly: the function takes many instructions. Two vectors a thread where y has fewer
-    bytes than what a vector is counted by, is most of all, or is small: 2^28 float32 to float16 379.6 us with one and
-    373.7 with two, 2^26 float16 to float32 100.1 and 101.3; power of 2^24 float32 66.2 and 62.1.
+    plain: nothing is off the grid. Two vectors a thread where y has fewer bytes than what a vector is counted by, is
+    most of all, or is small: 2^28 float32 to float16 379.6 us with one and 373.7 with two, 2^26 float16 to float32
+    100.1 and 101.3. Elements of 8 bytes off the grid come one by one: 51712416 logarithms of float64 at offset 3 197.5
+    us, in vectors 203.6 to 217.
     """
     heavy = function in HEAVY
     spread = tuned("SPREAD", SPREAD) if plain and not heavy else SPREAD_WIDE
     filled = power_of_two(shape.elements // (spread * device.sm_count) + 1) // 2
-    items = min(shape.vector, max(1 if heavy else LEAST_ITEMS, filled))
-    threads = tuned("FLAT_THREADS", FLAT_THREADS)
+    items = max(1, min(shape.vector, filled))
+    threads = tuned("FLAT_THREADS", FLAT_THREADS) if items == shape.vector else SMALL_THREADS
     blocks = shape.elements / (2 * threads * shape.vector)
+    if blocks < 2 * device.sm_count:
+        return FlatCut(threads, items, 1)
+    if not plain:
+        return FlatCut(threads, 1, 4) if shape.vector == 2 else FlatCut(threads, items, 1)
     narrow = shape.vector * shape.output_itemsize < 16
-    two = (
-        narrow
-        or costly
-        or shape.output_bytes > 0.8 * shape.bytes
-        or shape.output_bytes <= tuned("TWO_VECTORS", TWO_VECTORS)
-    )
-    return FlatCut(threads, items, 2 if two and plain and blocks >= 2 * device.sm_count else 1)
+    most = shape.output_bytes > 0.8 * shape.bytes or shape.output_bytes <= tuned("TWO_VECTORS", TWO_VECTORS)
+    return FlatCut(threads, items, 2 if narrow or most else 1)
 
 
 def passes(rows: int, lanes: int, blocks: int, device: DeviceInfo) -> int:

@@ -38,7 +38,7 @@ def _around(sms: int, near: int) -> list[tuple[str, str, dict[str, Any]]]:
         ("rows across a tile", "float32", _copy((tile_rows + near, 3001))),
         ("few rows of one run", "float32", _copy((3, tuning.BRAIDED_ROWS + 1 + near, 2048), (0, 2, 1))),
         ("vectors of a row of one run", "float32", _copy((3, 3, 4 * tuning.BRAIDED_VECTORS + near), (0, 2, 1))),
-        ("few rows off the grid", "float32", _copy((2047 + near, 3))),
+        ("few rows off the grid", "float32", _copy((3, 50_176 + near))),
         ("lines of a thread", "int8", _copy((16 * threads, tuning.PLAITED_LINES + near))),
         ("threads for lines", "int8", _copy((16 * threads + 16 * near, 3))),
         ("rows of a thread", "float32", _pair((tuning.PASSES * 2 * sms + near, 1024), (1024,))),

@@ -32,13 +32,14 @@ struct StagedLines {
     static_assert(Lines % V == 0 && Threads % units == 0);
 
     // Where a line begins, in bytes.
-    static GPUBENCH_DEVICE int place(int line) { return (line % V * (Lines / V) + line / V) * (pitch * 16); }
+    static GPUBENCH_DEVICE int place(uint32 line) { return (line % V * (Lines / V) + line / V) * (pitch * 16); }
 
-    // Bring the tile. line_of(l): the address of the tile's first element of line l; has_line(l), unless All: whether there is one. The
-    // operand lies between `begin` and `end`; `rows` of its elements are wanted of each line.
+    // Bring the tile. line_of(l): the address of the tile's first element of line l; has_line(l): whether there is one. The operand lies
+    // between `begin` and `end`; `rows` of its elements are wanted of each line. All: every line and row exists, and the units
+    // beside them lie in the operand, so that nothing is checked.
     template <bool All, class LineOf, class HasLine>
     static GPUBENCH_DEVICE void bring(char* stage, const LineOf& line_of, const HasLine& has_line, int rows, const T* begin, const T* end) {
-        const int tid = thread_index_x();
+        const uint32 tid = thread_index_x();
         GPUBENCH_UNROLL
         for (int n = 0; n < turns; ++n) {
             const int line = n * step + tid / units;
@@ -54,12 +55,12 @@ struct StagedLines {
     }
     template <bool All>
     static GPUBENCH_DEVICE void bring_unit(char* line, int unit, const T* address, int rows, const T* begin, const T* end) {
-        const int first = unit * W - behind_grid<W>(address);  // element of the tile
-        if ((!All || unit == units) && first >= rows) return;
-        const T* const source = address + first;
         char* const target = line + unit * 16;
-        if (source >= begin && source + W <= end) {
-            copy_in_background(reinterpret_cast<Word128*>(target), reinterpret_cast<const Word128*>(source));
+        const auto* const word = reinterpret_cast<const Word128*>(reinterpret_cast<uint64>(address) & ~uint64{15}) + unit;
+        const T* const source = reinterpret_cast<const T*>(word);
+        if (!All && source >= address + rows) return;
+        if (All || (source >= begin && source + W <= end)) {
+            copy_in_background(reinterpret_cast<Word128*>(target), word);
         } else {
             GPUBENCH_UNROLL
             for (int j = 0; j < W; ++j) {

@@ -15,7 +15,8 @@ namespace gpubench {
 // Until all threads of the block have filled.
 GPUBENCH_DEVICE void await_turned() { block_barrier(); }
 
-// The numbers of a tile of `Rows` rows of `Length` elements of T; powers of two.
+// The numbers of a tile of `Rows` rows of `Length` elements of T; powers of two. Places are unsigned, for a quotient of what may be
+// negative takes three instructions more.
 template <class T, int Length, int Rows, int Threads>
 struct TurnedTile {
     static constexpr int size = static_cast<int>(sizeof(T));
@@ -35,13 +36,13 @@ struct TurnedTile {
     using W = Word<word>;
 
     // What a thread brings: its vector (`line`: the first of `pack` lines; row: the first of V rows).
-    static GPUBENCH_DEVICE int number(int n) { return n * Threads + thread_index_x(); }
+    static GPUBENCH_DEVICE uint32 number(int n) { return n * Threads + thread_index_x(); }
     static GPUBENCH_DEVICE bool exists(int n) { return items % Threads == 0 || number(n) < items; }
     static GPUBENCH_DEVICE int column(int n) { return number(n) / lanes % columns; }
     static GPUBENCH_DEVICE int row(int n) { return (number(n) % lanes + number(n) / (lanes * columns) * lanes) * V; }
 
     // Where a unit of a row stands, in bytes.
-    static GPUBENCH_DEVICE int place(int row, int unit) { return (row * units + (unit ^ (row / V % 8 % units))) * 16; }
+    static GPUBENCH_DEVICE int place(uint32 row, uint32 unit) { return (row * units + (unit ^ (row / V % 8 % units))) * 16; }
 
     // Store what was loaded along the lines of item n.
     static GPUBENCH_DEVICE void fill(char* stage, int n, const Packed<T, V> (&lines)[pack]) {
@@ -63,18 +64,18 @@ struct TurnedTile {
             }
         }
     }
-    static GPUBENCH_DEVICE const T* element(const char* stage, int row, int at) {
+    static GPUBENCH_DEVICE const T* element(const char* stage, uint32 row, uint32 at) {
         return reinterpret_cast<const T*>(stage + place(row, at / V) + at % V * size);
     }
     // N elements of a row from a multiple of N on, N up to V.
     template <int N>
-    static GPUBENCH_DEVICE Packed<T, N> load_whole(const char* stage, int row, int at) {
+    static GPUBENCH_DEVICE Packed<T, N> load_whole(const char* stage, uint32 row, uint32 at) {
         return load_packed<N>(element(stage, row, at));
     }
     // N elements of a row from any of them on, N up to V; all of them exist.
     template <int N>
-    static GPUBENCH_DEVICE Packed<T, N> load(const char* stage, int row, int at) {
-        const int distance = at % N, low = at - distance;
+    static GPUBENCH_DEVICE Packed<T, N> load(const char* stage, uint32 row, uint32 at) {
+        const uint32 distance = at % N, low = at - distance;
         const Packed<T, N> first = load_packed<N>(element(stage, row, low));
         if constexpr (N == 1) return first;
         else return joined(first, load_packed<N>(element(stage, row, low + (distance > 0 ? N : 0))), distance);
