@@ -12,12 +12,11 @@
 
 namespace gpubench::elementwise {
 
-struct FlatShape {
-    int64 elements;    // of the output
+struct FlatRest {
     double p0, p1;     // the function's scalars
     int64 extents[3];  // of each operand, from its first element to behind its last
 };
-GPUBENCH_LAYOUT(FlatShape, 48, extents, 24);
+GPUBENCH_LAYOUT(FlatRest, 40, extents, 16);
 
 // A thread's vectors. Beside: they lie side by side, for operands that are plaited.
 template <int Threads, int V_, int K_, int D, bool Whole_, bool Beside>
@@ -93,18 +92,18 @@ struct FlatHeld {
 };
 
 template <class G, int Number>
-GPUBENCH_DEVICE void load_flat(Operands<FlatHeld, G, Number>&, const FlatShape&, const G&, const Axis<G::dims>&) {}
+GPUBENCH_DEVICE void load_flat(Operands<FlatHeld, G, Number>&, const FlatRest&, const G&, const Axis<G::dims>&) {}
 template <class G, int Number, class I, class... Rest>
-GPUBENCH_DEVICE void load_flat(Operands<FlatHeld, G, Number, I, Rest...>& operands, const FlatShape& shape, const G& tile,
+GPUBENCH_DEVICE void load_flat(Operands<FlatHeld, G, Number, I, Rest...>& operands, const FlatRest& rest, const G& tile,
                                const Axis<G::dims>& axis, const typename I::Type* data, const typename Rest::Type*... others) {
-    operands.first.load(data, shape.extents[Number], tile, axis);
-    load_flat(operands.rest, shape, tile, axis, others...);
+    operands.first.load(data, rest.extents[Number], tile, axis);
+    load_flat(operands.rest, rest, tile, axis, others...);
 }
 
 // first, end: of the output's elements that this thread and those behind it have.
 template <class F, class C, class Out, class G, class... Ins>
-GPUBENCH_DEVICE void walk_flat(Out* y, const typename Ins::Type*... inputs, int64 first, int64 end, const FlatShape& shape,
-                               const Axis<G::dims>& axis) {
+GPUBENCH_DEVICE void walk_flat(Out* y, const typename Ins::Type*... inputs, int64 first, int64 end, const Axis<G::dims>& axis,
+                               const FlatRest& rest) {
     constexpr int V = G::V;
     constexpr bool linear = ((Ins::lie == on_grid || Ins::lie == off_grid) && ...);
     G tile;
@@ -119,26 +118,26 @@ GPUBENCH_DEVICE void walk_flat(Out* y, const typename Ins::Type*... inputs, int6
         }
     }
     Operands<FlatHeld, G, 0, Ins...> operands;
-    load_flat(operands, shape, tile, axis, inputs...);
-    const auto low = convert<held_t<C>>(shape.p0), high = convert<held_t<C>>(shape.p1);
+    load_flat(operands, rest, tile, axis, inputs...);
+    const auto low = convert<held_t<C>>(rest.p0), high = convert<held_t<C>>(rest.p1);
     GPUBENCH_UNROLL
     for (int k = 0; k < G::K; ++k) {
         if (tile.exists(k)) store_on_grid(y + tile.index(k), work<F, C, Out, V>(operands, k, low, high));
     }
 }
 
-// A block behind those of whole vectors has the elements that are left, one a thread. The pointers come first: with the number of
-// elements they are one line of constant memory, and a small launch waits for nothing else.
+// A block behind those of whole vectors has the elements that are left, one a thread. What every thread wants comes first: pointers
+// and number of elements are one line of constant memory, and a small launch waits for each line.
 template <class F, class C, class Out, int Threads, int V, int K, int Dims, bool Whole, bool Beside, class... Ins>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Threads)
-    flat(Out* y, const typename Ins::Type*... inputs, const FlatShape shape, const Axis<Dims> axis) {
-    const int64 start = int64{block_index_x()} * (Threads * V * K), whole = shape.elements & ~int64{V - 1};
+    flat(Out* y, const typename Ins::Type*... inputs, int64 elements, const Axis<Dims> axis, const FlatRest rest) {
+    const int64 start = int64{block_index_x()} * (Threads * V * K), whole = elements & ~int64{V - 1};
     if (V > 1 && !Beside && start >= whole) {
         using G = FlatTile<Threads, 1, 1, Dims, true, false>;
-        return walk_flat<F, C, Out, G, Ins...>(y, inputs..., whole + thread_index_x(), shape.elements, shape, axis);
+        return walk_flat<F, C, Out, G, Ins...>(y, inputs..., whole + thread_index_x(), elements, axis, rest);
     }
     using G = FlatTile<Threads, V, K, Dims, Whole, Beside>;
-    walk_flat<F, C, Out, G, Ins...>(y, inputs..., start + thread_index_x() * V * (Beside ? K : 1), whole, shape, axis);
+    walk_flat<F, C, Out, G, Ins...>(y, inputs..., start + thread_index_x() * V * (Beside ? K : 1), whole, axis, rest);
 }
 
 }  // namespace gpubench::elementwise

@@ -15,11 +15,11 @@ from gpubench.operators.geometry.axes import MAX_AXIS_DIMS, axis
 from gpubench.operators.geometry.merged import Dim
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.geometry.vectors import items_of
-from gpubench.operators.structs import LIMIT, Struct
+from gpubench.operators.structs import LIMIT, Struct, int64
 
 SOURCE = "elementwise/flat.cu"
 
-SHAPE = Struct("gpubench::elementwise::FlatShape", SOURCE, elements="i8", p0="f8", p1="f8", extents=("i8", 3))
+REST = Struct("gpubench::elementwise::FlatRest", SOURCE, p0="f8", p1="f8", extents=("i8", 3))
 
 
 class Flat:
@@ -117,6 +117,6 @@ def build(problem: Problem[Any], shape: Merged, cut: tuning.FlatCut, beside: boo
     if blocks > LIMIT:
         return Refused("more blocks than a grid has")
     p0, p1 = scalar_parameters(problem.params)
-    packed = SHAPE.value(elements=shape.elements, p0=p0, p1=p1, extents=extents(shape))
+    packed = REST.value(p0=p0, p1=p1, extents=extents(shape))
     launch = (SOURCE, kernel, blocks, cut.threads)
-    return plan("flat", problem, shape, launch, (packed, axis(dims)), **cut._asdict(), lies=lies)
+    return plan("flat", problem, shape, launch, (int64(shape.elements), axis(dims), packed), **cut._asdict(), lies=lies)
