@@ -2,6 +2,7 @@
 #pragma once
 
 #include "elementwise/tile.cuh"
+#include "gpubench/movement/transpose_braids.cuh"
 #include "gpubench/movement/transpose_stages.cuh"
 #include "gpubench/movement/transpose_units.cuh"
 
@@ -55,46 +56,25 @@ struct TileLoads<G, I, Number, by_rows> {
     }
 };
 
-// All rows of an operand as one run: vectors of it side by side, each with something of all rows, are sorted in registers. Where the
-// output's rows begin off the grid, each at its own distance, they go through shared memory row by row, and a thread cuts its
-// vector out of two.
+// All rows of an operand as one run. Where the output's rows begin off the grid, each at its own distance, they go through shared
+// memory.
 template <class G, class I, int Number>
 struct TileLoads<G, I, Number, by_braids> {
     using T = typename I::Type;
-    static constexpr int V = G::V, rows = G::passes, vectors = G::length / V;
-    static constexpr int size = static_cast<int>(sizeof(T)) * V, shared_bytes = G::whole ? 0 : rows * vectors * size;
-    Packed<T, V> raw[rows];
+    using Braided = BraidedRows<T, G::V, G::passes, G::length / G::V>;
+    static constexpr int V = G::V, shared_bytes = G::whole ? 0 : Braided::bytes;
+    Braided rows;
 
-    GPUBENCH_DEVICE void load(const T* data, const G& tile, const Share (&)[rows], char*) {
-        const int64 line = tile.first_line() + G::lane() * V, left = (tile.shape.length - line) * rows;
-        const T* const run = data + tile.outer[Number + 1] + line * rows;
-        GPUBENCH_UNROLL
-        for (int k = 0; k < rows; ++k) {
-            raw[k] = {};
-            if (line < 0 || left <= k * V) continue;
-            if (G::whole || left >= (k + 1) * V) raw[k] = load_on_grid<V>(run + k * V);
-            else raw[k] = load_one_by_one<V>(run + k * V, 1, 0, static_cast<int>(left) - k * V);
-        }
+    GPUBENCH_DEVICE void load(const T* data, const G& tile, const Share (&)[G::passes], char*) {
+        const int64 line = tile.first_line() + G::lane() * V, left = line < 0 ? 0 : tile.shape.length - line;
+        rows.template load<G::whole>(data + tile.outer[Number + 1] + line * G::passes, left * G::passes);
     }
-    GPUBENCH_DEVICE Packed<T, V> sorted(int k) const {
-        Vector<T, V> items;
-        GPUBENCH_UNROLL
-        for (int j = 0; j < V; ++j) items[j] = bit_cast<Vector<T, V>>(raw[(j * rows + k) / V])[(j * rows + k) % V];
-        return bit_cast<Packed<T, V>>(items);
-    }
-    static GPUBENCH_DEVICE int place(uint32 k, uint32 vector) { return (k * vectors + vector) * size; }
     GPUBENCH_DEVICE void fill(char* stage) const {
-        GPUBENCH_UNROLL
-        for (int k = 0; !G::whole && k < rows; ++k) store_packed(reinterpret_cast<T*>(stage + place(k, G::lane())), sorted(k));
+        if constexpr (!G::whole) rows.fill(stage, G::lane());
     }
     GPUBENCH_DEVICE Packed<T, V> get(const char* stage, const G& tile, const Share& share, int k) const {
-        if constexpr (G::whole) {
-            return sorted(k);
-        } else {
-            const uint32 at = static_cast<uint32>(share.first - tile.first_line()), vector = at / V, distance = at % V;
-            const auto load = [&](int n) { return load_packed<V>(reinterpret_cast<const T*>(stage + place(k, n))); };
-            return joined(load(vector), load(vector + (distance > 0)), distance);
-        }
+        if constexpr (G::whole) return rows.row(k);
+        else return Braided::load_row(stage, k, static_cast<uint32>(share.first - tile.first_line()));
     }
 };
 

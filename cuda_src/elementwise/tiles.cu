@@ -3,7 +3,7 @@
 // Data: a block owns a tile of the output: `Passes` times as many rows as its threads cover at once, `Lanes` vectors of each. An
 // operand along the rows comes by the same vectors, at any alignment; one that all rows share stays in registers; of one that
 // a row shares each thread loads an element a row. Where few rows lie in an operand as one run (`braided`), a thread takes as many
-// vectors of the run as there are rows. An operand whose elements lie side by side across the rows goes through shared memory:
+// vectors of the run as there are rows (movement/transpose_braids.cuh). An operand whose elements lie side by side across the rows goes through shared memory:
 // lines that stand on units of 16 bytes are turned on their way there (`turned`, movement/transpose_units.cuh), others are kept as they lie
 // and cut on their way out (`turned_off_grid`, movement/transpose_stages.cuh).
 // All loads of a thread, of all operands, are on their way before the first is used; many blocks of an SM take turns.
