@@ -62,8 +62,8 @@ struct StagedLines {
         if (All || (source >= begin && source + W <= end)) {
             copy_in_background(reinterpret_cast<Word128*>(target), word);
         } else {
-            GPUBENCH_UNROLL
-            for (int j = 0; j < W; ++j) {
+            GPUBENCH_NO_UNROLL
+            for (int j = 0; j < W; ++j) {  // at an end of the operand
                 if (source + j >= begin && source + j < end) reinterpret_cast<T*>(target)[j] = source[j];
             }
         }
