@@ -3,43 +3,14 @@
 // Data: a thread takes `Groups` times W outputs that lie side by side in y, with all their terms on their way at once (of many
 // eight or sixteen), and stores their sums as vectors. Its terms are [W][R] items on one vector of x, of which R side by side belong
 // to one output, in several places. W and R are 1 where x or y do not stand so: a warp still reads and writes side by side.
-// few_shared: of little, warps that share 32 outputs, each with a part of their terms; the sums meet in shared memory.
+// few_shared: of little, lanes that share an output, each with a part of its terms; up to 32 outputs a block.
+// few_words: rows of a few narrow terms side by side, by words of 32 bits, of which neighbouring threads share some.
+// few_turned: outputs whose neighbours lie apart in x; tiles of sums turn in shared memory.
 // few_across: W outputs stand on a vector of y, their terms anywhere: two vectors of x for each term, of which neighbouring
 // threads share one. The ends of lines cut the outputs of a thread.
-#include "reduce_sum/terms.cuh"
+#include "reduce_sum/few.cuh"
 
 namespace gpubench::sum {
-
-// C: Sum, or Plain for little.
-template <class C>
-struct FewShape {
-    int32 terms, inner;
-    uint32 groups;
-    int32 line;               // few_across: outputs of a line
-    int64 step, other_step;   // elements between terms, and between rounds of `inner` terms
-    int64 reach;              // few_across: elements from an output's first term to its last
-    C sum;                    // of groups of W outputs
-};
-GPUBENCH_LAYOUT(FewShape<gpubench::sum::Sum>, 160, sum, 40);
-GPUBENCH_LAYOUT(FewShape<gpubench::sum::Plain>, 96, sum, 40);
-
-// The place of a term after the other, from the first one's.
-struct TermWalk {
-    int64 offset = 0;
-    int32 inner = 0;
-
-    template <class C>
-    GPUBENCH_DEVICE int64 next(const FewShape<C>& shape) {
-        const int64 here = offset;
-        offset += shape.step;
-        inner += 1;
-        if (inner == shape.inner) {
-            inner = 0;
-            offset += shape.other_step - shape.inner * shape.step;
-        }
-        return here;
-    }
-};
 
 template <class Out, int W, class A>
 GPUBENCH_DEVICE void store_sums(Out* y, Once once, const Vector<A, W>& sums) {
@@ -72,7 +43,7 @@ GPUBENCH_DEVICE Vector<A, V / R> fold_neighbours(const Vector<A, V>& items) {
 
 // The terms that are not on their way at once with the first of a thread's only group.
 template <int Terms, int V, class T, class S, class C>
-GPUBENCH_DEVICE void add_rest(Vector<part_t<T>, V>& sums, const T* place, TermWalk walk, const S& source, const FewShape<C>& shape) {
+GPUBENCH_DEVICE void add_rest(Vector<part_t<T>, V>& sums, const T* place, TermWalk<C> walk, const S& source, const FewShape<C>& shape) {
     Packed<T, V> raw[Terms];
     for (int left = shape.terms - Terms; left > 0; left -= Terms) {
         GPUBENCH_UNROLL
@@ -87,8 +58,8 @@ template <int W, int R, int Terms, int Groups, class T, class Out, class S, clas
 GPUBENCH_DEVICE void sum_groups(const T* x, Out* y, const S& source, const FewShape<C>& shape) {
     constexpr int V = W * R;
     const uint32 first = static_cast<uint32>(block_index_x()) * (block_size_x() * Groups) + thread_index_x();
-    int64 steps[Terms];
-    TermWalk walk;
+    typename FewShape<C>::Step steps[Terms];
+    TermWalk<C> walk;
     GPUBENCH_UNROLL
     for (int t = 0; t < Terms; ++t) steps[t] = walk.next(shape);
     Packed<T, V> raw[Groups][Terms];
@@ -106,9 +77,9 @@ GPUBENCH_DEVICE void sum_groups(const T* x, Out* y, const S& source, const FewSh
     for (int g = 0; g < Groups; ++g) {
         const uint32 group = again + g * block_size_x();
         if (group >= shape.groups) break;
-        const Offsets offsets = offsets_of(shape.sum, group);
+        const auto offsets = offsets_of(shape.sum, group);
         Vector<part_t<T>, V> sums = detail::tree<V, 0, Terms>(raw[g]);
-        if constexpr (Terms >= 8) add_rest<Terms>(sums, x + offsets.x, walk, source, shape);
+        if constexpr (Terms >= 8 && is_same<C, gpubench::sum::Sum>) add_rest<Terms>(sums, x + offsets.x, walk, source, shape);
         store_sums<Out>(y + offsets.y, finish_of(shape.sum), convert_items<W, accumulator_t<T>>(fold_neighbours<R>(sums)));
     }
 }
@@ -125,26 +96,137 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) * W * R == 16 ? 3 : 4
     }
 }
 
-// A thread's terms lie as many apart as the block has warps; they are `step` elements apart, in one dim.
+// The sum of what the lanes of a warp hold for each of so many outputs.
+template <class A>
+GPUBENCH_DEVICE A fold_lanes(A sum, int outputs) {
+    GPUBENCH_NO_UNROLL
+    for (int apart = outputs; apart < warp_size; apart *= 2) sum = add(sum, shuffle_xor(full_mask, sum, apart));
+    return sum;
+}
+
 template <class T, class Out, int Terms>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 1) few_shared(const T* x, Out* y, const FewShape<Plain> shape) {
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 1) few_shared(const T* x, Out* y, const SharedShape shape) {
+    constexpr int at_once = 4;
     GPUBENCH_SHARED(part_t<T>, sums, 512);
-    const int warps = block_size_x() / warp_size, warp = thread_index_x() / warp_size;
-    const uint32 output = static_cast<uint32>(block_index_x()) * warp_size + lane_index();
-    const Offsets offsets = offsets_of(shape.sum, output);
-    const T* const place = x + offsets.x + warp * shape.step;
-    const int64 apart = warps * shape.step;
+    const int outputs = 1 << shape.output_bits, first = thread_index_x() >> shape.output_bits, lanes = block_size_x() >> shape.output_bits;
+    const uint32 output = static_cast<uint32>(block_index_x()) * outputs + (thread_index_x() & (outputs - 1));
+    const auto offsets = offsets_of(shape.sum, output);
+    const auto round = shape.inner.divide(first);
+    uint32 inner = round.remainder;
+    const T* place = x + offsets.x + int64{inner} * shape.step + int64{round.quotient} * shape.other_step;
     Packed<T, 1> raw[Terms];
     GPUBENCH_UNROLL
     for (int t = 0; t < Terms; ++t) {
-        raw[t] = Source<T, false>{nullptr}.template load<1>(place + t * apart, output < shape.groups && warp + t * warps < shape.terms);
+        raw[t] = Source<T, false>{nullptr}.template load<1>(place, output < shape.groups && first + t * lanes < shape.terms);
+        place += shape.moved;
+        inner += shape.turn_inner;
+        if (inner >= shape.inner.divisor) {
+            inner -= shape.inner.divisor;
+            place += shape.carried;
+        }
     }
-    const Vector<part_t<T>, 1> own = detail::tree<1, 0, Terms>(raw);
-    meet(sums + thread_index_x(), own, true);
-    part_t<T> sum = own[0];
-    if (warp > 0 || output >= shape.groups) return;
-    for (int other = 1; other < warps; ++other) sum = add(sum, sums[other * warp_size + lane_index()]);
-    store_sum(y + offsets.y, Once{}, accumulator_t<T>(sum));
+    part_t<T> sum = fold_lanes(detail::tree<1, 0, Terms>(raw)[0], outputs);
+    meet(sums + thread_index_x() / warp_size * outputs + lane_index(), Vector<part_t<T>, 1>{{sum}}, lane_index() < outputs);
+    if (thread_index_x() >= warp_size) return;
+    const int all = block_size_x() / warp_size * outputs;
+    sum = part_t<T>{};
+    GPUBENCH_NO_UNROLL
+    for (int base = lane_index(); base < all; base += at_once * warp_size) {
+        part_t<T> others[at_once];
+        GPUBENCH_UNROLL
+        for (int i = 0; i < at_once; ++i) others[i] = base + i * warp_size < all ? sums[base + i * warp_size] : part_t<T>{};
+        sum = add(sum, add(add(others[0], others[1]), add(others[2], others[3])));
+    }
+    sum = fold_lanes(sum, outputs);
+    if (lane_index() < outputs && output < shape.groups) store_sum(y + offsets.y, Once{}, accumulator_t<T>(sum));
+}
+
+// Rows of up to 4 x Words bytes, by words of 32 bits: two that stand side by side hold each four bytes of a row.
+template <int Words, int Groups, class T, class Out, class S>
+GPUBENCH_DEVICE void sum_words(const T* x, Out* y, const S& source, const FewShape<Sum>& shape) {
+    constexpr int V = 4 / static_cast<int>(sizeof(T));
+    const uint32 first = static_cast<uint32>(block_index_x()) * (block_size_x() * Groups) + thread_index_x();
+    Packed<T, V> raw[Groups][Words + 1];
+    GPUBENCH_UNROLL
+    for (int g = 0; g < Groups; ++g) {
+        const uint32 row = first + g * block_size_x();
+        const T* const place = x + offsets_of(shape.sum, row).x;
+        const T* const word = place - items_before<V>(place);
+        GPUBENCH_UNROLL
+        for (int w = 0; w <= Words; ++w) {
+            const bool exists = row < shape.groups && word + w * V < place + shape.terms;
+            raw[g][w] = source.template load<V>(word + w * V, exists && !source.template beyond<V>(word + w * V));
+        }
+    }
+    const uint32 again = Groups > 1 ? static_cast<uint32>(opaque(static_cast<int>(first))) : first;  // worked out twice takes fewer registers
+    GPUBENCH_UNROLL
+    for (int g = 0; g < Groups; ++g) {
+        const uint32 row = again + g * block_size_x();
+        if (row >= shape.groups) break;
+        const Offsets offsets = offsets_of(shape.sum, row);
+        const T* const place = x + offsets.x;
+        Packed<T, V> terms[Words];
+        GPUBENCH_UNROLL
+        for (int w = 0; w < Words; ++w) {
+            terms[w] = keep_items(shift_items(raw[g][w], raw[g][w + 1], items_before<V>(place)), 0, shape.terms - w * V);
+        }
+        part_t<T> sum = sum_vectors(terms);
+        const T* last = place + shape.terms - 1;
+        last -= items_before<V>(last);
+        if (source.template beyond<V>(last)) {
+            for (int j = 0; j < V; ++j) {
+                if (last + j >= place && last + j < place + shape.terms) sum = add(sum, convert<part_t<T>>(last[j]));
+            }
+        }
+        store_sum(y + offsets.y, finish_of(shape.sum), accumulator_t<T>(sum));
+    }
+}
+
+template <class T, class Out, int Words, int Groups>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 4) few_words(const T* x, Out* y, const FewShape<Sum> shape) {
+    if (shape.sum.first_out != 0) sum_words<Words, Groups>(x, y, Source<T, true>{x + shape.sum.extent}, shape);
+    else sum_words<Words, Groups>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
+}
+
+template <class T, class Out, int Terms>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 4) few_turned(const T* x, Out* y, const TurnedShape shape) {
+    constexpr int side = warp_size, rows = 4;
+    using A = accumulator_t<T>;
+    GPUBENCH_SHARED(A, sums, side * (side + 1));
+    const Kept& kept = shape.few.sum.kept;
+    const auto tile = shape.tiles.divide(block_index_x()), other = shape.other_tiles.divide(tile.quotient);
+    const uint32 across = tile.remainder * side, down = other.remainder * side;
+    const int lane = lane_index(), warp = thread_index_x() / warp_size, warps = side / rows;
+    const T* const place = x + int64{across + lane} * kept.x_steps[0] + int64{down} * kept.x_steps[1] + int64{other.quotient} * kept.x_steps[2];
+    Vector<A, 1> totals[rows] = {};
+    TermWalk<gpubench::sum::Sum> walk;
+    for (int base = 0; base < shape.few.terms; base += Terms) {
+        Packed<T, 1> raw[rows][Terms];
+        GPUBENCH_UNROLL
+        for (int t = 0; t < Terms; ++t) {
+            const T* const term = place + walk.next(shape.few);
+            GPUBENCH_UNROLL
+            for (int r = 0; r < rows; ++r) {
+                const int row = warp + r * warps;
+                const bool exists = across + lane < kept.first.divisor && down + row < kept.second.divisor && base + t < shape.few.terms;
+                raw[r][t] = Source<T, false>{nullptr}.template load<1>(term + row * kept.x_steps[1], exists);
+            }
+        }
+        GPUBENCH_UNROLL
+        for (int r = 0; r < rows; ++r) totals[r][0] = add(totals[r][0], A(detail::tree<1, 0, Terms>(raw[r])[0]));
+    }
+    A* const own = sums + warp * (side + 1) + lane;
+    GPUBENCH_UNROLL
+    for (int r = 1; r < rows; ++r) store_vector(own + r * warps * (side + 1), totals[r]);
+    meet(own, totals[0], true);
+    Out* const target = y + int64{across} * kept.y_steps[0] + int64{down + lane} * kept.y_steps[1] + int64{other.quotient} * kept.y_steps[2];
+    GPUBENCH_UNROLL
+    for (int r = 0; r < rows; ++r) {
+        const uint32 row = warp + r * warps;
+        if (across + row < kept.first.divisor && down + lane < kept.second.divisor) {
+            store_sum(target + row * kept.y_steps[0], shape.few.sum.finish, sums[lane * (side + 1) + row]);
+        }
+    }
 }
 
 // What an output's last term adds beyond the vectors that lie in x: one by one.
@@ -171,7 +253,7 @@ GPUBENCH_DEVICE void sum_across(const T* x, Out* y, const S& source, const FewSh
     Out* const target = y + offsets.y - before;
     if (to <= from) return;
     Vector<part_t<T>, W> sums{};
-    TermWalk walk;
+    TermWalk<gpubench::sum::Sum> walk;
     for (int base = 0; base < shape.terms; base += Terms) {
         Packed<T, W> words[Terms][2];
         int shifts[Terms];

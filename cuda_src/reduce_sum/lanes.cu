@@ -11,7 +11,7 @@ template <class C>
 struct LanesShape {
     uint32 rows;
     int32 items;      // of a row
-    int32 width;      // lanes a row, a power of two
+    int32 width_bits; // lanes a row: a power of two
     int32 ragged;     // whether rows begin or end off the vectors' grid
     int32 slots;      // rows of a group that are used, up to Rows
     C sum;
@@ -19,13 +19,13 @@ struct LanesShape {
 GPUBENCH_LAYOUT(LanesShape<gpubench::sum::Sum>, 144, sum, 24);
 GPUBENCH_LAYOUT(LanesShape<gpubench::sum::Plain>, 72, sum, 20);
 
-// Up to K vectors of a row, `width` lanes apart; what does not exist is zero, and so far what reaches beyond x.
+// Up to K vectors of a row, as many lanes apart as a row has; what does not exist is zero, and so far what reaches beyond x.
 template <int K, class T, class S, class C>
 GPUBENCH_DEVICE void load_row(Packed<T, vector_terms<T>> (&raw)[K], const T* row, const S& source, const LanesShape<C>& shape,
                               bool exists) {
     constexpr int V = vector_terms<T>;
-    const int begin = shape.ragged != 0 ? items_before<V>(row) : 0;
-    const int first = (lane_index() & (shape.width - 1)) * V - begin, apart = shape.width * V;
+    const int width = 1 << shape.width_bits, begin = shape.ragged != 0 ? items_before<V>(row) : 0;
+    const int first = (lane_index() & (width - 1)) * V - begin, apart = width * V;
     GPUBENCH_UNROLL
     for (int k = 0; k < K; ++k) {
         const int slot = first + k * apart;
@@ -38,7 +38,7 @@ GPUBENCH_DEVICE void load_row(Packed<T, vector_terms<T>> (&raw)[K], const T* row
 template <int K, class T, class S, class C>
 GPUBENCH_DEVICE void keep_row(Packed<T, vector_terms<T>> (&raw)[K], const T* row, const S& source, const LanesShape<C>& shape) {
     constexpr int V = vector_terms<T>;
-    const int first = (lane_index() & (shape.width - 1)) * V - items_before<V>(row), apart = shape.width * V;
+    const int width = 1 << shape.width_bits, apart = width * V, first = (lane_index() & (width - 1)) * V - items_before<V>(row);
     if (source.template beyond<V>(row + shape.items - 1)) {
         const int last = shape.items - 1 - (shape.items - 1 - first) % V;
         const Packed<T, V> items = source.template load_last<V>(row + last);
@@ -56,7 +56,7 @@ GPUBENCH_DEVICE void keep_row(Packed<T, vector_terms<T>> (&raw)[K], const T* row
 
 template <int Vectors, int Rows, class T, class Out, class S, class C>
 GPUBENCH_DEVICE void sum_rows(const T* x, Out* y, const S& source, const LanesShape<C>& shape) {
-    const int groups = block_size_x() / shape.width, group = thread_index_x() / shape.width;
+    const int width = 1 << shape.width_bits, groups = block_size_x() >> shape.width_bits, group = thread_index_x() >> shape.width_bits;
     const int slots = Rows > 1 ? shape.slots : 1;
     const uint32 first = static_cast<uint32>(block_index_x()) * (groups * slots) + group;
     Packed<T, vector_terms<T>> raw[Rows][Vectors];
@@ -70,10 +70,10 @@ GPUBENCH_DEVICE void sum_rows(const T* x, Out* y, const S& source, const LanesSh
     for (int r = 0; r < Rows; ++r) {
         if (r >= slots) break;
         const uint32 row = again + r * groups;
-        const Offsets offsets = offsets_of(shape.sum, row);
+        const auto offsets = offsets_of(shape.sum, row);
         if (shape.ragged != 0 && row < shape.rows) keep_row(raw[r], x + offsets.x, source, shape);
-        const part_t<T> sum = warp_reduce(sum_vectors(raw[r]), Add{}, shape.width);
-        if ((lane_index() & (shape.width - 1)) == 0 && row < shape.rows) {
+        const part_t<T> sum = warp_reduce(sum_vectors(raw[r]), Add{}, width);
+        if ((lane_index() & (width - 1)) == 0 && row < shape.rows) {
             store_sum(y + offsets.y, finish_of(shape.sum), accumulator_t<T>(sum));
         }
     }

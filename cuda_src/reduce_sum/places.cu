@@ -29,7 +29,7 @@ struct PlacesShape {
     uint32 line_outputs;
     int32 lanes;                 // threads = lanes x places at least
     int32 parts;
-    int32 width;                 // threads that fold an output, a power of two up to a warp
+    int32 width_bits;            // threads that fold an output: a power of two up to a warp
     int32 rest;                  // flat: items behind the last whole line
 };
 GPUBENCH_LAYOUT(PlacesShape, 256, rest, 252);
@@ -142,16 +142,16 @@ GPUBENCH_DEVICE void sum_place(PlaceSums<T, V>& sums, const T* line, const Slice
     }
 }
 
-// The sum of every `width`-th of the places that belong to an output of the slice.
+// The sum of every width-th of the places that belong to an output of the slice.
 template <Form F, class T, int V>
 GPUBENCH_DEVICE accumulator_t<T> fold_places(const part_t<T>* cells, uint32 output, int before, const PlacesShape& shape) {
     using A = accumulator_t<T>;
     const uint32 together = shape.together.divisor, neighbours = shape.neighbours.divisor, span = shape.places.divisor * V;
-    const uint32 lane = thread_index_x() & (shape.width - 1);
+    const uint32 width = 1u << shape.width_bits, lane = thread_index_x() & (width - 1);
     A sum{};
     if (F == Form::whole && together == 1) {  // no division: a fold of little takes a block as long as its loads
         const uint32 stop = shape.lanes * span;
-        for (uint32 at = lane * span + output; at < stop; at += shape.width * span) sum = add(sum, convert<A>(cells[at]));
+        for (uint32 at = lane * span + output; at < stop; at += width * span) sum = add(sum, convert<A>(cells[at]));
         return sum;
     }
     uint32 base = output;
@@ -160,7 +160,7 @@ GPUBENCH_DEVICE accumulator_t<T> fold_places(const part_t<T>* cells, uint32 outp
         base = at.quotient * (together * neighbours) + at.remainder;
     }
     const uint32 all = shape.lanes * together;
-    for (uint32 i = lane; i < all; i += shape.width) {
+    for (uint32 i = lane; i < all; i += width) {
         const auto cell = shape.together.divide(i);
         uint32 at = base + cell.remainder * neighbours + before;
         if (F == Form::ragged) at = base + ((before + cell.quotient * static_cast<uint32>(shape.step)) & (V - 1));
@@ -191,13 +191,13 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) places(const T* x, Out* y, v
     meet(cells + (slice.lane * static_cast<int>(shape.places.divisor) + slice.place) * V, sums.sums, slice.active);
     const int before = F == Form::flat ? items_before<V>(line) : F == Form::ragged ? ragged_before<T, V>(line, slice, 0, shape) : 0;
     const uint32 launch = shape.parts > 1 ? grid_number() : 0;
-    const int lane = thread_index_x() & (shape.width - 1);
-    for (uint32 base = 0; base < shape.outputs; base += block_size_x() / shape.width) {
-        const uint32 output = base + thread_index_x() / shape.width, of_line = slice.number * shape.outputs + output;
+    const int width = 1 << shape.width_bits, lane = thread_index_x() & (width - 1);
+    for (uint32 base = 0; base < shape.outputs; base += block_size_x() >> shape.width_bits) {
+        const uint32 output = base + (thread_index_x() >> shape.width_bits), of_line = slice.number * shape.outputs + output;
         const bool exists = output < shape.outputs && of_line < shape.line_outputs;
         A sum{};
         if (exists) sum = fold_places<F, T, V>(cells, output, before, shape);
-        sum = warp_reduce(sum, Add{}, shape.width);
+        sum = warp_reduce(sum, Add{}, width);
         if (slice.part < shape.parts - 1) {
             if (exists && lane == 0) publish(published_at<A>(others, int64{slice.part} * shape.outputs + output), launch, sum);
             continue;
@@ -205,11 +205,11 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) places(const T* x, Out* y, v
         if (shape.parts > 1) {
             A more{};
             if (exists) {
-                more = collect<A>(published_at<A>(others, output), launch, int64{shape.outputs} * Published<A>::bytes, lane, shape.width,
+                more = collect<A>(published_at<A>(others, output), launch, int64{shape.outputs} * Published<A>::bytes, lane, width,
                                   shape.parts - 1);
             }
             warp_barrier();  // lanes that had to wait longer rejoin the others
-            sum = add(warp_reduce(more, Add{}, shape.width), sum);
+            sum = add(warp_reduce(more, Add{}, width), sum);
         }
         if (exists && lane == 0) {
             const auto at = shape.neighbours.divide(of_line);

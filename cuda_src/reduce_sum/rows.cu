@@ -186,7 +186,7 @@ template <class T, class Out, int Loads>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) rows_held(const T* x, Out* y, const HeldShape shape) {
     constexpr int V = vector_terms<T>;
     const uint32 threads = block_size_x(), thread = thread_index_x();
-    const Offsets offsets = offsets_of(shape.sum, block_index_x());
+    const auto offsets = offsets_of(shape.sum, block_index_x());
     const T* const run = x + offsets.x;
     const uint32 to_grid = (V - items_before<V>(run)) % V, head = to_grid < shape.items ? to_grid : shape.items;
     const uint32 vectors = (shape.items - head) / V;

@@ -71,7 +71,7 @@ GPUBENCH_DEVICE part_t<T> sum_vectors(const Packed<T, V> (&raw)[K]) {
         GPUBENCH_UNROLL
         for (int k = 0; k < K; ++k) {
             GPUBENCH_UNROLL
-            for (int w = 0; w < 4; ++w) part = dot_items<T>(raw[k].word(w), sizeof(T) == 1 ? 0x01010101u : 0x0101u, part);
+            for (int w = 0; w < static_cast<int>(sizeof(T)) * V / 4; ++w) part = dot_items<T>(raw[k].word(w), sizeof(T) == 1 ? 0x01010101u : 0x0101u, part);
         }
         return part;
     } else {
@@ -143,7 +143,8 @@ GPUBENCH_LAYOUT(Sum, 120, first_out, 112);
 GPUBENCH_DEVICE Offsets offsets_of(const Sum& sum, uint32 number) { return offsets_of(sum.kept, number); }
 GPUBENCH_DEVICE const Finish& finish_of(const Sum& sum) { return sum.finish; }
 
-// What kernels of little take, which would wait for scattered parameters and for code: each sum is stored once, as it is.
+// What kernels of little take, which would wait for scattered parameters and for code: each sum is stored once, as it is, and all
+// offsets fit 32 bits.
 struct Plain {
     IntegerDivider first, second;      // sizes of the first two kept dims, 1 where there is none
     uint32 x_steps[3], y_steps[3];
@@ -151,10 +152,13 @@ struct Plain {
 };
 GPUBENCH_LAYOUT(Plain, 52, extent, 48);
 struct Once {};
-GPUBENCH_DEVICE Offsets offsets_of(const Plain& plain, uint32 number) {
+struct NearOffsets {
+    uint32 x, y;
+};
+GPUBENCH_DEVICE NearOffsets offsets_of(const Plain& plain, uint32 number) {
     const auto a = plain.first.divide(number), b = plain.second.divide(a.quotient);
-    return {int64{a.remainder} * plain.x_steps[0] + int64{b.remainder} * plain.x_steps[1] + int64{b.quotient} * plain.x_steps[2],
-            int64{a.remainder} * plain.y_steps[0] + int64{b.remainder} * plain.y_steps[1] + int64{b.quotient} * plain.y_steps[2]};
+    return {a.remainder * plain.x_steps[0] + b.remainder * plain.x_steps[1] + b.quotient * plain.x_steps[2],
+            a.remainder * plain.y_steps[0] + b.remainder * plain.y_steps[1] + b.quotient * plain.y_steps[2]};
 }
 GPUBENCH_DEVICE Once finish_of(const Plain&) { return {}; }
 

@@ -45,6 +45,8 @@ def _is_for_few(shape: Merged, dtype: str, device: DeviceInfo) -> bool:
     if not shape.dims:
         return True
     first, form = shape.dims[0], form_of(shape, dtype)
+    if tuning.is_turned(shape) or tuning.words(shape):
+        return True
     many = shape.outputs >= 64 * device.sm_count
     little = shape.bytes < tuning.SMALL and shape.terms <= tuned("FEW_OF_LITTLE", tuning.FEW_OF_LITTLE) // (
         1 if many else 2
@@ -52,8 +54,8 @@ def _is_for_few(shape: Merged, dtype: str, device: DeviceInfo) -> bool:
     if not first.kept:
         short = first.size < shape.vector or shape.terms <= tuning.FEW_TERMS
         few = shape.terms <= tuned("FEW_TERMS", tuning.FEW_TERMS) * form.run and (form.run > 1 or not is_flat(shape))
-        return few or (little and short)
-    if little or tuning.few_warps(shape, device):
+        return few or (little and short) or (shape.terms <= tuning.FEW_FLAT and is_ragged(shape))
+    if little or tuning.shared(shape, device)[0]:
         return True
     if not tuning.fill_threads(shape.outputs // form.width, device):
         return shape.terms <= tuning.FEW_TERMS and not _is_narrow(shape)
@@ -75,6 +77,8 @@ def _along(shape: Merged, device: DeviceInfo) -> Iterator[Variant]:
     run = run_dims(shape)[0].size * shape.itemsize
     if runs_of(shape) > 1:
         by_runs = tuning.is_little(shape) and shape.outputs <= tuning.FEW_RUNS and not is_ragged(shape)
+        if tuning.shared(shape, device)[0]:
+            yield Few()
         if run < tuned("SHORT_RUN", tuning.SHORT_RUN) and not by_runs:
             yield Places()
         yield Rows()

@@ -12,14 +12,18 @@ from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.results import sum_dtype
-from gpubench.operators.structs import Struct
+from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 from gpubench.operators.sum import fast, tuning
 from gpubench.operators.sum.merged import Dim, Merged, padded
 
 SOURCE = "reduce_sum/few.cu"
-MOST_TERMS = 4096
-SHARED = (4, 8, 16)
-"""Terms of a thread where warps share outputs: the instances."""
+HEADER = "reduce_sum/few.cuh"
+MOST_TERMS = 8192
+TURNED = (1, 2, 4)
+"""Terms at once of an output whose neighbours lie apart in x: the instances."""
+
+WORDS = (2, 4)
+"""Words of 32 bits of a short row: the instances."""
 
 LEAST_LINE = 256
 """Outputs of a line whose terms stand anywhere: a vector that begins before a line lies in x."""
@@ -28,15 +32,36 @@ LEAST_LINE = 256
 SHAPE, LITTLE = (
     Struct(
         f"gpubench::sum::FewShape<{common.cpp}>",
-        SOURCE,
+        HEADER,
         terms="i4",
         inner="i4",
         groups="u4",
         line="i4",
-        **dict.fromkeys(("step", "other_step", "reach"), "i8"),
+        **dict.fromkeys(("step", "other_step", "reach"), size),
         sum=common,
     )
-    for common in (fast.SUM, fast.PLAIN)
+    for common, size in ((fast.SUM, "i8"), (fast.PLAIN, "i4"))
+)
+
+
+SHARED_SHAPE = Struct(
+    "gpubench::sum::SharedShape",
+    HEADER,
+    **dict.fromkeys(("terms", "output_bits"), "i4"),
+    inner=INTEGER_DIVIDER,
+    **dict.fromkeys(("step", "other_step"), "u4"),
+    **dict.fromkeys(("turn_inner", "moved", "carried"), "i4"),
+    groups="u4",
+    sum=fast.PLAIN,
+)
+
+
+TURNED_SHAPE = Struct(
+    "gpubench::sum::TurnedShape",
+    HEADER,
+    few=SHAPE,
+    tiles=INTEGER_DIVIDER,
+    other_tiles=INTEGER_DIVIDER,
 )
 
 
@@ -66,8 +91,13 @@ class Few(fast.Fast):
         """Refuses many terms."""
         if shape.terms > MOST_TERMS:
             return Refused(f"more than {MOST_TERMS} terms")
-        if warps := tuning.few_warps(shape, device):
-            return build_shared(problem, shape, warps)
+        outputs, lanes = tuning.shared(shape, device)
+        if outputs:
+            return build_shared(problem, shape, outputs, lanes)
+        if tuning.is_turned(shape):
+            return build_turned(problem, shape, min(4, power_of_two(shape.terms)))
+        if words := tuning.words(shape):
+            return build_words(problem, shape, words, 4, 128)
         return build(problem, shape, form_for(shape, problem.case.dtype, device), device)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
@@ -79,10 +109,14 @@ class Few(fast.Fast):
             kernel(dtype, form, terms, little)
             for form in dict.fromkeys(forms)
             for little in (False, True)
+            if not little or form.width == 1 or form.run > 1 or form.width * dtypes.dtype(dtype).itemsize == 16
             for terms in at_once(form, little)
         ]
-        found += [shared_kernel(dtype, terms) for terms in SHARED]
-        return tuple((SOURCE, name) for name in found)
+        found += [fast.instance("few_turned", dtype, terms) for terms in TURNED]
+        if dtypes.dtype(dtype).itemsize <= 2:
+            found += [fast.instance("few_words", dtype, words, 4) for words in WORDS]
+        found += [shared_kernel(dtype, terms) for terms in tuning.SHARED_TERMS]
+        return tuple((SOURCE, name) for name in dict.fromkeys(found))
 
 
 def at_once(form: Form, little: bool) -> tuple[int, ...]:
@@ -90,7 +124,7 @@ def at_once(form: Form, little: bool) -> tuple[int, ...]:
     if form.run > 1:
         return (1,) if little else (1, 2)
     if form.width > 1:
-        return () if little else (2, 4) if form.across else (1, 2, 4, 8)
+        return (2, 4) if form.across else (1, 2, 4, 8)
     return (2, 4, 8, 16) if little else (1, 2, 4, 8, 16)  # 5 terms int64 95 us with 8 at once, 117 with 16
 
 
@@ -141,8 +175,6 @@ def form_of(shape: Merged, dtype: str) -> Form:
     first, *others = padded(shape.dims, 1)
     if first.x != 1:
         return Form(1)
-    if shape.terms == 1 and shape.itemsize < 4:  # 97 million uint8 223 us, 229 by two
-        return Form(1)
     if first.kept:
         if first.y == 1 and stands(shape, shape.kept, vector_of(dtype), 1):
             return Form(vector_of(dtype))
@@ -150,19 +182,35 @@ def form_of(shape: Merged, dtype: str) -> Form:
         wide = first.y == 1 and first.size >= LEAST_LINE and width > 1
         return Form(width, across=True) if wide and all(dim.y % width == 0 for dim in shape.copies) else Form(1)
     run = first.size
-    if run in runs(dtype) and shape.terms <= 2 * run and others and (others[0].x, others[0].y) == (run, 1):
+    pairs = run == shape.terms == shape.itemsize == 2 and dtypes.is_exact(dtype)  # 5000000 x 2 21.6 us, 26.3 so
+    if (
+        run in runs(dtype)
+        and shape.terms <= 2 * run
+        and not pairs
+        and others
+        and (others[0].x, others[0].y) == (run, 1)
+    ):
         width = run_width(dtype, run)
         if stands(shape, shape.kept, width, run):
             return Form(width, run)
     return Form(1)
 
 
+def is_little(shape: Merged, device: DeviceInfo) -> bool:
+    """Say whether little code counts, and outputs are not so many that a thread should take several."""
+    return tuning.is_little(shape) and not tuning.fill_threads(shape.outputs // 8, device)
+
+
 def form_for(shape: Merged, dtype: str, device: DeviceInfo) -> Form:
     """Return the form for so many outputs: element by element where vectors would leave too few threads."""
     form = form_of(shape, dtype)
+    groups = shape.outputs // form.width
     if form.run > 1 and shape.terms == form.run:
         return form
-    return Form(1) if tuning.is_little(shape) or not tuning.fill_threads(shape.outputs // form.width, device) else form
+    if is_little(shape, device):  # 400000 float16 copied 6.4 us by vectors, 7.4 element by element
+        whole = form.width * shape.itemsize == 16 and not form.across and shape.terms <= 8
+        return form if whole and groups >= 128 * device.sm_count else Form(1)
+    return form if tuning.fill_threads(groups, device) else Form(1)
 
 
 def stands(shape: Merged, kept: Sequence[Dim], width: int, run: int) -> bool:
@@ -188,21 +236,16 @@ def build(problem: Problem[Any], shape: Merged, form: Form, device: DeviceInfo) 
         kept = (replace(first, size=size, x=form.width * form.run, y=form.width), *others)
     groups = math.prod(dim.size for dim in kept)
     wanted = power_of_two(inner.size * outer.size)
-    little = tuning.is_little(shape) and (wanted == 1 if form.run > 1 else form.width == 1)
+    little = is_little(shape, device) and not form.across and (wanted == 1 or form.run == 1)
     terms = next((terms for terms in at_once(form, little) if terms >= wanted), at_once(form, little)[-1])
     threads = tuning.threads_of_little(groups, device) if little else tuned("FEW_THREADS", tuning.FEW_THREADS)
     block = threads * (1 if little else groups_of(dtype, form, terms))
+    if little and terms < inner.size * outer.size:
+        return Refused("more terms than a thread has on their way at once")
     if not fast.fits(groups + block, *(dim.size for dim in kept)):
         return Refused("more outputs than the kernel counts")
     packed = (LITTLE if little else SHAPE).value(
-        sum=(fast.plain if little else fast.common)(shape, kept),
-        step=inner.x,
-        other_step=outer.x,
-        terms=inner.size * outer.size,
-        inner=inner.size,
-        groups=groups,
-        reach=(inner.size - 1) * inner.x + (outer.size - 1) * outer.x,
-        line=line,
+        **_fields(reduced, (fast.plain if little else fast.common)(shape, kept), groups, line)
     )
     bound = fast.accuracy(dtype, ceil_div(inner.size * outer.size, 4), 6)
     notes = {"width": form.width, "run": form.run, "across": form.across, "terms": terms, "threads": threads}
@@ -210,23 +253,83 @@ def build(problem: Problem[Any], shape: Merged, form: Form, device: DeviceInfo) 
     return fast.one_launch(which, ceil_div(groups, block), threads, packed, bound, {**notes, "little": little})
 
 
-def build_shared(problem: Problem[Any], shape: Merged, warps: int) -> Plan | Refused:
-    """Return the plan by blocks of so many warps, which share 32 outputs each."""
+def build_shared(problem: Problem[Any], shape: Merged, outputs: int, lanes: int) -> Plan | Refused:
+    """Return the plan by blocks of outputs x lanes threads: whole warps, up to 512."""
     dtype, terms = problem.case.dtype, shape.terms
-    held = next((held for held in SHARED if held * warps >= terms), 0)
-    outputs = ceil_div(shape.outputs, 32) * 32
-    if len(shape.reduced) != 1 or held == 0 or not fast.is_plain(shape) or not fast.fits(outputs):
-        return Refused("not one run of terms that a block holds")
-    packed = LITTLE.value(
+    if refused := fast.too_many(shape.reduced, 2, "reduced"):
+        return refused
+    inner, outer = padded(shape.reduced, 2)
+    held = next((held for held in tuning.SHARED_TERMS if held * lanes >= terms), 0)
+    grid = ceil_div(shape.outputs, outputs)
+    if held == 0 or not fast.is_plain(shape) or not fast.fits(grid * outputs):
+        return Refused("more terms than a block holds")
+    turn_outer, turn_inner = divmod(lanes, inner.size)
+    packed = SHARED_SHAPE.value(
         sum=fast.plain(shape, shape.kept),
-        step=shape.reduced[0].x,
-        other_step=0,
         terms=terms,
-        inner=terms,
+        output_bits=outputs.bit_length() - 1,
+        inner=divider(inner.size),
+        step=inner.x,
+        other_step=outer.x,
+        turn_inner=turn_inner,
+        moved=turn_inner * inner.x + turn_outer * outer.x,
+        carried=outer.x - inner.size * inner.x,
         groups=shape.outputs,
-        reach=0,
-        line=0,
     )
-    bound = fast.accuracy(dtype, 1, 5 + warps)
-    notes = {"terms": held, "warps": warps, "little": True}
-    return fast.one_launch((SOURCE, shared_kernel(dtype, held)), outputs // 32, 32 * warps, packed, bound, notes)
+    bound = fast.accuracy(dtype, ceil_div(outputs * outputs * lanes, 1024), 4 + 5 + 5)
+    notes = {"terms": held, "outputs": outputs, "lanes": lanes, "little": True}
+    return fast.one_launch((SOURCE, shared_kernel(dtype, held)), grid, outputs * lanes, packed, bound, notes)
+
+
+def build_words(problem: Problem[Any], shape: Merged, words: int, groups: int, threads: int) -> Plan | Refused:
+    """Return the plan for short rows of narrow items, by words of 32 bits."""
+    dtype, terms = problem.case.dtype, shape.terms
+    if shape.itemsize > 2 or len(shape.reduced) != 1 or shape.reduced[0].x != 1:
+        return Refused("not rows of narrow items")
+    if terms * shape.itemsize > 4 * words or not fast.fits(shape.outputs + threads * groups):
+        return Refused("longer rows than a thread takes")
+    packed = SHAPE.value(**_fields(shape.reduced, fast.common(shape, shape.kept), shape.outputs))
+    bound = fast.accuracy(dtype, 1, 8)
+    notes = {"words": words, "groups": groups, "threads": threads}
+    which = (SOURCE, fast.instance("few_words", dtype, words, groups))
+    return fast.one_launch(which, ceil_div(shape.outputs, threads * groups), threads, packed, bound, notes)
+
+
+def build_turned(problem: Problem[Any], shape: Merged, terms: int) -> Plan | Refused:
+    """Return the plan for outputs whose neighbours lie apart in x, with so many of their terms at once."""
+    dtype = problem.case.dtype
+    if refused := fast.too_many(shape.reduced, 2, "reduced") or fast.too_many(shape.kept, 3, "kept"):
+        return refused
+    if len(shape.kept) < 2:
+        return Refused("one kept dim")
+    across = shape.kept[0]
+    down, *others = sorted(shape.kept[1:], key=lambda dim: dim.y)
+    kept = (across, down, *others)
+    tiles, other_tiles = ceil_div(across.size, 32), ceil_div(down.size, 32)
+    grid = math.prod((tiles, other_tiles, *(dim.size for dim in others)))
+    if not fast.fits(grid, *(dim.size + 32 for dim in kept)):
+        return Refused("more outputs than the kernel counts")
+    packed = TURNED_SHAPE.value(
+        few=tuple(_fields(shape.reduced, fast.common(shape, kept), shape.outputs).values()),
+        tiles=divider(tiles),
+        other_tiles=divider(other_tiles),
+    )
+    bound = fast.accuracy(dtype, ceil_div(shape.terms, terms), 4)
+    notes = {"terms": terms, "tiles": [tiles, other_tiles]}
+    which = (SOURCE, fast.instance("few_turned", dtype, terms))
+    return fast.one_launch(which, grid, 256, packed, bound, notes)
+
+
+def _fields(reduced: Sequence[Dim], outputs: tuple[Any, ...], groups: int, line: int = 0) -> dict[str, Any]:
+    """Return the fields of a FewShape, in their order."""
+    inner, outer = padded(reduced, 2)
+    return {
+        "terms": inner.size * outer.size,
+        "inner": inner.size,
+        "groups": groups,
+        "line": line,
+        "step": inner.x,
+        "other_step": outer.x,
+        "reach": (inner.size - 1) * inner.x + (outer.size - 1) * outer.x,
+        "sum": outputs,
+    }

@@ -27,7 +27,7 @@ SHAPE = Struct(
     **dict.fromkeys(("line", "terms", "inner"), "u4"),
     **dict.fromkeys(("apart", "step", "other_step", "group_step", "neighbour_step"), "i8"),
     **dict.fromkeys(("outputs", "line_outputs"), "u4"),
-    **dict.fromkeys(("lanes", "parts", "width", "rest"), "i4"),
+    **dict.fromkeys(("lanes", "parts", "width_bits", "rest"), "i4"),
 )
 
 
@@ -119,7 +119,7 @@ def build(problem: Problem[Any], shape: Merged, line: Line, cut: Cut) -> Plan | 
         line_outputs=line_outputs,
         lanes=cut.lanes,
         parts=cut.parts,
-        width=width,
+        width_bits=width.bit_length() - 1,
         apart=line.apart,
         rest=rest,
     )

@@ -23,7 +23,7 @@ SHAPE = Struct(
     neighbours=INTEGER_DIVIDER,
     terms="i4",
     tile="i4",
-    width="i4",
+    width_bits="i4",
     outputs="u4",
 )
 
@@ -81,7 +81,7 @@ def build(problem: Problem[Any], shape: Merged, tile: int, width: int, threads: 
         neighbours=divider(neighbours),
         terms=terms,
         tile=tile,
-        width=width,
+        width_bits=width.bit_length() - 1,
         outputs=shape.outputs,
     )
     bound = fast.accuracy(problem.case.dtype, ceil_div(terms, 4 * width), 2 + 5)

@@ -40,10 +40,11 @@ EVEN_ROW = 2**17
 """Outputs of so many vectors are shared by so many blocks that all SMs end together: 48 outputs of 7 MB float64 89.9 us
 (100.4 with 144 blocks)."""
 
-STAGED_ROW = {1: 256}
+STAGED_ROW = {1: 600}
 STAGED_ROWS = 2100
 """Rows off the vectors' grid of up to so many bytes (by bytes of an element, and in general) go through shared memory:
-513 float32 15.2 us (16.9 by lanes), 513 int8 10.7 (10.1). Not below STAGED_LEAST: 3000 x 100 6.1 us (5.4)."""
+32768 x 513 float32 15.2 us (16.9 by lanes), 65536 x 513 int8 18.0 (22.6). Not below STAGED_LEAST: 3000 x 100 6.1 us
+(5.4)."""
 
 STAGED_LEAST = 2 * 2**20
 
@@ -83,13 +84,30 @@ WIDE_LINE = 128
 """... unless so many bytes of columns lie side by side."""
 
 FEW_TERMS = 8
-FEW_OF_LITTLE = 32
+FEW_FLAT = 4
+FEW_OF_LITTLE = 16
 FEW_ALIGNED = 128
-"""Terms of an output that one thread adds up: in general, of little, and of outputs that are many and stand on vectors:
-300 x 40 x 3000 bfloat16 26.8 us (33.6 by places), 500 x 16 x 2000 float32 22.5 (43.2)."""
+"""Terms of an output that one thread adds up: in general, of rows side by side off the vectors' grid, of little, and of
+outputs that are many and stand on vectors: 1500000 x 3 float32 12.9 us (16.8 through shared memory), 300 x 40 x 3000
+bfloat16 26.8 us (33.6 by places), 500 x 16 x 2000 float32 22.5 (43.2)."""
 
-SHARED_TERMS = 256
-"""Terms of columns of little that warps share."""
+TURNED_TERMS = 16
+TURNED_SIDE = 12
+TURNED_BYTES = 2**20
+"""Terms of an output up to which tiles of outputs turn in shared memory, outputs on each side, and bytes of x:
+1000 x 4 x 4096 float32 31 us (92 by threads that write apart), 400000 x 12 copied 43 (65), 300 x 900 7.1 (9.7)."""
+
+SHARED_THREADS = 512
+SHARED_TERMS = (4, 8, 16)
+"""Threads of a block that holds a few outputs of little, and the terms that each may have on its way: the instances.
+64 x 30 x 7 x 9 float32, dims 1 and 3, 6.3 us (7.6 by places), 64 x 56 x 86 x 2 int16 to columns 6.9 (8.8)."""
+
+SHARED_SCATTERED = 2304
+"""Terms of columns of more than a sector that they hold: of few outputs a block reads only a part of each sector.
+2282 x 16 float32 6.6 us (7.8 by places); 500 columns of 2000 terms 8.5 with four outputs a block, 12.0 with one."""
+
+SHARED_BYTES = 5 * 2**19
+"""More columns that stand on vectors are read by places: 77 x 23728 bfloat16 9.1 us (10.3)."""
 
 SMALL = 4 * 2**20
 """Bytes of x below which a few terms are added up by single threads however they lie."""
@@ -147,14 +165,56 @@ def fill_threads(groups: int, device: DeviceInfo) -> bool:
     return groups >= 2 * 256 * device.sm_count
 
 
-def few_warps(shape: Merged, device: DeviceInfo) -> int:
-    """Return the warps that share 32 outputs of little, or 0 where single threads or places do it."""
-    across = bool(shape.dims) and shape.dims[0].kept and len(shape.reduced) == 1
-    alone = FEW_OF_LITTLE // (1 if shape.outputs >= 64 * device.sm_count else 2)
-    if not across or not is_little(shape) or not alone < shape.terms <= SHARED_TERMS:
+def shared(shape: Merged, device: DeviceInfo) -> tuple[int, int]:
+    """Return (outputs of a block, lanes that share each) where blocks hold all terms of little, or (0, 0).
+
+    Blocks enough for all SMs, of as many outputs as make whole sectors, with as few terms a lane as may be.
+    """
+    dims, terms = shape.dims, shape.terms
+    across = bool(dims) and dims[0].kept
+    if not is_little(shape) or len(shape.reduced) not in ((1, 2) if across else (2,)):
+        return 0, 0
+    least, most = 0, SHARED_THREADS * SHARED_TERMS[-1]
+    if across:
+        least = FEW_OF_LITTLE // (1 if shape.outputs >= 64 * device.sm_count else 2)
+        most = SHARED_SCATTERED if dims[0].size * shape.itemsize > 32 else most
+        if shape.bytes > SHARED_BYTES:
+            most = 0 if shape.on_grid(*(dim.x for dim in dims[1:])) else 256
+    if not least < terms <= most:
+        return 0, 0
+    outputs = 32
+    while outputs > 1 and (
+        (outputs * shape.itemsize > 32 and ceil_div(shape.outputs, outputs) < device.sm_count)
+        or terms > SHARED_THREADS // outputs * SHARED_TERMS[-1]
+    ):
+        outputs //= 2
+    for held in SHARED_TERMS:
+        lanes = ceil_div(ceil_div(terms, held) * outputs, 32) * 32 // outputs
+        if outputs * lanes <= SHARED_THREADS:
+            return outputs, lanes
+    return 0, 0
+
+
+def words(shape: Merged) -> int:
+    """Return the words of 32 bits that rows of a few narrow items are, two or four, or 0 for other sums.
+
+    3464896 x 6 int8 21.9 us (28.8 through shared memory, 38.8 item by item), 2000003 x 5 bfloat16 20.5 (25.4, 25.1).
+    """
+    row = shape.terms * shape.itemsize
+    narrow = shape.itemsize <= 2 and len(shape.reduced) == 1 and shape.reduced[0].x == 1
+    if not narrow or shape.terms <= FEW_FLAT or row > 16 or is_little(shape) or shape.on_grid(shape.terms):
         return 0
-    most = 8 if shape.outputs >= 64 * device.sm_count else 16  # 77 x 23728 bfloat16 8.7 us by 8 warps, 9.0 by 10
-    return max(min(most, ceil_div(shape.terms, LOADS)), ceil_div(shape.terms, 2 * LOADS))
+    return 2 if row <= 8 else 4
+
+
+def is_turned(shape: Merged) -> bool:
+    """Say whether outputs of a few terms lie side by side along one dim of x, and are written along another."""
+    walked = len(shape.kept) in (2, 3) and len(shape.reduced) <= 2
+    if not walked or shape.terms > TURNED_TERMS or shape.bytes < TURNED_BYTES:
+        return False
+    first, down = shape.kept[0], min(shape.kept[1:], key=lambda dim: dim.y)
+    row = shape.terms * shape.itemsize if shape.reduced and shape.reduced[0].x == 1 else 0
+    return down.y < first.y and min(first.size, down.size) >= TURNED_SIDE and row < 32
 
 
 def few_ragged(lines: list[Line]) -> int:
@@ -174,15 +234,16 @@ def threads_of_little(work: int, device: DeviceInfo) -> int:
 def lanes(vectors: int, shape: Merged, device: DeviceInfo) -> tuple[int, int, int, int]:
     """Return (lanes a row, vectors of a lane, rows a group, threads) for rows of so many vectors."""
     little = is_little(shape)
-    width = min(32, power_of_two(ceil_div(vectors, 2 if vectors >= 8 or little else 4)))
+    width = min(32, power_of_two(ceil_div(vectors, 2 if little else 4)))
+    if vectors >= 8:
+        width = max(4, width)
     if shape.itemsize == 1 and vectors >= 8 and not little:  # 141778 x 408 int8 22.9 us by 4 lanes, 36.4 by 16
         width = max(2, power_of_two(ceil_div(vectors, LOADS)))
     of_lane = power_of_two(ceil_div(vectors, width))
     threads = shape.outputs * width
     if little and of_lane < LOADS:
         return width, of_lane, 0, threads_of_little(threads, device)
-    most = 1 if of_lane == 4 else LOADS // of_lane
-    slots = max(1, min(most, threads // (device.sm_count * 1024)))
+    slots = max(1, min(LOADS // of_lane, threads // (device.sm_count * 1024)))
     return width, of_lane, slots, tuned("LANES_THREADS", 256)
 
 
@@ -238,7 +299,7 @@ def cut(line: Line, shape: Merged, device: DeviceInfo) -> Cut:
     if slices * lanes * places >= target:
         lanes = max(1, min(lanes, ceil_div(line.rows, LOADS)))
         lanes = max(lanes, min(128 // places, line.rows, 64))
-        while lanes * places > 64 and slices * (lanes // 2) * places >= 1.15 * target:
+        while lanes * places > 128 and slices * (lanes // 2) * places >= 1.15 * target:
             lanes //= 2  # 72 x 13744 x 23 bfloat16 20.7 us with 2 lanes, 24.6 with 9
         return Cut(places, lanes, 1, ceil_div(lanes * places, 32) * 32)
     lanes = max(1, min((256 if light else MOST_PLACES) // places, line.rows))

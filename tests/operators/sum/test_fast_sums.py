@@ -71,8 +71,9 @@ def plans_with_parts(problem: Problem[Any]) -> Iterator[Plan]:
             found += [lanes.build(problem, shape, 32, 8, 1)]
     forms = {few.form_of(shape, problem.case.dtype), few.Form(1)}
     found += [few.build(problem, shape, form, DEVICE) for form in forms if shape.terms <= 64]
-    if shape.dims[0].kept:
-        found += [few.build_shared(problem, shape, warps) for warps in (3, 16)]
+    found += [few.build_shared(problem, shape, *threads) for threads in ((32, 3), (4, 128), (1, 512))]
+    found += [few.build_turned(problem, shape, terms) for terms in (1, 4)]
+    found += [few.build_words(problem, shape, words, 4, 32) for words in (2, 4)]
     if staged.is_flat(shape) and len(shape.reduced) == 1:
         found += [staged.build(problem, shape, 2, 4, 64)]
     yield from (plan for plan in found if isinstance(plan, Plan))
@@ -95,6 +96,9 @@ SHAPES: list[tuple[tuple[int, ...], Any, dict[str, Any]]] = [
     ((4, 3, 5, 257), (0, 2), {"offset": 1}),
     ((2, 300, 2), (0, 2), {}),  # neighbours of one output on a vector
     ((301, 2), 1, {"offset": 4}),
+    ((40, 5, 35), 1, {"permute": (2, 1, 0)}),  # outputs that turn
+    ((2, 33, 3, 34), (1,), {"permute": (3, 0, 2, 1), "offset": 1}),
+    ((57, 7), 1, {"offset": 3}),  # rows whose words of 32 bits are cut anywhere
     ((64, 33), 1, {"step": 2}),  # gaps
     ((33, 64), 0, {"step": 3}),
     ((5, 6, 8), (0, 2), {"step": 2}),

@@ -22,13 +22,23 @@ GPUBENCH_DEVICE void copy_run(char* stage, const T* start, const T* stop, const 
     warp_copy(stage, reinterpret_cast<const void*>(low), static_cast<uint32>(high - low), full, streaming);
 }
 
-// A run for the whole block, by its first warp; it lies, as it does in memory, from the address that is returned. Once a kernel.
+// Zero in place of the word of 32 bits that an end of a run cuts, where the copy does not bring what stands beside the run.
+template <class T>
+GPUBENCH_DEVICE void clear_word(char* stage, const T* start, const T* edge, const T* end_of_x) {
+    const uint64 place = reinterpret_cast<uint64>(edge), word = place & ~uint64{3}, low = reinterpret_cast<uint64>(start) & ~uint64{15};
+    if (word < place && word >= (reinterpret_cast<uint64>(end_of_x) & ~uint64{15})) *reinterpret_cast<uint32*>(stage + (word - low)) = 0;
+}
+
+// A run for the whole block, by its first warp; it lies, as it does in memory, from the address that is returned, and may be read
+// by whole words of 32 bits. Once a kernel.
 template <class T>
 GPUBENCH_DEVICE const T* land_run(char* stage, const T* start, const T* stop, const T* end_of_x, bool streaming) {
     GPUBENCH_SHARED(PhaseBarrier, landed, 1);
     if (thread_index_x() == 0) {
         phase_init(landed, 1);
         phase_init_done();
+        clear_word(stage, start, start, end_of_x);
+        clear_word(stage, start, stop, end_of_x);
     }
     block_barrier();
     if (thread_index_x() < warp_size) copy_run(stage, start, stop, end_of_x, landed, streaming);

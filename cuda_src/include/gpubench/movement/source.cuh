@@ -21,10 +21,10 @@ GPUBENCH_DEVICE Packed<T, V> keep_items(const Packed<T, V>& packed, int from, in
     if constexpr (V == 1) {
         return from <= 0 && to >= 1 ? packed : Packed<T, V>{};
     } else {
-        static_assert(size * V == 16);
-        uint32 words[4];
+        constexpr int count = size * V / 4;
+        uint32 words[count];
         GPUBENCH_UNROLL
-        for (int w = 0; w < 4; ++w) words[w] = packed.word(w) & first_bytes(to * size - 4 * w) & ~first_bytes(from * size - 4 * w);
+        for (int w = 0; w < count; ++w) words[w] = packed.word(w) & first_bytes(to * size - 4 * w) & ~first_bytes(from * size - 4 * w);
         return Packed<T, V>::from(words);
     }
 }
