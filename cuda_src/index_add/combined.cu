@@ -9,6 +9,7 @@
 // once in 32 rows by the atomics, which take 5 ns a row there. Sums are formed in the accumulator and rounded to the dtype by
 // each atomic, in any order.
 #include "gpubench/atomics.cuh"
+#include "gpubench/block/together.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/integer_divider.cuh"
 #include "gpubench/movement/row_vectors.cuh"
@@ -24,20 +25,23 @@ constexpr int at_once = 4;  // rows on their way to a lane
 
 struct CombinedShape {
     IntegerDivider chunks;  // of a row
-    IntegerDivider outers;  // repetitions of the whole list
+    IntegerDivider tiles;   // of the list
     int32 lanes;            // of a group, a power of two up to 32
     int32 rows;             // of a warp, or of a group of `add_few`
     uint32 vectors;         // of a row
     uint32 count;           // indices
+    uint32 units;           // of work
+    int32 unused;
     int64 places;
     int64 place_step, index_step;  // elements between rows of the destination, of the source
     int64 outer_place, outer_index;
     int64 item_place, item_index;  // between the elements of a row; 1 where it moves in vectors
     double alpha;
 };
-GPUBENCH_LAYOUT(CombinedShape, 104, alpha, 96);
+GPUBENCH_LAYOUT(CombinedShape, 112, alpha, 104);
 
-// A unit of work: some rows of one chunk of one repetition.
+// A unit of work: some rows of one chunk of one repetition. One repetition after the other, so that its destination stays in the
+// L2 cache.
 template <class T>
 struct Unit {
     T* destination;
@@ -47,10 +51,10 @@ struct Unit {
 
     GPUBENCH_DEVICE Unit(T* to, const T* from, uint32 number, uint32 rows, int lane, int items, const CombinedShape& shape) {
         const auto by_chunk = shape.chunks.divide(number);
-        const auto by_outer = shape.outers.divide(by_chunk.quotient);
+        const auto by_tile = shape.tiles.divide(by_chunk.quotient);
         vector = by_chunk.remainder * shape.lanes + lane;
-        first = by_outer.quotient * rows;
-        const int64 outer = by_outer.remainder;
+        first = by_tile.remainder * rows;
+        const int64 outer = by_tile.quotient;
         destination = to + outer * shape.outer_place + int64{vector} * items * shape.item_place;
         source = from + outer * shape.outer_index + int64{vector} * items * shape.item_index;
     }
@@ -61,25 +65,58 @@ GPUBENCH_DEVICE void send(T* destination, const Vector<sum_t<T>, V>& sums) {
     atomic_add_vector(destination, pack_items<V, T>(sums));
 }
 
-// Single elements without gaps, one a thread.
+// A few rows of one thread; what meets among them is added up before.
+template <class T, int V, int N, class Shape>
+GPUBENCH_DEVICE void send_few(T* destination, int64 (&rows)[N], const Packed<T, V> (&raw)[N], alpha_t<T> alpha, const Shape& shape) {
+    GPUBENCH_UNROLL
+    for (int k = 0; k < N; ++k) {
+        if (rows[k] < 0 || rows[k] >= shape.places) continue;
+        Vector<sum_t<T>, V> sums{};
+        add_scaled<T, V>(sums, raw[k], alpha);
+        GPUBENCH_UNROLL
+        for (int other = k + 1; other < N; ++other) {
+            if (rows[other] != rows[k]) continue;
+            add_scaled<T, V>(sums, raw[other], alpha);
+            rows[other] = -1;
+        }
+        send<T, V>(destination + rows[k] * shape.place_step, sums);
+    }
+}
+
+// Single elements without gaps, one a thread. Neighbouring lanes with one place betray an index that much of the list shares: as
+// long as four lanes have such a one, they are added up before.
 template <class T, class Index>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_single(T* destination, const T* source, const Index* index, uint32 count, uint32 places, alpha_t<T> alpha) {
     const uint32 at = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
-    if (at >= count) return;
-    const int64 row = static_cast<int64>(index[at]);
-    const Packed<T, 1> raw = row_vector<1, Cache::read_only>(source + at);
-    if (row < 0 || row >= places) return;
+    constexpr uint32 none = 0xffffffffu;
+    const bool exists = at < count;
+    const int64 row = exists ? static_cast<int64>(index[at]) : -1;
+    const Packed<T, 1> raw = exists ? row_vector<1, Cache::read_only>(source + at) : Packed<T, 1>{};
     Vector<sum_t<T>, 1> sums{};
     add_scaled<T, 1>(sums, raw, alpha);
-    send<T, 1>(destination + row, sums);
+    uint32 key = row >= 0 && row < places ? static_cast<uint32>(row) : none;
+    const auto find_pairs = [&] {
+        const uint32 neighbour = shuffle_xor(full_mask, key, 1);
+        return ballot(full_mask, key != none && key == neighbour);
+    };
+    for (uint32 pairs = find_pairs(); pairs != 0; pairs = find_pairs()) {
+        const uint32 hot = shuffle(full_mask, key, count_trailing_zeros(pairs));
+        const uint32 met = ballot(full_mask, key == hot);
+        if (population_count(met) < 4) break;
+        const sum_t<T> total = combine_lanes(key == hot ? sums[0] : sum_t<T>{}, Add{});
+        if (key != hot) continue;
+        key = none;
+        if (lane_index() == count_trailing_zeros(met)) key = hot, sums[0] = total;
+    }
+    if (key != none) send<T, 1>(destination + key, sums);
 }
 
 struct ScatteredShape {
     IntegerDivider inner;  // what stands fastest: indices, or the other elements
     int32 indices_inside;  // which of them
-    uint32 items;
-    int32 unused;
+    uint32 items;          // of all; of `add_turned` those of one index
+    uint32 count;          // indices
     int64 places, place_step, index_step;
     double alpha;
 };
@@ -91,16 +128,48 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_scattered(T* destination, const T* source, const Index* index, const DividedStrided to, const DividedStrided of,
                   const ScatteredShape shape) {
     const uint32 item = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
-    if (item >= shape.items) return;
     const auto at = shape.inner.divide(item);
     const uint32 number = shape.indices_inside != 0 ? at.remainder : at.quotient;
     const uint32 element = shape.indices_inside != 0 ? at.quotient : at.remainder;
-    const int64 row = static_cast<int64>(index[number]);
-    const Packed<T, 1> raw = row_vector<1, Cache::read_only>(source + number * shape.index_step + of.offset(element));
+    const bool exists = item < shape.items;
+    const int64 row = exists ? static_cast<int64>(index[number]) : -1;
+    const Packed<T, 1> raw = exists ? row_vector<1, Cache::read_only>(source + number * shape.index_step + of.offset(element)) : Packed<T, 1>{};
     if (row < 0 || row >= shape.places) return;
     Vector<sum_t<T>, 1> sums{};
     add_scaled<T, 1>(sums, raw, alpha_of<T>(shape.alpha));
     send<T, 1>(destination + row * shape.place_step + to.offset(element), sums);
+}
+
+constexpr int turned_width = 32;  // indices of a block, and elements of each
+constexpr int turned_rows = turned_width * warp_size / combined_threads;  // of a thread
+
+// The same where indices stand fastest in the source and elements in the destination: a square turns in shared memory, so that
+// both are met side by side. What meets among a warp's four indices is added up before. shape.inner divides by squares along the indices.
+template <class T, class Index>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
+    add_turned(T* destination, const T* source, const Index* index, const DividedStrided to, const DividedStrided of,
+               const ScatteredShape shape) {
+    GPUBENCH_SHARED(T, square, turned_width * (turned_width + 1));
+    const auto at = shape.inner.divide(static_cast<uint32>(block_index_x()));
+    const uint32 first = at.remainder * turned_width, element = at.quotient * turned_width;
+    const uint32 lane = lane_index(), own = thread_index_x() / warp_size * turned_rows;
+    int64 rows[turned_rows];
+    const auto bring = [&] {
+        GPUBENCH_UNROLL
+        for (int k = 0; k < turned_rows; ++k) {
+            rows[k] = first + own + k < shape.count ? static_cast<int64>(index[first + own + k]) : -1;
+            if (element + own + k >= shape.items || first + lane >= shape.count) continue;
+            square[(own + k) * (turned_width + 1) + lane] =
+                load<Cache::read_only>(source + (first + lane) * shape.index_step + of.offset(element + own + k));
+        }
+    };
+    exchange(bring, [&] {
+        if (element + lane >= shape.items) return;
+        Packed<T, 1> raw[turned_rows];
+        GPUBENCH_UNROLL
+        for (int k = 0; k < turned_rows; ++k) raw[k] = bit_cast<Packed<T, 1>>(square[lane * (turned_width + 1) + own + k]);
+        send_few<T, 1>(destination + to.offset(element + lane), rows, raw, alpha_of<T>(shape.alpha), shape);
+    });
 }
 
 // Vector by vector of the whole list, one a thread; shape.chunks divides by the vectors of a row.
@@ -109,11 +178,11 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_flat(T* destination, const T* source, const Index* index, const CombinedShape shape) {
     const uint32 item = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
     const auto at = shape.chunks.divide(item);
-    if (at.quotient >= shape.count) return;
     const int64 outer = block_index_y(), first = int64{at.remainder} * V;
-    const int64 row = static_cast<int64>(index[at.quotient]);
-    const Packed<T, V> raw = row_vector<V, Cache::read_only>(source + outer * shape.outer_index + at.quotient * shape.index_step +
-                                                              first * shape.item_index);
+    const T* const mine = source + outer * shape.outer_index + at.quotient * shape.index_step + first * shape.item_index;
+    const bool exists = at.quotient < shape.count;
+    const int64 row = exists ? static_cast<int64>(index[at.quotient]) : -1;
+    const Packed<T, V> raw = exists ? row_vector<V, Cache::read_only>(mine) : Packed<T, V>{};
     if (row < 0 || row >= shape.places) return;
     Vector<sum_t<T>, V> sums{};
     add_scaled<T, V>(sums, raw, alpha_of<T>(shape.alpha));
@@ -123,12 +192,10 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
 template <class T, class Index, int V>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_few(T* destination, const T* source, const Index* index, const CombinedShape shape) {
-    using Sums = Vector<sum_t<T>, V>;
     const uint32 groups = combined_threads / shape.lanes, group = thread_index_x() / shape.lanes;
     const Unit<T> unit(destination, source, static_cast<uint32>(block_index_x()), groups * at_once, thread_index_x() & (shape.lanes - 1),
                        V, shape);
     if (unit.vector >= shape.vectors) return;
-    const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
     int64 rows[at_once];
     Packed<T, V> raw[at_once];
     GPUBENCH_UNROLL
@@ -137,19 +204,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
         rows[k] = at < shape.count ? static_cast<int64>(index[at]) : -1;
         raw[k] = at < shape.count ? row_vector<V, Cache::read_only>(unit.source + at * shape.index_step) : Packed<T, V>{};
     }
-    GPUBENCH_UNROLL
-    for (int k = 0; k < at_once; ++k) {
-        if (rows[k] < 0 || rows[k] >= shape.places) continue;
-        Sums sums{};
-        add_scaled<T, V>(sums, raw[k], alpha);
-        GPUBENCH_UNROLL
-        for (int other = k + 1; other < at_once; ++other) {
-            if (rows[other] != rows[k]) continue;
-            add_scaled<T, V>(sums, raw[other], alpha);
-            rows[other] = -1;
-        }
-        send<T, V>(unit.destination + rows[k] * shape.place_step, sums);
-    }
+    send_few<T, V>(unit.destination, rows, raw, alpha_of<T>(shape.alpha), shape);
 }
 
 // The warp's indices `first` ... in the order of their first appearance, equal ones together. Returns how many are inside the dim.
@@ -178,9 +233,9 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     GPUBENCH_SHARED(Pair, lists, combined_threads);
     const int warp = thread_index_x() / warp_size, lane = lane_index() & (shape.lanes - 1), groups = warp_size / shape.lanes;
     Pair* const list = lists + warp * warp_size;
-    const Unit<T> unit(destination, source, static_cast<uint32>(block_index_x()) * (combined_threads / warp_size) + warp, shape.rows, lane,
-                       V, shape);
-    if (unit.first >= shape.count) return;
+    const uint32 number = static_cast<uint32>(block_index_x()) * (combined_threads / warp_size) + warp;
+    if (number >= shape.units) return;
+    const Unit<T> unit(destination, source, number, shape.rows, lane, V, shape);
     const int used = gather_equal(list, index, unit.first, shape), share = (used + groups - 1) / groups;
     const int first = lane_index() / shape.lanes * share, last = first + share < used ? first + share : used;
     if (unit.vector >= shape.vectors) return;

@@ -2,22 +2,26 @@
 // shared memory, and every place gathers what comes to it.
 //
 // Data: the list is sorted once (sort_indices.cu). A block brings a repetition's elements into shared memory by copies in the
-// background, as many as fit, while the next ones come into the L2 cache. Its warps take neighbouring parts of the sorted pairs, 128 at once:
-// they ask for the places whose runs end there, read the elements that the pairs name, and add up runs by segmented scans of
-// the warp; the last lane of a run writes the place once. Runs that lie over several warps are joined behind a barrier. No
-// atomics; the order of every addition follows from the indices alone, and so do the steps: no list is a bad one.
+// background, as many as fit. Its warps take neighbouring parts of the sorted pairs, 128 at once, four neighbours a lane: all
+// elements that the pairs name are on their way at the same time, and so is what the places hold whose runs end there. A lane adds up its
+// own, and a segmented scan of the warp joins what goes on in the next lane. Slots in shared memory bring the sums side by side
+// to their places, each of which is written once. Runs that lie over several warps are joined behind a barrier. No atomics; the
+// order of every addition follows from the indices alone, and so do the steps: no list is a bad one.
 //
 // Design: segmented sums as in merge-based products of sparse matrices (Merrill and Garland, 2016), here one matrix for many vectors.
 #include "gpubench/block/together.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/movement/near_row.cuh"
+#include "gpubench/movement/row_vectors.cuh"
 #include "gpubench/pairs.cuh"
 #include "gpubench/warp.cuh"
 #include "index_add/sums.cuh"
 
 namespace gpubench::index_add {
 
-constexpr int steps_at_once = 4;
+constexpr int pairs_at_once = 4;  // neighbouring ones of a lane
+constexpr int step_pairs = pairs_at_once * warp_size;
+constexpr uint32 no_row = 0xffffffffu;  // of no_pair
 
 struct GatheredShape {
     int64 place_step, index_step;    // elements between neighbours of a repetition
@@ -28,11 +32,9 @@ struct GatheredShape {
     int32 parts;      // blocks that share a repetition
     int32 units;      // repetitions times parts
     uint32 words;     // of the sort's meetings, to be cleared
-    int32 ahead;      // whether the next source and this destination are asked for into the L2 cache
-    int32 unused;
     double alpha;
 };
-GPUBENCH_LAYOUT(GatheredShape, 72, alpha, 64);
+GPUBENCH_LAYOUT(GatheredShape, 64, alpha, 56);
 
 // What the warps of a block leave of the runs at both ends of their parts of the list.
 template <class A>
@@ -45,76 +47,128 @@ struct RunEnds {
     static constexpr uint32 began_before = 1, goes_on = 2, midst = 4;  // midst: one run that does both
 };
 
+// A warp's slots in shared memory, one for each run that ends in a step: where its place stands, then its sum. So places are met
+// side by side.
+template <class A>
+union Slot {
+    uint32 offset;  // elements
+    A sum;
+};
+
 // One warp's walk over its part of the sorted list.
 template <class T>
 struct Gather {
     using A = sum_t<T>;
-    static constexpr int U = steps_at_once;
+    static constexpr int U = pairs_at_once;
     T* destination;
     const NearRow<T>& source;
     const Pair* list;
+    Slot<A>* const slots;  // [step_pairs]
     uint32 first, last;  // of the warp's pairs
     uint32 end;          // of the block's
-    int64 place_step;
+    uint32 place_step;
     alpha_t<T> alpha;
     A carry;
     A head;
     bool from_before;  // whether all so far is of a run that began before
 
-    GPUBENCH_DEVICE Pair at(uint32 i) const { return i < end ? list[i] : no_pair; }
     GPUBENCH_DEVICE T* place(uint32 row) const { return destination + row * place_step; }
-
-    // 32 pairs whose runs begin at the lanes in `heads`, of the values `value`; `ends`: whether the lane's run ends with it.
-    GPUBENCH_DEVICE void take(uint32 row, A value, uint32 heads, bool ends, const T& old) {
-        const uint32 mine = heads & lanes_through();
-        const int start = mine != 0 ? 31 - count_leading_zeros(mine) : 0;
-        GPUBENCH_UNROLL
-        for (int delta = 1; delta < warp_size; delta *= 2) {
-            const A left = shuffle_up(full_mask, value, delta);
-            if (lane_index() - delta >= start) value = add(left, value);
+    GPUBENCH_DEVICE void load_pairs(Pair (&pairs)[U], uint32 base) const {
+        const uint32 at = base + lane_index() * U;
+        if (at + U <= end && at % 2 == 0) {
+            GPUBENCH_UNROLL
+            for (int k = 0; k < U; k += 2) {
+                const auto both = bit_cast<Vector<Pair, 2>>(row_vector<2>(list + at + k));
+                pairs[k] = both[0];
+                pairs[k + 1] = both[1];
+            }
+            return;
         }
-        if (mine == 0) value = add(carry, value);
-        const bool of_first = from_before && mine == 0;
-        if (ends && !of_first) *place(row) = convert<T>(add(convert<A>(old), value));
-        const uint32 closed = ballot(full_mask, ends && of_first);
-        if (closed != 0) head = shuffle(full_mask, value, count_trailing_zeros(closed));
-        from_before = from_before && heads == 0 && closed == 0;
-        carry = shuffle(full_mask, value, warp_size - 1);
+        GPUBENCH_UNROLL
+        for (int k = 0; k < U; ++k) pairs[k] = at + k < end ? list[at + k] : no_pair;
     }
 
-    // All of the part; `before`: the row of the pair before it.
-    GPUBENCH_DEVICE void walk(uint32 before) {
-        Pair next[U];
+    // Add up the lane's values by runs. Sums go to the slots from `slot` on; what is open behind the lane's last end joins the
+    // lanes behind, and its first run what is open before it.
+    GPUBENCH_DEVICE void add_up(const A (&values)[U], const bool (&ends)[U], uint32 slot) {
+        A open{}, opening{};
+        uint32 next = slot;
         GPUBENCH_UNROLL
-        for (int u = 0; u < U; ++u) next[u] = at(first + u * warp_size + lane_index());
-        for (uint32 base = first; base < last; base += U * warp_size) {
+        for (int k = 0; k < U; ++k) {
+            open = add(open, values[k]);
+            if (ends[k] && next == slot) opening = open;
+            if (ends[k]) slots[next++].sum = open;
+            if (ends[k]) open = A{};
+        }
+        const uint32 through = ballot(full_mask, next != slot) & lanes_through();
+        const int start = through != 0 ? 31 - count_leading_zeros(through) : 0;
+        GPUBENCH_UNROLL
+        for (int delta = 1; delta < warp_size; delta *= 2) {
+            const A left = shuffle_up(full_mask, open, delta);
+            if (lane_index() - delta >= start) open = add(left, open);
+        }
+        if (through == 0) open = add(carry, open);
+        const A left = shuffle_up(full_mask, open, 1);
+        if (next != slot) slots[slot].sum = add(lane_index() == 0 ? carry : left, opening);
+        carry = shuffle(full_mask, open, warp_size - 1);
+    }
+
+    // A step's pairs; `behind`: the row of the pair behind the lane's.
+    GPUBENCH_DEVICE void take(const Pair (&pairs)[U], uint32 behind) {
+        bool ends[U];
+        uint32 slot = 0, all = 0;
+        GPUBENCH_UNROLL
+        for (int k = 0; k < U; ++k) {
+            ends[k] = row_of(pairs[k]) != (k + 1 < U ? row_of(pairs[k + 1 < U ? k + 1 : 0]) : behind) && row_of(pairs[k]) != no_row;
+            const uint32 those = ballot(full_mask, ends[k]);
+            slot += population_count(those & lanes_before());
+            all += population_count(those);
+        }
+        T raw[U];
+        uint32 next = slot;
+        GPUBENCH_UNROLL
+        for (int k = 0; k < U; ++k) {
+            raw[k] = source.at(position_of(pairs[k]));
+            if (ends[k]) slots[next++].offset = row_of(pairs[k]) * place_step;
+        }
+        warp_barrier();
+        T old[U];
+        uint32 offsets[U];
+        GPUBENCH_UNROLL
+        for (int k = 0; k < U; ++k) {
+            const uint32 i = k * warp_size + lane_index();
+            offsets[k] = i < all ? slots[i].offset : 0;
+            old[k] = i < all ? destination[offsets[k]] : T{};
+        }
+        warp_barrier();
+        A values[U];
+        GPUBENCH_UNROLL
+        for (int k = 0; k < U; ++k) {
+            values[k] = row_of(pairs[k]) != no_row ? add_scaled<T>(A{}, convert<A>(raw[k]), alpha) : A{};
+        }
+        add_up(values, ends, slot);
+        warp_barrier();
+        GPUBENCH_UNROLL
+        for (int k = 0; k < U; ++k) {
+            const uint32 i = k * warp_size + lane_index();
+            if (i < all && (i > 0 || !from_before)) destination[offsets[k]] = convert<T>(add(convert<A>(old[k]), slots[i].sum));
+        }
+        if (from_before && all > 0) head = slots[0].sum;
+        from_before = from_before && all == 0;
+        warp_barrier();
+    }
+
+    // All of the part.
+    GPUBENCH_DEVICE void walk() {
+        Pair next[U];
+        load_pairs(next, first);
+        for (uint32 base = first; base < last; base += step_pairs) {
             Pair mine[U];
-            T old[U];
-            A values[U];
-            uint32 heads[U];
-            bool ends[U];
             GPUBENCH_UNROLL
-            for (int u = 0; u < U; ++u) mine[u] = next[u];
-            GPUBENCH_UNROLL
-            for (int u = 0; u < U; ++u) next[u] = at(base + (U + u) * warp_size + lane_index());
-            GPUBENCH_UNROLL
-            for (int u = 0; u < U; ++u) {
-                const uint32 row = row_of(mine[u]);
-                uint32 left = shuffle_up(full_mask, row, 1), right = shuffle_down(full_mask, row, 1);
-                const uint32 behind = shuffle(full_mask, row_of(u + 1 < U ? mine[u + 1 < U ? u + 1 : 0] : next[0]), 0);
-                if (lane_index() == 0) left = before;
-                if (lane_index() == warp_size - 1) right = behind;
-                before = shuffle(full_mask, row, warp_size - 1);
-                heads[u] = ballot(full_mask, row != left);
-                const bool exists = base + u * warp_size + lane_index() < last;
-                ends[u] = exists && row != right;
-                old[u] = ends[u] ? *place(row) : T{};
-                values[u] = exists ? add_scaled<T>(A{}, convert<A>(source.at(position_of(mine[u]))), alpha) : A{};
-            }
-            GPUBENCH_UNROLL
-            for (int u = 0; u < U; ++u) {
-                if (base + u * warp_size < last) take(row_of(mine[u]), values[u], heads[u], ends[u], old[u]);
-            }
+            for (int k = 0; k < U; ++k) mine[k] = next[k];
+            load_pairs(next, base + step_pairs);
+            const uint32 right = shuffle_down(full_mask, row_of(mine[0]), 1), behind = shuffle(full_mask, row_of(next[0]), 0);
+            take(mine, lane_index() == warp_size - 1 ? behind : right);
         }
     }
 
@@ -164,21 +218,21 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(1024)
     if (grid_thread() < shape.words) meetings[grid_thread()] = 0;
     const int warp = thread_index_x() / warp_size, warps = block_size_x() / warp_size;
     const uint32 count = *kept;
+    Slot<A>* const slots = reinterpret_cast<Slot<A>*>(memory);
     for (int unit = block_index_x(); unit < shape.units; unit += grid_size_x()) {
         const int64 outer = unit / shape.parts;
-        const int part = unit % shape.parts, next = unit + grid_size_x();
-        const NearRow<T> row{reinterpret_cast<T*>(memory), source + outer * shape.outer_index, shape.count, shape.resident, shape.index_step};
+        const int part = unit % shape.parts;
+        const NearRow<T> row{reinterpret_cast<T*>(slots + warps * step_pairs), source + outer * shape.outer_index, shape.count,
+                             shape.resident, shape.index_step};
         T* const target = destination + outer * shape.outer_place;
-        if (shape.ahead != 0 && shape.place_step == 1) ask_lines(target, shape.places);
         row.bring();
-        if (shape.ahead != 0 && next < shape.units) row.ask_ahead(source + next / shape.parts * shape.outer_index);
         const uint32 begin = begin_of_part(list, count, part, shape.parts), end = begin_of_part(list, count, part + 1, shape.parts);
-        const uint32 share = ((end - begin + warps - 1) / warps + warp_size - 1) / warp_size * warp_size;
+        const uint32 share = ((end - begin + warps - 1) / warps + step_pairs - 1) / step_pairs * step_pairs;
         const uint32 first = begin + warp * share < end ? begin + warp * share : end, last = end - first < share ? end : first + share;
         const uint32 before = first > begin ? row_of(list[first - 1]) : row_of(no_pair);
         const bool began_before = first < last && row_of(list[first]) == before;
-        Gather<T> gather{target, row, list, first, last, end, shape.place_step, alpha_of<T>(shape.alpha), A{}, A{}, began_before};
-        gather.walk(before);
+        Gather<T> gather{target, row, list, slots + warp * step_pairs, first, last, end, static_cast<uint32>(shape.place_step), alpha_of<T>(shape.alpha), A{}, A{}, began_before};
+        gather.walk();
         exchange([&] { gather.leave(ends, warp, began_before); },
                  [&] {
                      if (warp == 0) join_runs(gather, ends, warps);

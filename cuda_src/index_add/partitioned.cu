@@ -144,7 +144,7 @@ GPUBENCH_DEVICE void add_unit(const Slice<T>& slice, const Pair* pairs, const Pa
         }
         if (unit.last - base <= at_once * block_size_x()) break;
     }
-    if (again && hot.used) hot.send(slice);
+    if (again && hot.used) hot.send([&](uint32 key, A total) { slice.add(key, total); });
 }
 
 // A list in order, straight to the destination; warps that meet one place alone add it up.

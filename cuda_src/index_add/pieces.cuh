@@ -17,7 +17,7 @@ namespace gpubench::index_add {
 
 constexpr int group_threads = 128;
 constexpr int stages = 8;       // rows on their way to a lane: 61 KB an SM with 5 blocks
-constexpr int most_pairs = 256; // of a piece
+constexpr int most_pairs = 1024;  // of a piece
 constexpr int reach = 32;       // pairs by which an end moves at most
 constexpr int window = 16;      // pieces whose parts are added up ahead
 

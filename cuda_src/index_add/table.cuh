@@ -89,10 +89,11 @@ struct Hot {
     A sum;      // the lane's
     bool used;  // whether any lane may have one
 
-    template <class Target>
-    GPUBENCH_DEVICE void send(const Target& table) {
+    // Give the warp's sum away: `give(key, total)`, by one lane.
+    template <class Give>
+    GPUBENCH_DEVICE void send(const Give& give) {
         const A total = combine_lanes(sum, Add{});
-        if (lane_index() == 0) table.add(key, total);
+        if (lane_index() == 0) give(key, total);
         sum = A{};
         used = false;
     }
@@ -104,7 +105,7 @@ struct Hot {
         else if (item.key != no_key) table.add(item.key, item.value);
         used = used || met > 0;
         if (met >= 4) return;
-        if (used) send(table);
+        if (used) send([&](uint32 to, A total) { table.add(to, total); });
         key = shuffle(full_mask, item.key, turn & (warp_size - 1));
     }
 };
@@ -122,15 +123,19 @@ GPUBENCH_DEVICE Habit habit_of(uint32 key) {
     return any_thread(descends) ? Habit::again : Habit::ordered;
 }
 
-// An element of a list in order: warps that meet one place alone add it up.
+// An element of a list in order. Warps that meet one place alone keep its sum, a part a lane, until they meet another one.
 template <class T>
-GPUBENCH_DEVICE void send_ordered(const Table<T>& table, const Item<sum_t<T>>& item) {
-    if (all(full_mask, item.key == shuffle(full_mask, item.key, 0))) {
-        const sum_t<T> total = combine_lanes(item.value, Add{});
-        if (lane_index() == 0 && item.key != no_key) table.send(item.key, total);
-    } else if (item.key != no_key) {
-        table.send(item.key, item.value);
+GPUBENCH_DEVICE void send_ordered(const Table<T>& table, Hot<sum_t<T>>& hot, const Item<sum_t<T>>& item) {
+    const uint32 first = shuffle(full_mask, item.key, 0);
+    if (!all(full_mask, item.key == first)) {
+        if (item.key != no_key) table.send(item.key, item.value);
+        return;
     }
+    if (first != hot.key) {
+        if (hot.used) hot.send([&](uint32 key, sum_t<T> total) { table.send(key, total); });
+        hot = {first, sum_t<T>{}, first != no_key};
+    }
+    hot.sum = gpubench::add(hot.sum, item.value);
 }
 
 // Add all elements below `stop`, tiles in turn over the blocks. `load(items, at)` brings those at, at + threads ...
@@ -151,13 +156,14 @@ GPUBENCH_DEVICE void add_through_table(const Table<T>& table, uint32 stop, const
         GPUBENCH_UNROLL
         for (int k = 0; k < items_at_once<T>; ++k) {
             if (habit == Habit::again) hot.take(table, items[k], static_cast<int>(base / tile) + k);
-            else if (habit == Habit::ordered) send_ordered(table, items[k]);
+            else if (habit == Habit::ordered) send_ordered(table, hot, items[k]);
             else if (items[k].key != no_key) table.send(items[k].key, items[k].value);
         }
         if (stop - base <= step) break;
     }
-    if (habit != Habit::again) return;
-    if (hot.used) hot.send(table);
+    if (habit == Habit::apart || (habit == Habit::ordered && !any_thread(hot.used))) return;
+    if (habit == Habit::ordered) table.clear();
+    if (hot.used) hot.send([&](uint32 key, A total) { table.add(key, total); });
     table.flush();
 }
 

@@ -29,11 +29,13 @@ SHAPE = Struct(
     "gpubench::index_add::CombinedShape",
     SOURCE,
     chunks=INTEGER_DIVIDER,
-    outers=INTEGER_DIVIDER,
+    tiles=INTEGER_DIVIDER,
     lanes="i4",
     rows="i4",
     vectors="u4",
     count="u4",
+    units="u4",
+    unused="i4",
     places="i8",
     **dict.fromkeys(("place_step", "index_step", "outer_place", "outer_index", "item_place", "item_index"), "i8"),
     alpha="f8",
@@ -69,7 +71,10 @@ class Combined(OfForm):
         for index in INDICES:
             names += [kernel(dtype, index, width, rows) for width in widths for rows in KERNELS]
             names += [kernel(dtype, index, width, 32, owned=True) for width in widths]
-            names += [single(dtype, index), scattered.kernel(dtype, index)]
+            names += [
+                single(dtype, index),
+                *(scattered.kernel(dtype, index, turned=turned) for turned in (False, True)),
+            ]
         return (*((SOURCE, name) for name in names), *owned.instances(dtype), *sort.instances())
 
 
@@ -119,6 +124,7 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
         rows = FEW_ROWS
     lanes = min(LANES, power_of_two(vectors))
     chunks = ceil_div(vectors, lanes)
+    tiles = 1
     owned = rows > FEW_ROWS and rows >= form.count and lanes == LANES
     if rows == 1:
         threads = min(THREADS, max(32, power_of_two(ceil_div(form.count * vectors, 32))))
@@ -128,7 +134,8 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
     else:
         threads, few = THREADS, rows == FEW_ROWS
         tile = rows * (THREADS // lanes) if few else rows
-        units = ceil_div(form.count, tile) * chunks * form.outers
+        tiles = ceil_div(form.count, tile)
+        units = tiles * chunks * form.outers
         grid = (units if few else ceil_div(units, WARPS), 1, 1)
     if not fits(units + THREADS, vectors, form.outers, form.count + 32 * THREADS, form.places):
         return Refused(f"more than {LIMIT} indices, places or pieces of work")
@@ -145,10 +152,12 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
             SHAPE.value(
                 form,
                 chunks=divider(chunks),
-                outers=divider(form.outers),
+                tiles=divider(tiles),
                 lanes=lanes,
                 rows=rows,
                 vectors=vectors,
+                units=units,
+                unused=0,
                 alpha=problem.params.alpha,
             ),
         ),

@@ -7,16 +7,16 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
-from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.index_add import sort
 from gpubench.operators.index_add.accuracy import grouped_accuracy
 from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
+from gpubench.operators.index_add.sums import sum_bytes
 from gpubench.operators.structs import Struct
 
 SOURCE = "index_add/gathered.cu"
-AHEAD_BYTES = 2
-"""Elements of up to so many bytes are asked for ahead: 4096 x 65536 bfloat16 1594 us (1690), float32 2143 (1926)."""
+STEP_PAIRS = 128
+"""Pairs that a warp takes at once, four neighbouring ones a lane; their places and sums stand in shared memory."""
 
 RESERVED = 2048
 """Bytes of a block's shared memory that no row is kept in."""
@@ -28,7 +28,6 @@ SHAPE = Struct(
     **dict.fromkeys(("places", "count", "resident"), "u4"),
     **dict.fromkeys(("parts", "units"), "i4"),
     words="u4",
-    **dict.fromkeys(("ahead", "unused"), "i4"),
     alpha="f8",
 )
 
@@ -62,13 +61,20 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: in
     if form.inner > 1:
         return Refused("rows of more than one element")
     sorting = sort.sort_of(form.count, form.places, device, least_range)
-    resident = min(form.count, (device.max_shared_bytes - RESERVED) // 16 * 16 // form.itemsize)
-    shared = ceil_div(resident * form.itemsize, 16) * 16
-    threads = 1024 if shared > 75 * 1024 else 512 if shared > 37 * 1024 else 256
-    blocks = device.sm_count * max(1, min(2048 // threads, device.max_shared_bytes // (shared + RESERVED)))
+    row = ceil_div(form.count * form.itemsize, 16) * 16
+    staged = STEP_PAIRS * sum_bytes(problem.case.dtype)
+    threads = 1024 if row > 104 * 1024 else 512 if row > 48 * 1024 else 256
+    while threads > 256 and threads // 32 * staged > device.max_shared_bytes // 2:
+        threads //= 2
+    warps = threads // 32
+    room = (device.max_shared_bytes - RESERVED - warps * staged) // 16 * 16
+    resident = min(form.count, room // form.itemsize)
+    shared = min(row, room) + warps * staged
+    blocks = device.sm_count * max(1, min(1024 // threads, device.max_shared_bytes // (shared + RESERVED)))
     parts = max(1, min(blocks // form.outers, ceil_div(form.count, 4 * threads)))
-    if not fits(form.count + 4096, form.places, form.outers * parts + blocks):
-        return Refused(f"more than {LIMIT} indices, places or units of work")
+    reach = form.places * max(form.place_step, 1), form.count * max(form.index_step, 1)
+    if not fits(form.count + 4096, *reach, form.outers * parts + blocks):
+        return Refused(f"more than {LIMIT} indices, places, units of work or elements that a repetition spans")
     gathering = Launch(
         SOURCE,
         kernel(problem.case.dtype),
@@ -86,8 +92,6 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: in
                 parts=parts,
                 units=form.outers * parts,
                 words=sorting.meeting_words,
-                ahead=int(form.itemsize <= tuned("AHEAD_BYTES", AHEAD_BYTES)),
-                unused=0,
                 alpha=problem.params.alpha,
             ),
         ),

@@ -17,7 +17,6 @@ from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 SOURCE = "index_add/grouped.cu"
 THREADS = 128
 STAGES = 8
-MOST_PAIRS = 256
 LANES = 32
 WINDOW = 16
 

@@ -16,6 +16,9 @@ from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divide
 
 SOURCE = "index_add/combined.cu"
 THREADS = 256
+SQUARE = 32
+"""Indices, and elements of each, of a block that turns them in shared memory."""
+
 
 SHAPE = Struct(
     "gpubench::index_add::ScatteredShape",
@@ -23,15 +26,16 @@ SHAPE = Struct(
     inner=INTEGER_DIVIDER,
     indices_inside="i4",
     items="u4",
-    unused="i4",
+    count="u4",
     **dict.fromkeys(("places", "place_step", "index_step"), "i8"),
     alpha="f8",
 )
 
 
-def kernel(dtype: str, index: str) -> str:
-    """Return the name expression."""
-    return f"gpubench::index_add::add_scattered<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}>"
+def kernel(dtype: str, index: str, *, turned: bool = False) -> str:
+    """Return the name expression; turned: through squares in shared memory."""
+    name = "add_turned" if turned else "add_scattered"
+    return f"gpubench::index_add::{name}<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}>"
 
 
 def _others(view: View, order: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -55,10 +59,12 @@ def build(problem: Problem[Any]) -> Plan | Refused:
     if len(sizes) > MAX_DIMS or not fits(count * width + THREADS):
         return Refused(f"more than {MAX_DIMS} dims after merging, or {LIMIT} elements")
     inside = of.strides[dim] < min(of_steps, default=0)
+    turned = inside and min(count, width) >= SQUARE and to_steps[-1] < to.strides[dim]
+    squares = ceil_div(count, SQUARE)
     launch = Launch(
         SOURCE,
-        kernel(destination.dtype, index.dtype),
-        (ceil_div(count * width, THREADS), 1, 1),
+        kernel(destination.dtype, index.dtype, turned=turned),
+        (squares * ceil_div(width, SQUARE) if turned else ceil_div(count * width, THREADS), 1, 1),
         (THREADS, 1, 1),
         (
             Pointer("destination"),
@@ -67,10 +73,10 @@ def build(problem: Problem[Any]) -> Plan | Refused:
             divided_strided(sizes, to_steps),
             divided_strided(sizes, of_steps),
             SHAPE.value(
-                inner=divider(count if inside else width),
+                inner=divider(squares if turned else count if inside else width),
                 indices_inside=int(inside),
-                items=count * width,
-                unused=0,
+                items=width if turned else count * width,
+                count=count,
                 places=to.shape[dim],
                 place_step=to.strides[dim],
                 index_step=of.strides[dim],
@@ -78,5 +84,5 @@ def build(problem: Problem[Any]) -> Plan | Refused:
             ),
         ),
     )
-    notes = {"rows": 1, "lanes": 1, "vector": 1, "dims": len(sizes), "indices_inside": inside}
+    notes = {"rows": 1, "lanes": 1, "vector": 1, "dims": len(sizes), "indices_inside": inside, "turned": turned}
     return atomic_plan("combined", (launch,), problem, notes=notes)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from gpubench.operators.constants import Constant, Regime
 from gpubench.operators.index_add import tuning
-from gpubench.operators.index_add.gathered import AHEAD_BYTES as AHEAD
 
 COPIES_LEAST = Constant("COPIES_LEAST", tuning.COPIES_LEAST, (512, 32768, 1 << 40))
 COPIES_PLACES = Constant("COPIES_PLACES", tuning.COPIES_PLACES, (0, 512, 8192))
 COPIES_DENSE = Constant("COPIES_DENSE", tuning.COPIES_DENSE, (16, 1024))
 LAST_DIM = Constant("LAST_DIM", tuning.LAST_DIM, (2048, 65536, 1 << 40))
-GATHERED_LEAST = Constant("GATHERED_LEAST", tuning.GATHERED_LEAST, (2048, 65536, 1 << 40))
-AHEAD_BYTES = Constant("AHEAD_BYTES", AHEAD, (0, 4, 16))
+GATHERED_LEAST = Constant("GATHERED_LEAST", tuning.GATHERED_LEAST, (8192, 65536, 1 << 40))
 CACHED_ROW = Constant("CACHED_ROW", tuning.CACHED_ROW, (0, 16, 256))
 CACHED_LEAST = Constant("CACHED_LEAST", tuning.CACHED_LEAST, (1 << 13, 1 << 15, 1 << 21, 1 << 40))
 CACHED_BLOCKS = Constant("CACHED_BLOCKS", 3, (1, 2, 6, 12))
@@ -27,7 +25,7 @@ REGIMES: tuple[Regime, ...] = (
         "along-the-last-dim",
         "inner == 1 and outer > 1",
         ("gathered", "block_copies", "cached", "combined"),
-        (GATHERED_LEAST, AHEAD_BYTES, LAST_DIM, CACHED_LEAST, CACHED_BLOCKS),
+        (GATHERED_LEAST, LAST_DIM, CACHED_LEAST, CACHED_BLOCKS),
     ),
     Regime(
         "few-small-elements",

@@ -8,6 +8,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Problem, Refused
 from gpubench.operators.constants import tuned
+from gpubench.operators.geometry.rounding import power_of_two
 from gpubench.operators.index_add.form import Form
 
 SMALL = ("int8", "uint8", "int16")
@@ -25,13 +26,17 @@ LAST_DIM = 16384
 """Indices of the last dim from which a block takes a repetition: 256 x 30000 88 us (115 by atomics), 256 x 4096 22
 (18)."""
 
-GATHERED_LEAST = 16384
+GATHERED_LEAST = 2048
+GATHERED_ELEMENTS = 2**22
 GATHERED_FITS = 1.15
-"""Indices of the last dim from which `gathered` is taken, where a repetition of the source is at most so many times the
-shared memory: 256 x 30000 95 us (99 by atomics, 72 by `block_copies`), all on one place 60 (1346 by `block_copies`)."""
+"""Indices of the last dim from which `gathered` is taken, where the repetitions of the list are of so many elements, or
+the indices as many as for `LAST_DIM`, and a repetition of the source is at most so many times the shared memory:
+4096 x 4096 109 us (213 by `cached`), 256 x 30000 72 (99 by atomics)."""
 
 CACHED_ROW = 64
-"""Rows of fewer bytes are added element by element ..."""
+CACHED_MANY = 2**21
+"""Rows of fewer bytes are added element by element, those of up to twice as many and fewer elements than a warp has
+lanes from so many elements on (2^21 rows of 16 float32, half of them to one place: 257 us, 1019 by `combined`) ..."""
 
 CACHED_LEAST = 2**17
 CACHED_LEAST_SMALL = 64
@@ -76,6 +81,9 @@ PARTITION_LEAST = 2**24
 """`partitioned` from so many bytes of sums, and so many indices, on: 2^24 into 2^24 324 us (617 by atomics), 2^24 into
 2^22 285 (204)."""
 
+PIECE_PAIRS = 256
+"""Pairs of a block of `grouped` where rows are of 256 bytes and more; up to four times as many of shorter ones."""
+
 WAVES = 6
 """Pieces of `grouped` for every five blocks an SM: 64 x 4096 x 128 took 93 us with 1.6."""
 
@@ -89,6 +97,9 @@ def is_for_owned(problem: Problem[Any], form: Form | Refused) -> bool:
     """Say whether a thread should own each place: no atomics that could meet, and any strides."""
     count, elements, small = problem.params.count, problem.operand("source").view.size, problem.case.dtype in SMALL
     least = OWNED_LEAST[1 if small else dtypes.dtype(problem.case.dtype).itemsize]
+    if isinstance(form, Form) and form.is_mixed and form.inner == 1 and form.outer_place < form.place_step:
+        if count > OWNED_MOST and not small and elements >= OWNED_LEAST[4]:
+            return False  # squares turn: 8192 x 512, 16384 indices, transposed source 40 us (109 an element a thread)
     if not isinstance(form, Form) or (form.inner == 1 and form.outers > 1 and form.is_mixed):
         return elements >= (min(least, OWNED_STREAM) if count > OWNED_MOST else least) or count > OWNED_MOST_TURNED
     if form.inner * form.outers < 32:
@@ -130,7 +141,8 @@ def is_for_cached(form: Form, dtype: str) -> bool:
     items = form.count * form.inner
     least = CACHED_LEAST_SMALL if dtype in SMALL else tuned("CACHED_LEAST", CACHED_LEAST)
     dense = items >= DENSE * form.places * form.inner and items * form.outers >= CACHED_LEAST_DENSE
-    if form.row_bytes >= tuned("CACHED_ROW", CACHED_ROW):
+    row, many = tuned("CACHED_ROW", CACHED_ROW), form.inner < 32 and items * form.outers >= CACHED_MANY
+    if form.row_bytes >= (2 * row if many else row):
         return False
     if form.outers > 1 and items < CACHED_ITEMS and dtype not in SMALL:
         return False
@@ -159,7 +171,8 @@ def is_for_gathered(form: Form, device: DeviceInfo) -> bool:
     if form.inner > 1 or form.outers < device.sm_count or form.place_step != 1 or form.index_step != 1:
         return False
     fits = form.count * form.itemsize <= GATHERED_FITS * device.max_shared_bytes
-    return fits and form.count >= tuned("GATHERED_LEAST", GATHERED_LEAST)
+    many = form.count >= LAST_DIM or form.count * form.outers >= GATHERED_ELEMENTS
+    return fits and many and form.count >= tuned("GATHERED_LEAST", GATHERED_LEAST)
 
 
 def is_for_partitioned(form: Form) -> bool:
@@ -170,22 +183,27 @@ def is_for_partitioned(form: Form) -> bool:
 
 
 def piece_pairs(form: Form, device: DeviceInfo) -> int:
-    """Return the pairs of a block of `grouped`: fewer where there would be too few blocks."""
+    """Return the pairs of a block of `grouped`: more of short rows, fewer where there would be too few blocks."""
     vectors = form.inner // form.vector
-    for pairs in (256, 128):
-        if form.count // pairs * max(vectors // 32, 1) * form.outers >= 5 * tuned("WAVES", WAVES) * device.sm_count:
-            return pairs
-    return 64
+    pairs = min(PIECE_PAIRS * max(1, 16 // power_of_two(vectors)), 4 * PIECE_PAIRS)
+    least = 5 * tuned("WAVES", WAVES) * device.sm_count
+    while pairs > 64 and form.count // pairs * max(vectors // 32, 1) * form.outers < least:
+        pairs //= 2
+    return pairs
 
 
 def warp_rows(form: Form, device: DeviceInfo) -> int:
-    """Return the rows of a warp of `combined`; 4 are those of a group of lanes, 1 that of a thread."""
+    """Return the rows of a warp of `combined`; 4 are those of a group of lanes, 1 that of a thread.
+
+    Of several repetitions with long rows few, so that not all of their destinations are met at once: 64 x 4096 x 128
+    101 us, with 32 114.
+    """
     vectors = form.inner // form.vector
     work = max(vectors // 32, 1) * form.outers
     if form.inner == 1 and form.outers >= 32 and form.is_denser_across:
         return 4
     if vectors >= 4:
-        for rows in (32, 16, 8):
+        for rows in (8,) if form.outers > 1 and vectors >= 32 else (32, 16, 8):
             if -(-form.count // rows) * work >= tuned("WARPS", 16) * device.sm_count:
                 return rows
     return 4 if vectors >= 16 and form.count // 4 * work >= 16 * device.sm_count else 1

@@ -19,7 +19,7 @@ def edges() -> list[tuple[Case, str]]:
 
 def _edges() -> list[Edge]:
     """Return (params, dtype, variant)."""
-    copies, last, row = tuning.COPIES_LEAST, tuning.GATHERED_LEAST, tuning.CACHED_ROW // 4
+    copies, last, row = tuning.COPIES_LEAST, tuning.LAST_DIM, tuning.CACHED_ROW // 4
     return [
         *(
             ({"shape": (64,), "indices": copies + near}, "float32", name)
@@ -37,6 +37,13 @@ def _edges() -> list[Edge]:
             for near, name in _step("cached", "gathered")
         ),
         ({"shape": (131, 20_000), "dim": 1, "indices": last}, "float32", "cached"),
+        *(
+            ({"shape": (2048, 5000), "dim": 1, "indices": tuning.GATHERED_LEAST + near}, "float32", name)
+            for near, name in _step("cached", "gathered")
+        ),
+        ({"shape": (2047, 5000), "dim": 1, "indices": tuning.GATHERED_LEAST}, "float32", "cached"),
+        ({"shape": (10**6, 31), "indices": 2**17}, "float32", "cached"),
+        ({"shape": (10**6, 32), "indices": 2**17}, "bfloat16", "combined"),
         ({"shape": (132, 65_536), "dim": 1, "indices": 65_536}, "float64", "block_copies"),
         ({"shape": (10**5,), "indices": 10**5}, "int8", "cached"),
         *(

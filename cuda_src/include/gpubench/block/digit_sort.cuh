@@ -40,11 +40,15 @@ struct SortTables {
           local(next + digits),
           exchange(local + digits) {}
 
-    GPUBENCH_DEVICE void clear_ranks() const {
-        for (int i = thread_index_x(); i < Warps * digits / 8 * 3; i += threads) {
-            store_word(reinterpret_cast<Word128*>(masks) + i, Word128{});
+    // By each warp, its own tables, of the digits there are.
+    GPUBENCH_DEVICE void clear_ranks(int used) const {
+        const int warp = thread_index_x() / warp_size;
+        for (int d = lane_index() * 8; d < used; d += warp_size * 8) {
+            store_word(reinterpret_cast<Word128*>(masks + warp * digits + d), Word128{});
+            store_word(reinterpret_cast<Word128*>(masks + warp * digits + d) + 1, Word128{});
+            store_word(reinterpret_cast<Word128*>(ranks + warp * digits + d), Word128{});
         }
-        block_barrier();
+        warp_barrier();
     }
 };
 
@@ -93,7 +97,8 @@ GPUBENCH_DEVICE void rank_in_warp(SortTile& tile, const SortTables<Warps>& table
 template <int Warps>
 GPUBENCH_DEVICE void place_tile(SortTile& tile, const SortTables<Warps>& tables, Pair* target, Digit digit, int rounds) {
     constexpr int each = digits / SortTables<Warps>::threads;
-    tables.clear_ranks();
+    const int used = 1 << digit.bits;
+    tables.clear_ranks(used);
     rank_in_warp(tile, tables, digit, rounds);
     uint32 sums[each], sum = 0;
     GPUBENCH_UNROLL
@@ -101,7 +106,7 @@ GPUBENCH_DEVICE void place_tile(SortTile& tile, const SortTables<Warps>& tables,
         uint16* const ranks = tables.ranks + thread_index_x() * each + k;
         uint32 count = 0;
         GPUBENCH_UNROLL
-        for (int base = 0; base < Warps; base += 8) {
+        for (int base = 0; base < Warps && thread_index_x() * each + k < used; base += 8) {
             uint32 mine[8];
             GPUBENCH_UNROLL
             for (int w = 0; w < 8; ++w) mine[w] = ranks[(base + w) * digits];

@@ -1,7 +1,7 @@
 // A pass of a radix sort by blocks that are resident together.
 //
-// Data: the blocks count the digits of their ranges, meet, turn the counts into places, a slice of the digits each, meet again,
-// and put their pairs there, tile by tile (block/digit_sort.cuh). Stable.
+// Data: the blocks count the digits of their ranges, meet, turn the counts into places (few blocks each for itself; many a slice
+// of the digits each, and meet again), and put their pairs there, tile by tile (block/digit_sort.cuh). Stable.
 //
 // Source: a least-significant-digit radix sort.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace gpubench {
 
-constexpr int few_blocks = 8;
+constexpr int few_blocks = 64;  // whose counts each block adds up for itself
 
 // Where the blocks leave things for each other.
 struct SortWorkspace {
@@ -37,22 +37,8 @@ GPUBENCH_DEVICE bool count_digits(SortTile& tile, const SortTables<Warps>& table
     return block_barrier_and(ordered);
 }
 
-// Turn the counts of a digit into what comes before: by one thread for few blocks, a warp for many; all are asked for at once.
+// Turn the counts of a digit into what comes before, by a warp; all are asked for at once.
 GPUBENCH_DEVICE void scan_digit(const SortWorkspace& work, int d, int blocks) {
-    uint32 sum = 0;
-    for (int base = 0; base < blocks; base += few_blocks) {
-        uint32 counts[few_blocks];
-        GPUBENCH_UNROLL
-        for (int k = 0; k < few_blocks; ++k) counts[k] = base + k < blocks ? work.counts[(base + k) * digits + d] : 0;
-        GPUBENCH_UNROLL
-        for (int k = 0; k < few_blocks; ++k) {
-            if (base + k < blocks) work.before[(base + k) * digits + d] = sum;
-            sum += counts[k];
-        }
-    }
-    work.totals[d] = sum;
-}
-GPUBENCH_DEVICE void scan_digit_by_warp(const SortWorkspace& work, int d, int blocks) {
     constexpr int at_once = 5;  // 160 blocks
     uint32 sum = 0;
     for (int base = 0; base < blocks; base += at_once * warp_size) {
@@ -78,11 +64,24 @@ template <int Warps>
 GPUBENCH_DEVICE void scan_slice(const SortWorkspace& work, int used) {
     const int blocks = grid_size_x(), each = (used + blocks - 1) / blocks;
     const int first = block_index_x() * each, last = first + each < used ? first + each : used;
-    if (blocks <= 2 * few_blocks) {
-        for (int d = first + thread_index_x(); d < last; d += Warps * warp_size) scan_digit(work, d, blocks);
-    } else {
-        for (int d = first + thread_index_x() / warp_size; d < last; d += Warps) scan_digit_by_warp(work, d, blocks);
+    for (int d = first + thread_index_x() / warp_size; d < last; d += Warps) scan_digit(work, d, blocks);
+}
+
+// A digit's pairs in all blocks, and in those before this one, from few blocks' counts, by one thread.
+GPUBENCH_DEVICE BlockPlace<uint32> sum_digit(const SortWorkspace& work, int d) {
+    constexpr int at_once = 16;
+    BlockPlace<uint32> found{0, 0};
+    for (int base = 0; base < grid_size_x(); base += at_once) {
+        uint32 counts[at_once];
+        GPUBENCH_UNROLL
+        for (int k = 0; k < at_once; ++k) counts[k] = base + k < grid_size_x() ? work.counts[(base + k) * digits + d] : 0;
+        GPUBENCH_UNROLL
+        for (int k = 0; k < at_once; ++k) {
+            if (base + k < block_index_x()) found.before += counts[k];
+            found.total += counts[k];
+        }
     }
+    return found;
 }
 
 // Where the block's pairs of each digit go; returns the pairs of all blocks.
@@ -94,9 +93,14 @@ GPUBENCH_DEVICE uint32 find_places(const SortTables<Warps>& tables, const SortWo
     GPUBENCH_UNROLL
     for (int k = 0; k < each; ++k) {
         const int d = thread_index_x() * each + k;
-        before[k] = blocks > 1 && d < used ? work.before[block_index_x() * digits + d] : 0;
         sums[k] = sum;
-        if (d < used) sum += blocks > 1 ? work.totals[d] : tables.next[d];
+        BlockPlace<uint32> own{0, 0};
+        if (d < used && blocks == 1) own.total = tables.next[d];
+        else if (d < used && blocks <= few_blocks) own = sum_digit(work, d);
+        else if (d < used) own = {work.before[block_index_x() * digits + d], work.totals[d]};
+        if (d < used && blocks <= few_blocks && block_index_x() == 0) work.totals[d] = own.total;
+        before[k] = own.before;
+        sum += own.total;
     }
     const BlockPlace<uint32> place = block_scan<Warps>(sum, tables.exchange, 0u, Together{});
     GPUBENCH_UNROLL
@@ -119,12 +123,13 @@ GPUBENCH_DEVICE bool sort_pass(SortTile& tile, const SortTables<Warps>& tables, 
     const bool ordered = count_digits(tile, tables, start, stop, digit, rounds, load);
     if (blocks == 1) {
         if (ordered && skip_ordered) return false;
-        for (int d = thread_index_x(); d < used; d += tables.threads) work.totals[d] = tables.next[d];
     } else {
         for (int d = thread_index_x(); d < used; d += tables.threads) work.counts[block_index_x() * digits + d] = tables.next[d];
         if (meet(meetings, launch, ordered) && skip_ordered) return false;
-        scan_slice<Warps>(work, used);
-        meet(meetings + blocks, launch);
+        if (blocks > few_blocks) {
+            scan_slice<Warps>(work, used);
+            meet(meetings + blocks, launch);
+        }
     }
     count = find_places(tables, work, used);
     const uint32 step = tables.threads * rounds;

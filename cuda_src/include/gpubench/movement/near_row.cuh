@@ -1,7 +1,7 @@
 // A row that a block reads at random places: as much of it as fits waits in shared memory, the rest is read where it is.
 //
 // Data: all threads bring it by copies of 16 bytes in the background where it stands on 16 bytes without gaps, else by loads, eight
-// of each thread on their way. The next row can be asked for into the L2 cache while this one is read.
+// of each thread on their way.
 #pragma once
 
 #include "gpubench/movement/stages.cuh"
@@ -24,7 +24,12 @@ struct NearRow {
     uint32 resident;  // of them, in shared memory
     int64 step;       // between neighbours
 
-    GPUBENCH_DEVICE T at(uint32 place) const { return place < resident ? near[place] : load<Cache::read_only>(source + place * step); }
+    // The element at `place`; anything where there is none. No branch: others of a thread are on their way at the same time.
+    GPUBENCH_DEVICE T at(uint32 place) const {
+        T value = near[place < resident ? place : 0];
+        if (place >= resident && place < count) value = load<Cache::read_only>(source + place * static_cast<uint32>(step));
+        return value;
+    }
 
     // By all threads, which have read what was there before; it is there for all of them behind it.
     GPUBENCH_DEVICE void bring() const {
@@ -32,10 +37,6 @@ struct NearRow {
         if (step == 1 && is_aligned(source, 16)) bring_vectors();
         else bring_elements();
         block_barrier();
-    }
-    // Ask for the row at `next`, without gaps, into the L2 cache.
-    GPUBENCH_DEVICE void ask_ahead(const T* next) const {
-        if (step == 1) ask_lines(next, count);
     }
 
 private:
