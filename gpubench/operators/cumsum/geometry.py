@@ -31,12 +31,11 @@ def rows_of(problem: Problem[Any]) -> Rows | None:
 
 
 def grouped_rows_of(problem: Problem[Any]) -> Rows | None:
-    """Return x as rows in groups, their elements side by side; None where they have one pitch, or are no rows."""
+    """Return x as rows in groups; None where they have one pitch, or are no rows."""
     x, dim = problem.operand("x").view, problem.params.dim
     if not problem.operand("y").view.is_contiguous or x.size == 0 or not x.shape or math.prod(x.shape[dim + 1 :]) > 1:
         return None
-    rows = rows_in_groups(x, (dim,))
-    return rows if rows is not None and rows.step == 1 else None
+    return rows_in_groups(x, (dim,))
 
 
 def is_aligned(problem: Problem[Any], rows: Rows) -> bool:

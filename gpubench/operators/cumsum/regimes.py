@@ -20,30 +20,30 @@ if TYPE_CHECKING:
     from gpubench.model import DeviceInfo, Problem
 
 
+CACHE_LINE, SECTOR = 128, 32
+"""Bytes of a line of the L1 cache, and of what it brings at once."""
+
+
 def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     """Return the names of the variants for the problem's regime, best first."""
-    rows = rows_of(problem)
+    rows = rows_of(problem) or grouped_rows_of(problem)
     transposed = transposed_of(problem)
     turns = _for_transposed(transposed, problem.operand("x").dtype, device) if transposed is not None else ()
     if rows is not None:
-        few = _for_few_across(problem, transposed, device) if transposed is not None else ()
-        return (*few, *turns, *_for_rows(problem, rows, device))
+        straight = _for_grouped(problem, rows) if rows.group else _for_rows(problem, rows, device)
+        if transposed is None or _is_worth_no_turn(problem, rows, transposed, device):
+            return straight + turns
+        return turns + (straight if not rows.group else ())
     columns = columns_of(problem)
-    if columns is not None:
-        return turns + _for_columns(problem, columns, device)
-    grouped = grouped_rows_of(problem)
-    if grouped is not None:
-        short = grouped.vectors(vector_items(problem)) <= lanes_vectors(problem)
-        return (*turns, "lanes_rows" if short else "block_rows")
-    return turns
+    return turns + (_for_columns(problem, columns, device) if columns is not None else ())
 
 
 def leftovers(problem: Problem[Any]) -> tuple[str, ...]:
     """Return the names of the variants for what no candidate takes: rows or columns in pieces, lines in any order."""
     x = problem.operand("x").view
     length = x.shape[problem.params.dim] if x.shape else 1
-    if x.size < tuning.WALKS * length and length >= tuning.LONG_WALK:
-        return ("sklansky_rows", "walked_lines")
+    if x.size <= tuning.WALKS * length and length >= tuning.LONG_WALK:
+        return ("copied_first", "walked_lines")
     transposed = transposed_of(problem)
     if transposed is not None and not transposed.x_along_lines and length >= transposed_tuning.FEW_LENGTH:
         return ("transposed_lines", "walked_lines")
@@ -53,11 +53,16 @@ def leftovers(problem: Problem[Any]) -> tuple[str, ...]:
 def _for_transposed(transposed: Transposed, dtype: str, device: DeviceInfo) -> tuple[str, ...]:
     along = transposed.x_along_lines
     ring = device.compute_capability >= (8, 0)
-    chunks = ("transposed_tiles",) if _is_for_chunks(transposed, device) else ()
+    chunks: tuple[str, ...] = ()
+    if _is_for_chunks(transposed, device):
+        wide = along and transposed.across >= transposed_tuning.SHAPES[0].lines
+        chunks = ("transposed_tiles",) if wide else ("copied_first",)  # strips would be mostly empty
     if transposed.across < transposed_tuning.ACROSS:
-        turned = along and transposed.length >= tuned("TRANSPOSED_LENGTH", transposed_tuning.LENGTH)
-        lines = () if _has_few_strips(transposed, device) else ("transposed_lines",)
-        return (*chunks, *lines, *(("transposed_ring",) if ring else ()), "transposed_tiles") if turned else ()
+        if not along or transposed.length < tuned("TRANSPOSED_LENGTH", transposed_tuning.LENGTH):
+            return chunks
+        many = transposed.strips(transposed_tuning.RING_LINES[-1]) > transposed_tuning.NARROW_STRIPS * device.sm_count
+        few = _has_few_strips(transposed, device) and not chunks
+        return ("transposed_lines",) if many else (*(("transposed_ring",) if ring and few else ()), "copied_first")
     most = tuned(
         "TRANSPOSED_LENGTH", transposed_tuning.HALF_LENGTH[along] if is_half(dtype) else transposed_tuning.LENGTH
     )
@@ -83,12 +88,24 @@ def _is_for_chunks(transposed: Transposed, device: DeviceInfo) -> bool:
     return long and _has_few_strips(transposed, device)
 
 
-def _for_few_across(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -> tuple[str, ...]:
-    """Return what a few lines across x go to, if they are small: several blocks a line, all at once."""
-    few = _is_for_chunks(transposed, device)
-    x = problem.operand("x")
-    small = x.view.size * dtypes.dtype(x.dtype).itemsize <= tuned("ACROSS_BYTES", transposed_tuning.ACROSS_BYTES)
-    return ("linked_blocks",) if few and small and not transposed.x_along_lines else ()
+def _is_worth_no_turn(problem: Problem[Any], rows: Rows, transposed: Transposed, device: DeviceInfo) -> bool:
+    """Tell whether lines across x are as well walked as rows whose elements are a step apart.
+
+    Neighbouring rows share the sectors of x, so the L1 cache does what turned tiles would: worth it as long as lanes
+    touch few of its lines in all, unless strips are enough for the device, and lines long enough to turn.
+    """
+    itemsize = dtypes.dtype(problem.operand("x").dtype).itemsize
+    widest, *_, narrowest = transposed_tuning.RING_LINES
+    enough = transposed.strips(narrowest) >= tuning.FULL_SHARE * device.sm_count and transposed.across >= widest
+    if enough and transposed.length >= transposed_tuning.STRAIGHT:
+        return False
+    touched = min(rows.step * vector_items(problem) * itemsize, CACHE_LINE) / CACHE_LINE  # lines of the cache a lane
+    most = tuned("STRAIGHT_ELEMENTS", transposed_tuning.STRAIGHT_ELEMENTS)
+    return rows.pitch * itemsize < SECTOR and transposed.length * rows.rows * touched <= most
+
+
+def _for_grouped(problem: Problem[Any], rows: Rows) -> tuple[str, ...]:
+    return ("lanes_rows" if rows.vectors(vector_items(problem)) <= lanes_vectors(problem) else "block_rows",)
 
 
 def _for_rows(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuple[str, ...]:
@@ -103,23 +120,19 @@ def _for_rows(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuple[st
         return ("flat_rows", "lanes_rows") if idle and worth else ("lanes_rows",)
     linked = tuned("LINKED_VECTORS", tuning.LINKED_VECTORS)
     if rows.rows >= tuning.BLOCK_ROWS_PER_SM * device.sm_count or vectors <= linked:
-        repeated = ("repeated_rows",) if vectors > tuned("REPEATED_VECTORS", tuning.REPEATED_VECTORS) else ()
-        return (*repeated, "block_rows", "carry_forward")
+        return ("block_rows", "carry_forward")
     return ("linked_blocks", "carry_forward", "block_rows")
 
 
 def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[str, ...]:
-    if columns.inner == 2:
-        return ("paired_columns", *_for_wider_columns(problem, columns, device))
-    return _for_wider_columns(problem, columns, device)
-
-
-def _for_wider_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[str, ...]:
     walk = walk_of(problem)
     empty = max(tuning.SHORT_COLUMN_WIDTH // columns.inner, 1)  # so many times as wide as the columns is a strip
     walked = tuned("WALKED_COLUMN", tuning.WALKED_COLUMN) * empty
-    if walk is not None and columns.length <= walked and walk.vectors >= _least_walks(columns):
-        return ("walked_lines",)
+    if walk is not None:
+        at_once = columns.length <= tuning.AT_ONCE
+        many = columns.length <= tuning.MANY_COLUMN and walk.vectors >= tuning.MANY_WALKS
+        if at_once or many or (columns.length <= walked and walk.vectors >= _least_walks(columns)):
+            return ("walked_lines",)
     if columns.length <= tuned("SHORT_COLUMN", tuning.SHORT_COLUMN):
         return ("columns",)
     problem, columns = in_parts(problem, columns)

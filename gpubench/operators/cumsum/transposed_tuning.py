@@ -50,9 +50,20 @@ CHUNKED_LENGTH = 4096
 """Elements of a line from which the lines of few strips are cut, in place of the ring: 31464 x 6 int64 17.2 us, 149.5
 by the ring; 578981 x 128 int64 795, tiles 11880; 485 x 78608 int16 233, 656; 512 x 8192 float32 21.9, ring 27.4."""
 
-ACROSS_BYTES = 8 << 20
-"""Bytes of x up to which a few lines across it go to several blocks each, all at once: 62 x 8192 float64 12.2 us, 45.5
-by the ring; 8 x 13826 uint8 7.7, 56.0 by tiles."""
+STRAIGHT_ELEMENTS = 6 << 20
+"""Elements up to which lines across x are walked as rows, times the share of a line of the cache that a lane's vector
+spans: 99 x 884 int16 6.6 us (tiles 15.6), 8 x 2279 6.6 (19.7), 2609 x 4 x 143 float16 10.5 (lines 20.9), 256 x 379 x 2
+x 55 int32 43.3 (66.9); 527558 x 32 int64 82.7 (75.4)."""
+
+STRAIGHT = 64
+"""... but where strips are enough for the device, only shorter ones: 4055 x 25 complex64 6.4 us (tiles 7.8), 15 x 128
+of 243 float32 8.7 (ring 7.7)."""
+
+NARROW_STRIPS = 3
+"""Strips an SM of fewer than ACROSS lines along x up to which x is copied first: 128 times 5 lines of 31872 int32 125
+us, 265 by the ring, 871 by a lane a line. So are lines of few strips, if they are fewer than a strip holds, or
+lie across x: 2805607 x 2 complex128 117 us (chunks 857), 2213616 x 9 int64 195 (323), 68 x 338392 bfloat16 65 (116);
+not 110816 x 128 float16 43 (36)."""
 
 RING_BYTES = (192 << 10, 96 << 10, 64 << 10)
 """Shared memory of a block of `transposed_ring`, largest first, down to what the smallest GPUs have. 4096 x 4096, x

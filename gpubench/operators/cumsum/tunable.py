@@ -28,8 +28,6 @@ BLOCK_SHAPE = Constant(
         (32, 8),
     ),
 )
-REPEATED_THREADS = Constant("REPEATED_THREADS", tuning.REPEATED_THREADS, (1024, 2048))
-REPEATED_VECTORS = Constant("REPEATED_VECTORS", tuning.REPEATED_VECTORS, (64, 256, 1 << 30))
 LINKED_VECTORS = Constant("LINKED_VECTORS", tuning.LINKED_VECTORS, (256, 512, 2048, 4096))
 LINKED_SHAPE = Constant("LINKED_SHAPE", None, ((8, 1), (8, 2), (8, 4), (16, 4), (8, 8), (16, 8)))
 RING = Constant("RING", None, ((16, 8, 4, 6), (16, 8, 4, 4), (16, 8, 8, 3), (8, 4, 4, 6), (20, 8, 8, 5), (8, 4, 2, 4)))
@@ -56,13 +54,13 @@ RING_LINES = Constant("RING_LINES", transposed_tuning.RING_LINES, ((32, 16), (16
 LINE_STRIPS = Constant("LINE_STRIPS", transposed_tuning.LINE_STRIPS, (1, 4, 8))
 CHUNKED_LENGTH = Constant("CHUNKED_LENGTH", transposed_tuning.CHUNKED_LENGTH, (1024, 16384, 1 << 40))
 CHUNK_TILES = Constant("CHUNK_TILES", transposed_tuning.CHUNK_TILES, (2, 4))
-ACROSS_BYTES = Constant("ACROSS_BYTES", transposed_tuning.ACROSS_BYTES, (0, 2 << 20, 32 << 20))
+STRAIGHT_ELEMENTS = Constant("STRAIGHT_ELEMENTS", transposed_tuning.STRAIGHT_ELEMENTS, (0, 2 << 20, 16 << 20))
 WALK_FEW = Constant("WALK_FEW", tuning.WALK_FEW, (0, 128, 2048))
 LINE_WARPS = Constant("LINE_WARPS", transposed_tuning.LINE_WARPS, (1, 4))
 
-BLOCKS = ("block_rows", "repeated_rows", "flat_rows", "lanes_rows", "linked_blocks", "carry_forward")
-COLUMNS = ("columns", "walked_lines", "resident_columns", "linked_columns", "column_forward", "paired_columns")
-TRANSPOSED = ("transposed_ring", "transposed_tiles", "transposed_lines", "sklansky_rows", "walked_lines")
+BLOCKS = ("block_rows", "flat_rows", "lanes_rows", "linked_blocks", "carry_forward")
+COLUMNS = ("columns", "walked_lines", "resident_columns", "linked_columns", "column_forward")
+TRANSPOSED = ("transposed_ring", "transposed_tiles", "transposed_lines", "copied_first", "walked_lines")
 
 _ROWS = "inner == 1 and contiguous"
 
@@ -91,7 +89,6 @@ REGIMES: tuple[Regime, ...] = (
         (LINKED_VECTORS, LINKED_SHAPE),
     ),
     Regime("long-rows", _ROWS, BLOCKS, (RING, STREAMING_L2)),
-    Regime("repeated-rows", "inner == 1 and x_stride_0 == 0", BLOCKS, (REPEATED_THREADS, REPEATED_VECTORS)),
     Regime(
         "short-columns", "contiguous and row_size <= 384", COLUMNS, (WALKED_COLUMN, SHORT_COLUMN, WALK_BLOCKS, WALK_FEW)
     ),
@@ -112,6 +109,6 @@ REGIMES: tuple[Regime, ...] = (
         "transposed-lines",
         "1",
         (*TRANSPOSED, *BLOCKS, *COLUMNS),
-        (TRANSPOSED_SHAPE, RING_SLOT, RING_LINES, CHUNKED_LENGTH, CHUNK_TILES, ACROSS_BYTES),
+        (TRANSPOSED_SHAPE, RING_SLOT, RING_LINES, CHUNKED_LENGTH, CHUNK_TILES, STRAIGHT_ELEMENTS),
     ),
 )

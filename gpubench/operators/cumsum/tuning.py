@@ -136,13 +136,6 @@ Full tiles of 32 KB make 15.5 turns of 132 blocks of 2^24 float32: 43.9 us; whol
 BLOCK_ROWS_PER_SM = 1
 """From so many rows an SM on, rows that fit a block get one each; fewer are spread over linked blocks."""
 
-REPEATED_THREADS = 512
-"""Threads an SM of `repeated_rows`. 4096 x 4097, one row broadcast: float32 21.9 us (2048: 21.3; block_rows 24.4),
-float16 13.2 us (1024: 13.9; block_rows 14.8)."""
-
-REPEATED_VECTORS = 512
-"""Rows of more vectors are worth it; of 65536 rows of 1000 float32 a block each 61.0 us, repeated 63.1 to 68.3."""
-
 LINKED_VECTORS = 1024
 """Rows of up to so many vectors are not worth linking blocks, however few."""
 
@@ -273,10 +266,22 @@ FORWARD_JOINED = 16
 float32, 132 blocks a strip: 193 us in one step."""
 
 
-WALK_ROWS = (8, 16)
-"""Rows of `walked_lines` on their way at a time; more where threads are few, or x comes by single elements. 1019 x 4 x
-279 x 8 permuted uint8 (8928 threads) 72.1 us (97.5 with 8), 4001 x 63 x 5 float32 11.4 (13.0), 13816 x 20 x 18 x 15
-float64 388 (425), 24 x 1000001 int16 83.4 (86.1)."""
+WALK_ROWS = (4, 8, 16, 32)
+"""Rows of `walked_lines` on their way at a time: the first that holds a column, 8 at most, 16 where x comes by single
+elements or threads are few, then even 32 of up to WALK_BYTES. 118 x 148 x 4 permuted float64 9.2 us with 32 (11.8 with
+16), 117 x 9 x 4 x 57 uint8 8.8 (10.6), 31 x 256 x 18 x 33 complex128 89 (80)."""
+
+WALK_BYTES = 8
+"""Bytes of a thread's vector of x of which 32 are under way; twice those would spill."""
+
+AT_ONCE = 16
+"""Rows of a column that is always walked, all of it on its way at once: 3 x 4 x 2880 int32 5.8 us (strips 6.3), 10 x 16
+x 28 x 16 bfloat16 6.3 (6.8), 16 x 1024 int64 5.9 (6.2); of 24 rows 24 x 8 x 694 int32 7.0 (6.8)."""
+
+MANY_WALKS = 16384
+MANY_COLUMN = 512
+"""Threads from which longer columns are walked, too: 3862 x 142 x 14 float16 22.8 us (strips 36.4), 64 x 4 x 104 x 138
+int8 16.5 (21.9), 256 x 64 x 8 x 150 float32 44.9 (50.9), 5 x 289 x 34944 float32 112 (123)."""
 
 WALK_FEW = 512
 """Threads an SM that are few."""
@@ -286,7 +291,12 @@ WALK_THREADS = (256, 128, 64)
 
 WALK_BLOCKS = 2
 
-WALKS = 4096
-LONG_WALK = 1024
-"""Fewer lines than WALKS, of LONG_WALK elements and more, that no other variant takes go to a block each, by
-`sklansky_rows`, in place of a thread."""
+WALK_RUN = 128
+"""Bytes of y side by side in a tile of lines that are no neighbours in x. 3 x 65536 x 54 permuted int16: 41.9 us, 58.4
+with 64, 56.1 with 256; without tiles 54.5."""
+
+WALKS = 16384
+LONG_WALK = 128
+"""Up to WALKS lines, of LONG_WALK elements and more, that no other variant takes are copied first, in place of a thread
+each: 93 x 1699 x 2 permuted int8 21.3 us (72.1), 512 x 16 x 32 float32 12.1 (32.8), 25220 x 8 x 32 complex128 163
+(1400), 256 x 1064 x 64 int16 77 (97)."""

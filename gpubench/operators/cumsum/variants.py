@@ -6,12 +6,11 @@ from gpubench.operators.base import Variant
 from gpubench.operators.cumsum.carry import CarryForward
 from gpubench.operators.cumsum.column_forward import ColumnForward
 from gpubench.operators.cumsum.columns import LinkedStrips, Strips
+from gpubench.operators.cumsum.copied import CopiedFirst
 from gpubench.operators.cumsum.flat_rows import FlatRows
 from gpubench.operators.cumsum.linked import LinkedBlocks
 from gpubench.operators.cumsum.naive import Naive
-from gpubench.operators.cumsum.paired import PairedColumns
 from gpubench.operators.cumsum.pytorch.variants import PYTORCH_VARIANTS
-from gpubench.operators.cumsum.repeated_rows import RepeatedRows
 from gpubench.operators.cumsum.resident_columns import ResidentColumns
 from gpubench.operators.cumsum.rows import BlockRows, LanesRows
 from gpubench.operators.cumsum.single_elements import SingleElements
@@ -27,7 +26,6 @@ _STRAIGHT: tuple[Variant, ...] = (
     LanesRows(),
     FlatRows(),
     BlockRows(),
-    RepeatedRows(),
     LinkedBlocks(),
     CarryForward(),
     WalkedLines(),
@@ -44,6 +42,6 @@ _TRANSPOSED: tuple[Variant, ...] = (
 
 VARIANTS: tuple[Variant, ...] = (
     *_STRAIGHT,
-    PairedColumns((*_STRAIGHT, *_TRANSPOSED)),
     *_TRANSPOSED,
+    CopiedFirst(_STRAIGHT),
 )

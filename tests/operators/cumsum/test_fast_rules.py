@@ -10,8 +10,6 @@ import pytest
 from gpubench.model import DeviceInfo, Plan
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import resident_tuning, tuning
-from gpubench.operators.cumsum.repeated_rows import grid_of
-from gpubench.operators.geometry.rows import Rows
 from tests.operators.cases import DEVICE, auto, make_case, planned
 from tests.operators.cumsum.edges import chosen, edges
 
@@ -64,27 +62,6 @@ def test_lines_of_one_element_are_copied(shape: tuple[int, ...]) -> None:
     dim = min(1, max(len(shape) - 1, 0))
     assert chosen(shape, dim) == "single_elements"
     assert chosen((*shape[:dim], 2), dim) != "single_elements"
-
-
-@pytest.mark.parametrize(
-    ("rows", "name"), [(SMS - 1, "linked_blocks"), (SMS, "repeated_rows"), (SMS + 1, "repeated_rows")]
-)
-def test_a_broadcast_row_is_scanned_once_a_block(rows: int, name: str) -> None:
-    """Where rows are many enough to have a block each, and long; what no block holds takes the ring."""
-    assert chosen((rows, 8192), 1, expand=[0]) == name
-    assert chosen((rows + 5, 4 * 8192 + 4), 1, expand=[0]) == "carry_forward"
-    assert chosen((rows + 5, 4 * tuning.REPEATED_VECTORS), 1, expand=[0]) == "block_rows"
-    assert chosen((rows + 5, 4 * tuning.REPEATED_VECTORS + 4), 1, expand=[0]) == "repeated_rows"
-
-
-@pytest.mark.parametrize(("rows", "length"), [(4096, 4097), (132, 1000), (133, 4096), (100_003, 999), (5, 3)])
-def test_rows_of_a_block_begin_at_one_place_of_a_vector(rows: int, length: int) -> None:
-    """The grid is a multiple of a vector's elements and leaves no row out; no block takes a row more than it must."""
-    for items in (1, 2, 4, 8):
-        grid = grid_of(Rows(rows, length, 0, 1), items, 528)
-        assert grid % items == 0
-        assert grid * -(-rows // 528) >= rows
-        assert grid <= 528 + items
 
 
 @pytest.mark.parametrize(("rows", "name"), [(SMS - 1, "linked_blocks"), (SMS, "block_rows"), (SMS + 1, "block_rows")])
@@ -177,7 +154,7 @@ def test_columns_by_their_length(length: int, name: str) -> None:
 @pytest.mark.parametrize(("inner", "name"), [(15, "walked_lines"), (16, "columns"), (17, "columns")])
 def test_short_narrow_columns_are_walked(inner: int, name: str) -> None:
     """Fewer columns side by side than a strip is worth."""
-    assert chosen((200, 8, inner), 1) == name
+    assert chosen((200, tuning.AT_ONCE + 1, inner), 1) == name
 
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "columns"), (0, "walked_lines"), (1, "walked_lines")])
@@ -216,15 +193,6 @@ def test_strips_are_as_wide_as_leaves_work_for_the_device(inner: int, outer: int
     assert planned(columns, problem, DEVICE).notes["lanes"] == lanes
 
 
-@pytest.mark.parametrize(
-    ("inner", "offset", "name"),
-    [(2, 0, "paired_columns"), (2, 2, "paired_columns"), (2, 1, "resident_columns"), (3, 0, "resident_columns")],
-)
-def test_two_columns_are_complex_rows(inner: int, offset: int, name: str) -> None:
-    """Two float columns that start on a pair become one row; others share strips."""
-    assert chosen((1000000, inner), 0, offset=offset) == name
-
-
 @pytest.mark.parametrize(("near", "name"), [(-1, "column_forward"), (0, "resident_columns"), (1, "resident_columns")])
 def test_columns_stay_on_the_chip_from_a_few_megabytes_on(near: int, name: str) -> None:
     """One exchange of sums in the place of one a tile is worth it where there are many tiles; but x must fit."""
@@ -255,7 +223,7 @@ def test_equal_terms_get_the_worst_case_bound() -> None:
 def test_hard_layouts_have_a_variant() -> None:
     """Stepped, broadcast and misaligned rows stay rows; transposed and permuted tensors are transposed."""
     assert chosen((4096, 4097), 1, step=2) == "block_rows"
-    assert chosen((4096, 4097), 1, expand=[0]) == "repeated_rows"
+    assert chosen((4096, 4097), 1, expand=[0]) == "block_rows"
     assert chosen((4096, 4097), 1, "float16", offset=1) == "block_rows"
     assert chosen((4096, 4097), 1, permute=[1, 0]) == "transposed_ring"
     assert chosen((4096, 4097), 0, permute=[1, 0]) == "transposed_ring"
@@ -277,7 +245,7 @@ def test_the_edges_reach_every_variant_that_auto_picks() -> None:
         "transposed_ring",
         "transposed_lines",
     }
-    assert regimes | {"columns", "column_forward", "paired_columns", "walked_lines"} <= found
+    assert regimes | {"columns", "column_forward", "walked_lines", "copied_first"} <= found
 
 
 @pytest.mark.parametrize(
@@ -302,6 +270,14 @@ def test_a_lone_row_gets_more_warps(rows: int, warps: int) -> None:
     problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[rows, 4096], dim=1))
     variant = next(variant for variant in CUMSUM.variants if variant.name == "block_rows")
     assert planned(variant, problem, DEVICE).notes["warps"] == warps
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "columns"), (0, "walked_lines")])
+def test_many_columns_are_walked_further(near: int, name: str) -> None:
+    """Where threads fill the device, a strip's exchange is not worth it; of few rows it never is."""
+    assert chosen((tuning.MANY_COLUMN, 4 * (tuning.MANY_WALKS + near)), 0) == name
+    assert chosen((tuning.AT_ONCE - near, 44), 0) == ("walked_lines" if near == 0 else "columns")
+    assert chosen((tuning.MANY_COLUMN + 1, 4 * tuning.MANY_WALKS), 0) == "columns"
 
 
 @pytest.mark.parametrize(("near", "name"), [(0, "lanes_rows"), (1, "block_rows")])

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from gpubench.operators import OPERATORS
-from gpubench.operators.cumsum import transposed_tuning
+from gpubench.operators.cumsum import transposed_tuning, tuning
 from gpubench.operators.cumsum.transposed import TransposedTiles
 from tests.operators.cases import DEVICE, auto, make_case, planned, refusal
 from tests.operators.cumsum.edges import chosen
@@ -16,13 +16,13 @@ CUMSUM = OPERATORS["cumsum"]
 SMS = DEVICE.sm_count
 
 
-@pytest.mark.parametrize(("across", "name"), [(-1, "walked_lines"), (0, "transposed_ring"), (1, "transposed_ring")])
+@pytest.mark.parametrize(("across", "name"), [(-1, "copied_first"), (0, "transposed_ring"), (1, "transposed_ring")])
 def test_transposed_columns_are_transposed_from_a_sector_on(across: int, name: str) -> None:
     """The input lies along the summed dim, the output across it: narrow short ones are not worth a tile."""
     assert chosen((transposed_tuning.LENGTH - 4, transposed_tuning.ACROSS + across), 0, permute=(1, 0)) == name
 
 
-@pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "transposed_ring"), (1, "transposed_tiles")])
+@pytest.mark.parametrize(("near", "name"), [(-1, "copied_first"), (0, "transposed_ring"), (1, "copied_first")])
 def test_narrow_columns_are_turned_where_they_are_long(near: int, name: str) -> None:
     """A thread a line would walk alone for long."""
     assert chosen((transposed_tuning.LENGTH + near, transposed_tuning.ACROSS - 1), 0, permute=(1, 0)) == name
@@ -35,10 +35,11 @@ def test_few_long_lines_are_cut(near: int, name: str) -> None:
     assert chosen((transposed_tuning.CHUNKED_LENGTH, 8 * 67), 0, permute=(1, 0)) == "transposed_ring"
 
 
-@pytest.mark.parametrize(("near", "name"), [(-1, "linked_blocks"), (0, "linked_blocks"), (1, "transposed_tiles")])
-def test_small_lines_across_x_have_several_blocks_each(near: int, name: str) -> None:
-    """One launch, and what is read again comes from the L2 cache."""
-    assert chosen((16, transposed_tuning.ACROSS_BYTES // 64 + near), 1, permute=(1, 0)) == name
+@pytest.mark.parametrize(("near", "name"), [(-1, "block_rows"), (0, "block_rows"), (1, "copied_first")])
+def test_few_lines_across_x_are_copied_where_rows_with_steps_would_touch_too_much(near: int, name: str) -> None:
+    """A block a row, or several, and what is read again comes from the caches."""
+    assert chosen((512, transposed_tuning.STRAIGHT_ELEMENTS // 512 + near), 1, permute=(1, 0)) == name
+    assert chosen((16, 8192 + near), 1, permute=(1, 0)) == "linked_blocks"
 
 
 @pytest.mark.parametrize("near", [-1, 0, 1])
@@ -62,13 +63,33 @@ def test_a_few_strips_of_short_lines_are_walked(near: int, name: str) -> None:
 def test_pairs_of_lines_across_are_turned_by_a_warp(near: int, name: str) -> None:
     """Two lines side by side, in pieces that no row has."""
     length = transposed_tuning.FEW_LENGTH + near
-    assert chosen((38, 25, 2, length), 3, "complex64", permute=(0, 1, 3, 2)) == name
+    assert chosen((38, 25, 2, length), 3, "complex64", permute=(1, 0, 3, 2)) == name
 
 
-@pytest.mark.parametrize(("across", "name"), [(-1, "block_rows"), (0, "transposed_ring"), (1, "transposed_tiles")])
-def test_transposed_rows_are_transposed_from_a_sector_on(across: int, name: str) -> None:
-    """The input lies across the summed dim, the output along it; where no row of x is whole units, tiles are left."""
-    assert chosen((transposed_tuning.ACROSS + across, 4000), 1, permute=(1, 0)) == name
+def test_lines_across_x_are_rows_with_steps_where_strips_are_few_or_short() -> None:
+    """Neighbouring rows share x's sectors in the caches; enough strips of long lines are better turned."""
+    strips = -(-round(10 * tuning.FULL_SHARE * SMS) // 10)  # of the fewest lines
+    enough, length = transposed_tuning.RING_LINES[-1] * strips, transposed_tuning.STRAIGHT
+    assert chosen((enough, length), 1, permute=(1, 0)) == "transposed_ring"
+    assert chosen((enough, length - 1), 1, permute=(1, 0)) == "lanes_rows"
+    assert chosen((enough - transposed_tuning.RING_LINES[-1], length), 1, permute=(1, 0)) == "lanes_rows"
+    assert chosen((99, 884), 1, "int16", permute=(1, 0)) == "block_rows"
+
+
+@pytest.mark.parametrize(("dtype", "items"), [("float32", 4), ("int16", 2)])
+def test_rows_in_pairs_are_turned_where_lanes_touch_many_lines_of_the_cache(dtype: str, items: int) -> None:
+    """What counts is how far the vector of a lane reaches: 2 * items elements of x."""
+    reach = 2 * items * {"float32": 4, "int16": 2}[dtype]
+    most = transposed_tuning.STRAIGHT_ELEMENTS * 128 // reach // (2 * 128)
+    assert chosen((most, 2, 128), 2, dtype, permute=(0, 2, 1)) == "lanes_rows"
+    assert chosen((most + 1, 2, 128), 2, dtype, permute=(0, 2, 1)) == "transposed_lines"
+
+
+@pytest.mark.parametrize(("near", "name"), [(0, "copied_first"), (1, "transposed_lines")])
+def test_narrow_strips_are_copied_where_they_are_few(near: int, name: str) -> None:
+    """Five lines along x: a lane each would be slow where all of them are a few warps."""
+    strips = transposed_tuning.NARROW_STRIPS * SMS + near
+    assert chosen((strips, 1024, 5), 1, permute=(0, 2, 1)) == name
 
 
 ALONG, ACROSS = [4, 1, 3, 0, 2], [4, 1, 3, 2, 0]

@@ -12,6 +12,7 @@ from gpubench.operators.constants import in_force
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.walked import WalkedLines, walk_of
 from tests.operators.cases import DEVICE, make_case, planned, refusal
+from tests.operators.cumsum.edges import chosen
 from tests.operators.cumsum.test_fast_kernels import outputs
 from tests.operators.sampling import some
 
@@ -71,6 +72,43 @@ def test_dims_that_both_walk_as_one_are_merged() -> None:
     walk = walk_of(problem_of([3, 5, 7, 2, 4], 2))
     assert walk is not None
     assert (walk.sizes, walk.x_steps, walk.y_steps) == ((15, 2), (56, 4), (56, 4))
+
+
+TURNED = {"permute": [1, 3, 0, 2]}
+
+
+@pytest.mark.parametrize(("shape", "dtype"), some([(3, 3, 9, 70), (2, 2, 2, 300), (9, 1, 40, 9)], NAMES, each=2))
+def test_lines_that_are_neighbours_in_x_alone_go_in_tiles(shape: tuple[int, ...], dtype: str) -> None:
+    """Tiles that are cut at both ends, narrow dims either way: each line its own sum."""
+    walk = walk_of(problem_of([*shape], 1, dtype, **TURNED))
+    assert walk is not None
+    assert walk.far is not None
+    outputs("walked_lines", dtype, runs=1, shape=[*shape], dim=1, layout=TURNED, distribution="with_nonfinite")
+
+
+@pytest.mark.parametrize(
+    ("shape", "layout", "far"),
+    [
+        ([3, 64, 54], {"permute": [0, 2, 1]}, 0),  # x's fastest dim is y's second
+        ([64, 3, 54], {"permute": [2, 1, 0]}, None),  # the summed dim is x's fastest: a line has sectors of its own
+        ([5, 3, 54], {"permute": [2, 1, 0]}, 0),  # ... and of so few elements that neighbours share sectors
+        ([3, 64, 54], {"step": 2}, None),
+        ([3, 64, 54], {"permute": [0, 2, 1], "expand": [1]}, None),
+    ],
+)
+def test_tiles_are_for_neighbours_that_share_sectors(shape: list[int], layout: dict[str, Any], far: int | None) -> None:
+    """Only where lanes side by side in y would each touch a sector of x for one element."""
+    walk = walk_of(problem_of(shape, 0, **layout))
+    assert walk is not None
+    assert walk.far == far
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "copied_first")])
+def test_few_long_lines_in_any_order_are_copied_first(near: int, name: str) -> None:
+    """A thread a line would wait for memory again and again."""
+    length = tuning.LONG_WALK + near
+    assert chosen((length, 148, 4), 0, permute=(0, 2, 1)) == name
+    assert chosen((length, tuning.WALKS // 4 + 1, 4), 0, permute=(0, 2, 1)) == "walked_lines"
 
 
 @pytest.mark.parametrize("near", [-1, 0, 1])

@@ -1,24 +1,65 @@
 // Lines walked by a thread: several rows of a vector of neighbouring lines are under way at a time.
 #pragma once
 
+#include "gpubench/integer_divider.cuh"
 #include "gpubench/items.cuh"
+#include "gpubench/strided.cuh"
 
 namespace gpubench {
 
-// One turn of Rows rows, x_step and y_step apart: all of them exist, or `left` do. Their running totals go on from `sums`.
-template <bool Whole, int Items, int Rows, class T, class Out, class A, class Combine>
-GPUBENCH_DEVICE void walk_rows(const T* x, Out* y, long long left, long long x_step, long long y_step, Vector<A, Items>& sums,
-                               Combine combine) {
-    Packed<T, Items> raw[Rows];
-    GPUBENCH_UNROLL
-    for (int r = 0; r < Rows; ++r) {
-        if (Whole || r < left) raw[r] = load_packed<Items>(x + r * x_step);
+// A dim of the lines, in places: how many there are, and the distances from one to the next. 32 bytes with C layout.
+struct WalkDim {
+    IntegerDivider size;
+    int padding;
+    long long x, y;
+};
+GPUBENCH_LAYOUT(WalkDim, 32, y, 24);
+
+// The lines of a walk, in vectors. What every walk needs comes first: a line of constant memory is a trip of its own.
+struct LineWalk {
+    uint32 vectors;
+    int length;                // rows of a line
+    long long x_row, y_row;    // distances from row to row
+    long long x_slow, y_slow;  // from place to place of the slowest dim, which takes what division leaves of a number
+    int dims;                  // of `places`
+    int near_bits;             // the logarithm of a tile's places along the first dim; its other lanes go along the second
+    int near, far;             // places of a tile's dims in all: the first side by side in y, the second in x
+    WalkDim places[max_dims];  // fastest first; the two of a tile first, counted in tiles
+
+    // Move to the vector with this number, over the dims from `first` on.
+    template <class T, class Out>
+    GPUBENCH_DEVICE void step(int first, uint32 index, const T*& x, Out*& y) const {
+        GPUBENCH_NO_UNROLL  // a copy for each dim would only cost instruction cache
+        for (int dim = first; dim < dims; ++dim) {
+            const IntegerDivider::Result place = places[dim].size.divide(index);
+            index = place.quotient;
+            x += place.remainder * places[dim].x;
+            y += place.remainder * places[dim].y;
+        }
+        x += index * x_slow;
+        y += index * y_slow;
     }
+};
+GPUBENCH_LAYOUT(LineWalk, 312, places, 56);
+
+// Ask for Rows rows, of which `left` exist.
+template <int Items, int Rows, class T>
+GPUBENCH_DEVICE void load_rows(Packed<T, Items> (&raw)[Rows], const T* x, int left, long long x_row) {
     GPUBENCH_UNROLL
-    for (int r = 0; r < Rows; ++r) {
-        if (!Whole && r >= left) break;
+    for (int r = 0; r < Rows; ++r, x += x_row) {
+        if (r < left) raw[r] = load_packed<Items>(x);
+    }
+}
+
+// Their running totals, which go on from `sums`: all of them, or the `left` that exist.
+template <bool Whole, int Items, int Rows, class T, class Out, class A, class Combine>
+GPUBENCH_DEVICE void store_rows(const Packed<T, Items> (&raw)[Rows], Out* y, int left, long long y_row, Vector<A, Items>& sums,
+                                Combine combine) {
+    GPUBENCH_UNROLL
+    for (int r = 0; r < Rows; ++r, y += y_row) {
+        if (!Whole && r >= left) return;
         combine_items(sums, unpack_items<Items, A>(raw[r]), combine);
-        store_packed(y + r * y_step, pack_items<Items, Out>(sums));
+        store_packed(y, pack_items<Items, Out>(sums));
     }
 }
 
