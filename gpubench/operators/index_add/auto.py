@@ -39,6 +39,8 @@ def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
 def _of_form(form: Form, dtype: str, device: DeviceInfo) -> Iterator[Variant]:
     """Yield the fast kernels. What costs least on even indices, unless repeated ones could cost it more than 1.5 x."""
     if form.inner == 1 and form.outers > 1 and form.is_mixed:
+        if tuning.is_for_block_copies(form, device):
+            yield BlockCopies()
         yield Combined()
         return
     if form.count >= tuning.COPIES_LEAST and form.inner * form.outers == 1:

@@ -97,9 +97,11 @@ def is_for_owned(problem: Problem[Any], form: Form | Refused) -> bool:
     """Say whether a thread should own each place: no atomics that could meet, and any strides."""
     count, elements, small = problem.params.count, problem.operand("source").view.size, problem.case.dtype in SMALL
     least = OWNED_LEAST[1 if small else dtypes.dtype(problem.case.dtype).itemsize]
-    turns = isinstance(form, Form) and form.is_mixed and form.inner == 1 and form.outer_place < form.place_step
-    if turns and count > OWNED_MOST and not small and elements >= OWNED_LEAST[4]:
-        return False  # squares: 8192 x 512, 16384 indices of a transposed source 40 us (109 an element a thread)
+    if isinstance(form, Form) and form.is_mixed and form.inner == 1 and not small and elements >= OWNED_LEAST[4]:
+        if form.outer_place < form.place_step and count > OWNED_MOST:
+            return False  # squares: 8192 x 512, 16384 indices of a transposed source 40 us (109 an element a thread)
+        if form.place_step == 1 and form.outers >= 128 and count >= LAST_DIM and 2 * count >= form.places:
+            return False  # a block's sums: the same into a transposed destination 81 us
     if not isinstance(form, Form) or (form.inner == 1 and form.outers > 1 and form.is_mixed):
         return elements >= (min(least, OWNED_STREAM) if count > OWNED_MOST else least) or count > OWNED_MOST_TURNED
     if form.inner * form.outers < 32:

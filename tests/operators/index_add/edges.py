@@ -63,6 +63,7 @@ def _edges() -> list[Edge]:
         ({"shape": (10**6, 128), "indices": 2**17}, "float32", "combined"),
         ({"shape": (10**6, 128), "indices": 2**20}, "float32", "grouped"),
         ({"shape": (64, 4096, 128), "dim": 1, "indices": 4096}, "float32", "combined"),
+        ({"shape": (8192, 512), "indices": 16384, "layout": {"permute": (1, 0)}}, "float32", "block_copies"),
         ({"shape": (600, 512), "indices": 900, "layout": {"permute": (1, 0)}}, "float32", "combined"),
         *_owned(),
         ({"shape": (7, 5, 64), "dim": 1, "indices": 99, "layout": {"permute": (2, 1, 0)}}, "float32", "combined"),
