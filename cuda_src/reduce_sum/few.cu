@@ -5,7 +5,7 @@
 // to one output, in several places. W and R are 1 where x or y do not stand so: a warp still reads and writes side by side.
 // few_shared: of little, lanes that share an output, each with a part of its terms; up to 32 outputs a block.
 // few_words: rows of a few narrow terms side by side, by words of 32 bits, of which neighbouring threads share some.
-// few_turned: outputs whose neighbours lie apart in x; tiles of sums turn in shared memory.
+// few_transposed: outputs whose neighbours lie apart in x; tiles of sums turn in shared memory.
 // few_across: W outputs stand on a vector of y, their terms anywhere: two vectors of x for each term, of which neighbouring
 // threads share one. The ends of lines cut the outputs of a thread.
 #include "reduce_sum/few.cuh"
@@ -189,7 +189,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 4) few_words(const T* x, Out* y
 }
 
 template <class T, class Out, int Terms>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 4) few_turned(const T* x, Out* y, const TurnedShape shape) {
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 4) few_transposed(const T* x, Out* y, const TransposedShape shape) {
     constexpr int side = warp_size, rows = 4;
     using A = accumulator_t<T>;
     GPUBENCH_SHARED(A, sums, side * (side + 1));

@@ -50,10 +50,10 @@ struct SharedShape {
 GPUBENCH_LAYOUT(SharedShape, 96, sum, 44);
 
 // Outputs whose neighbours lie apart in x: a block's tile of 32 x 32 is read along the first kept dim and written along the second.
-struct TurnedShape {
+struct TransposedShape {
     FewShape<Sum> few;
     IntegerDivider tiles, other_tiles;  // along the first kept dim, and the second
 };
-GPUBENCH_LAYOUT(TurnedShape, 184, other_tiles, 172);
+GPUBENCH_LAYOUT(TransposedShape, 184, other_tiles, 172);
 
 }  // namespace gpubench::sum

@@ -45,7 +45,7 @@ def _is_for_few(shape: Merged, dtype: str, device: DeviceInfo) -> bool:
     if not shape.dims:
         return True
     first, form = shape.dims[0], form_of(shape, dtype)
-    if tuning.is_turned(shape) or tuning.words(shape):
+    if tuning.is_transposed(shape) or tuning.words(shape):
         return True
     many = shape.outputs >= 64 * device.sm_count
     little = shape.bytes < tuning.SMALL and shape.terms <= tuned("FEW_OF_LITTLE", tuning.FEW_OF_LITTLE) // (

@@ -19,7 +19,7 @@ from gpubench.operators.sum.merged import Dim, Merged, padded
 SOURCE = "reduce_sum/few.cu"
 HEADER = "reduce_sum/few.cuh"
 MOST_TERMS = 8192
-TURNED = (1, 2, 4)
+TRANSPOSED = (1, 2, 4)
 """Terms at once of an output whose neighbours lie apart in x: the instances."""
 
 WORDS = (2, 4)
@@ -56,8 +56,8 @@ SHARED_SHAPE = Struct(
 )
 
 
-TURNED_SHAPE = Struct(
-    "gpubench::sum::TurnedShape",
+TRANSPOSED_SHAPE = Struct(
+    "gpubench::sum::TransposedShape",
     HEADER,
     few=SHAPE,
     tiles=INTEGER_DIVIDER,
@@ -94,8 +94,8 @@ class Few(fast.Fast):
         outputs, lanes = tuning.shared(shape, device)
         if outputs:
             return build_shared(problem, shape, outputs, lanes)
-        if tuning.is_turned(shape):
-            return build_turned(problem, shape, min(4, power_of_two(shape.terms)))
+        if tuning.is_transposed(shape):
+            return build_transposed(problem, shape, min(4, power_of_two(shape.terms)))
         if words := tuning.words(shape):
             return build_words(problem, shape, words, 4, 128)
         return build(problem, shape, form_for(shape, problem.case.dtype, device), device)
@@ -112,7 +112,7 @@ class Few(fast.Fast):
             if not little or form.width == 1 or form.run > 1 or form.width * dtypes.dtype(dtype).itemsize == 16
             for terms in at_once(form, little)
         ]
-        found += [fast.instance("few_turned", dtype, terms) for terms in TURNED]
+        found += [fast.instance("few_transposed", dtype, terms) for terms in TRANSPOSED]
         if dtypes.dtype(dtype).itemsize <= 2:
             found += [fast.instance("few_words", dtype, words, 4) for words in WORDS]
         found += [shared_kernel(dtype, terms) for terms in tuning.SHARED_TERMS]
@@ -295,7 +295,7 @@ def build_words(problem: Problem[Any], shape: Merged, words: int, groups: int, t
     return fast.one_launch(which, ceil_div(shape.outputs, threads * groups), threads, packed, bound, notes)
 
 
-def build_turned(problem: Problem[Any], shape: Merged, terms: int) -> Plan | Refused:
+def build_transposed(problem: Problem[Any], shape: Merged, terms: int) -> Plan | Refused:
     """Return the plan for outputs whose neighbours lie apart in x, with so many of their terms at once."""
     dtype = problem.case.dtype
     if refused := fast.too_many(shape.reduced, 2, "reduced") or fast.too_many(shape.kept, 3, "kept"):
@@ -309,14 +309,14 @@ def build_turned(problem: Problem[Any], shape: Merged, terms: int) -> Plan | Ref
     grid = math.prod((tiles, other_tiles, *(dim.size for dim in others)))
     if not fast.fits(grid, *(dim.size + 32 for dim in kept)):
         return Refused("more outputs than the kernel counts")
-    packed = TURNED_SHAPE.value(
+    packed = TRANSPOSED_SHAPE.value(
         few=tuple(_fields(shape.reduced, fast.common(shape, kept), shape.outputs).values()),
         tiles=divider(tiles),
         other_tiles=divider(other_tiles),
     )
     bound = fast.accuracy(dtype, ceil_div(shape.terms, terms), 4)
     notes = {"terms": terms, "tiles": [tiles, other_tiles]}
-    which = (SOURCE, fast.instance("few_turned", dtype, terms))
+    which = (SOURCE, fast.instance("few_transposed", dtype, terms))
     return fast.one_launch(which, grid, 256, packed, bound, notes)
 
 

@@ -91,9 +91,9 @@ FEW_ALIGNED = 128
 outputs that are many and stand on vectors: 1500000 x 3 float32 12.9 us (16.8 through shared memory), 300 x 40 x 3000
 bfloat16 26.8 us (33.6 by places), 500 x 16 x 2000 float32 22.5 (43.2)."""
 
-TURNED_TERMS = 16
-TURNED_SIDE = 12
-TURNED_BYTES = 2**20
+TRANSPOSED_TERMS = 16
+TRANSPOSED_SIDE = 12
+TRANSPOSED_BYTES = 2**20
 """Terms of an output up to which tiles of outputs turn in shared memory, outputs on each side, and bytes of x:
 1000 x 4 x 4096 float32 31 us (92 by threads that write apart), 400000 x 12 copied 43 (65), 300 x 900 7.1 (9.7)."""
 
@@ -207,14 +207,14 @@ def words(shape: Merged) -> int:
     return 2 if row <= 8 else 4
 
 
-def is_turned(shape: Merged) -> bool:
+def is_transposed(shape: Merged) -> bool:
     """Say whether outputs of a few terms lie side by side along one dim of x, and are written along another."""
     walked = len(shape.kept) in (2, 3) and len(shape.reduced) <= 2
-    if not walked or shape.terms > TURNED_TERMS or shape.bytes < TURNED_BYTES:
+    if not walked or shape.terms > TRANSPOSED_TERMS or shape.bytes < TRANSPOSED_BYTES:
         return False
     first, down = shape.kept[0], min(shape.kept[1:], key=lambda dim: dim.y)
     row = shape.terms * shape.itemsize if shape.reduced and shape.reduced[0].x == 1 else 0
-    return down.y < first.y and min(first.size, down.size) >= TURNED_SIDE and row < 32
+    return down.y < first.y and min(first.size, down.size) >= TRANSPOSED_SIDE and row < 32
 
 
 def few_ragged(lines: list[Line]) -> int:

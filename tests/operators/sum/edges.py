@@ -54,17 +54,22 @@ def _around(sms: int, near: int) -> dict[str, Edge]:
         "terms of runs that lanes share": ((tuning.SHARED_THREADS * 8 + near, 3, 2), (0, 2), "int8", {}),
         "bytes of columns that lanes share": ((64, tuning.SHARED_BYTES // 256 + 4 * near), (0,), "float32", {}),
         "a row of so few terms": ((600_001, tuning.FEW_FLAT + near), (1,), "float32", {"offset": 1}),
-        "bytes of turned outputs": (
-            (256, 1, tuning.TURNED_BYTES // 1024 + near),
+        "bytes of transposed outputs": (
+            (256, 1, tuning.TRANSPOSED_BYTES // 1024 + near),
             (1,),
             "float32",
             {"permute": (2, 1, 0)},
         ),
         "a row of two words": ((300_001, 8 + near), (1,), "uint8", {}),
         "a row of four words": ((300_001, 16 + near), (1,), "uint8", {}),
-        "terms of turned outputs": ((500, tuning.TURNED_TERMS + near, 600), (1,), "float32", {"permute": (2, 1, 0)}),
-        "neighbours of turned outputs": (
-            (100_000, 3, tuning.TURNED_SIDE + near),
+        "terms of transposed outputs": (
+            (500, tuning.TRANSPOSED_TERMS + near, 600),
+            (1,),
+            "float32",
+            {"permute": (2, 1, 0)},
+        ),
+        "neighbours of transposed outputs": (
+            (100_000, 3, tuning.TRANSPOSED_SIDE + near),
             (1,),
             "float32",
             {"permute": (2, 1, 0)},

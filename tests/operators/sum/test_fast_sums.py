@@ -72,7 +72,7 @@ def plans_with_parts(problem: Problem[Any]) -> Iterator[Plan]:
     forms = {few.form_of(shape, problem.case.dtype), few.Form(1)}
     found += [few.build(problem, shape, form, DEVICE) for form in forms if shape.terms <= 64]
     found += [few.build_shared(problem, shape, *threads) for threads in ((32, 3), (4, 128), (1, 512))]
-    found += [few.build_turned(problem, shape, terms) for terms in (1, 4)]
+    found += [few.build_transposed(problem, shape, terms) for terms in (1, 4)]
     found += [few.build_words(problem, shape, words, 4, 32) for words in (2, 4)]
     if staged.is_flat(shape) and len(shape.reduced) == 1:
         found += [staged.build(problem, shape, 2, 4, 64)]
