@@ -23,6 +23,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -40,6 +41,7 @@ from gpubench.errors import GpubenchError  # noqa: E402
 from gpubench.layout import Layout  # noqa: E402
 from gpubench.measure.ceiling import ceiling_us  # noqa: E402
 from gpubench.model import Case, Ceiling, DeviceInfo, Plan, Problem  # noqa: E402
+from gpubench.names import contender_of  # noqa: E402
 from gpubench.operators import OPERATORS  # noqa: E402
 from gpubench.operators.base import Operator  # noqa: E402
 from gpubench.operators.index_add.indices import draw as draw_indices  # noqa: E402
@@ -240,9 +242,11 @@ def is_worth_a_try(plan: Plan, problem: Problem[Any]) -> bool:
     return not seed and elements <= MOST_ELEMENTS * threads
 
 
-def all_plans(operator: Operator[Any], problem: Problem[Any], device: DeviceInfo) -> list[Plan]:
-    """Return the plans of all variants that are worth a try, to be compiled."""
-    return list(plans_of(operator, problem, device, True).values())
+def with_others(case: Case, device: DeviceInfo) -> Case:
+    """Return a case with all variants that are worth a try as its contenders."""
+    operator = OPERATORS[case.operator]
+    names = plans_of(operator, operator.problem(case), device, True).keys() - {"gpubench"}
+    return replace(case, contenders=tuple(map(contender_of, sorted(names))))
 
 
 def report(results: list[dict[str, Any]]) -> None:
@@ -325,7 +329,8 @@ def main() -> int:
     report([found for _, found in results])
     behind = [case for case, found in results if is_behind(found)]
     if options.others and behind:
-        warm(options.device, False, behind, options.processes, all_plans)
+        others = [with_others(case, bench.device.info) for case in behind]
+        warm(options.device, False, others, options.processes)
         print(f"\nthe other variants, where auto is behind: {len(behind)} cases")
         time_all(bench, behind, options.out, others=True)
     return 0

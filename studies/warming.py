@@ -1,8 +1,8 @@
-"""Compile what a run of suites needs, side by side, before it: our kernels and Inductor's, into their caches on disk.
+"""Compile what a run of suites needs, side by side, before it: our kernels, as `gpubench compile` does, and Inductor's.
 
 A run compiles one case after the other, and Inductor takes seconds for each. What is compiled here a run finds in the
-caches. Inductor also picks between kernels by timing them. Beside other processes that says little, so these choices
-are thrown away: the run makes them again, alone on the GPU.
+caches on disk. Inductor also picks between kernels by timing them. Beside other processes that says little, so these
+choices are thrown away: the run makes them again, alone on the GPU.
 """
 
 from __future__ import annotations
@@ -11,57 +11,47 @@ import contextlib
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpubench import peers
 from gpubench.children import bind
-from gpubench.devices import open_device
+from gpubench.cli.compile_items import of_cases
+from gpubench.devices import list_devices, open_device
 from gpubench.dtypes import dtype
 from gpubench.engine.memory import storage_bytes
-from gpubench.errors import GpubenchError
-from gpubench.model import Case, DeviceInfo, Plan, Problem
+from gpubench.kernels import compile_many
+from gpubench.model import Case, Problem
 from gpubench.names import INDUCTOR
 from gpubench.operators import OPERATORS
 from gpubench.peers.base import DeviceOperand
 
-if TYPE_CHECKING:
-    from gpubench.operators.base import Operator
 
-PlansOf = Callable[["Operator[Any]", Problem[Any], DeviceInfo], Iterable[Plan]]
-
-
-def chosen(operator: Operator[Any], problem: Problem[Any], device: DeviceInfo) -> Iterable[Plan]:
-    """Return the plan of `gpubench:auto`, if there is one."""
-    plan = operator.choose(problem, device)
-    return (plan,) if isinstance(plan, Plan) else ()
-
-
-def warm(spec: str, inductor: bool, cases: Sequence[Case], processes: int, plans_of: PlansOf = chosen) -> None:
-    """Compile what the cases need in so many processes, which share the device. What fails is left to the run."""
+def warm(spec: str, inductor: bool, cases: Sequence[Case], processes: int) -> None:
+    """Compile what the cases' contenders launch in so many processes. What fails is left to the run."""
+    listed, _ = list_devices()
+    devices = [found.info for found in listed if found.spec == spec]
+    compile_many([item.request for item in of_cases(cases, (), devices)], processes)
+    if not inductor:
+        return
     spawn = multiprocessing.get_context("spawn")
     parts = [cases[start::processes] for start in range(processes)]
     began = time.time()
     with ProcessPoolExecutor(processes, spawn, initializer=bind, initargs=(os.getpid(),)) as pool:
-        list(pool.map(_warm, [spec] * processes, [inductor] * processes, parts, [plans_of] * processes))
-        if inductor:
-            pool.submit(_forget_choices, began).result()
+        list(pool.map(_warm, [spec] * processes, parts))
+        pool.submit(_forget_choices, began).result()
 
 
-def _warm(spec: str, inductor: bool, cases: Sequence[Case], plans_of: PlansOf) -> None:
-    """Compile a part of the cases, in a process of its own."""
+def _warm(spec: str, cases: Sequence[Case]) -> None:
+    """Let Inductor compile for a part of the cases, in a process of its own that shares the device."""
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # else each process starts as many compilers as cores
     device: Any = open_device(spec)
-    peer: Any = peers.load(INDUCTOR) if inductor else None
-    if peer is not None:
-        peer.load()
+    peer: Any = peers.load(INDUCTOR)
+    peer.load()
     for case in cases:
         problem = OPERATORS[case.operator].problem(case)
-        with contextlib.suppress(GpubenchError):
-            for plan in plans_of(OPERATORS[case.operator], problem, device.info):
-                device.compile(plan.launches)
-        if peer is not None and peers.refusal(peer, problem) is None:
+        if peers.refusal(peer, problem) is None:
             with contextlib.suppress(Exception):  # the run meets it again, and says what it was
                 _compile_by(peer, problem, device)
 

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from gpubench.cli.compile_items import of_cases
+from gpubench.devices import Listed
 from gpubench.suite.expand import load_suites
+from gpubench.suite.explain import ASSUMED
 from studies import warming
 
 SCRIPT = str(Path(__file__).parents[2] / "scripts" / "warm")
@@ -33,3 +36,16 @@ def test_a_suite_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setattr(sys, "argv", ["warm", "nowhere"])
     assert runpy.run_path(SCRIPT)["main"]() == 2
     assert "nowhere" in capsys.readouterr().err
+
+
+def test_our_kernels_are_compiled_as_the_command_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `gpubench compile` finds for the cases goes to its compilers, and nothing is started for Inductor."""
+    asked: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(warming, "list_devices", lambda: ([Listed("cuda:0", ASSUMED)], []))
+    monkeypatch.setattr(warming, "compile_many", lambda *given: asked.append(given))
+    cases = load_suites(["smoke"]).cases[:6]
+    warming.warm("cuda:0", False, cases, 7)
+    ((requests, processes),) = asked
+    assert processes == 7
+    assert requests == [item.request for item in of_cases(cases, (), (ASSUMED,))]
+    assert {request.arch for request in requests} == {"sm_90"}
