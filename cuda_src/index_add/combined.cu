@@ -167,7 +167,10 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
         if (element + lane >= shape.items) return;
         Packed<T, 1> raw[turned_rows];
         GPUBENCH_UNROLL
-        for (int k = 0; k < turned_rows; ++k) raw[k] = bit_cast<Packed<T, 1>>(square[lane * (turned_width + 1) + own + k]);
+        for (int k = 0; k < turned_rows; ++k) {
+            raw[k] = Packed<T, 1>{};
+            if (rows[k] >= 0) raw[k] = bit_cast<Packed<T, 1>>(square[lane * (turned_width + 1) + own + k]);
+        }
         send_few<T, 1>(destination + to.offset(element + lane), rows, raw, alpha_of<T>(shape.alpha), shape);
     });
 }

@@ -24,6 +24,7 @@ from gpubench.operators.index_add import (
     grouped,
     partitioned,
     private_copies,
+    scattered,
     sort,
 )
 from gpubench.operators.index_add.auto import choose, preferred
@@ -183,6 +184,43 @@ def test_single_elements_take_alpha_as_it_is(dtype: str) -> None:
     assert isinstance(plan, Plan)
     assert "add_single" in plan.launches[0].kernel
     answers(problem, plan)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=str)
+def test_neighbours_that_share_a_place_are_added_up_once(pattern: Any) -> None:
+    """Single elements a thread: hot places, none, some outside the dim; a last warp that is not full."""
+    for dtype in ("float32", "float64"):
+        problem = problem_of((500,), 1237, dtype, pattern=pattern)
+        answers(problem, combined.build(problem, form(problem), 1))
+
+
+@pytest.mark.parametrize("pattern", ["same", "sorted", {"duplicates": 700}], ids=str)
+def test_sums_of_a_list_in_order_are_kept_across_tiles(pattern: Any) -> None:
+    """A block takes several tiles of one place, of few, and of many."""
+    problem = problem_of((300,), 30_011, pattern=pattern)
+    answers(problem, cached.build(problem, form(problem), 3))
+
+
+@pytest.mark.parametrize("pattern", ["uniform", "half_same", "zipf"])
+def test_squares_turn_whatever_is_left_over(pattern: Any) -> None:
+    """No multiple of a square, two dims beside the indexed one, elements with gaps."""
+    for dtype, shape, layout in (("float32", (90, 33), {"step": 2}), ("complex128", (40, 3, 20), {})):
+        turned = {"permute": tuple(reversed(range(len(shape))))}
+        problem = problem_of(shape, 101, dtype, pattern=pattern, layout=layout, source_layout=turned)
+        plan = scattered.build(problem)
+        assert isinstance(plan, Plan)
+        assert plan.notes["turned"]
+        answers(problem, plan)
+
+
+@pytest.mark.parametrize("blocks", [64, 65])
+def test_blocks_find_their_places_alone_or_together(blocks: int) -> None:
+    """As many blocks as add up all counts for themselves, and one more."""
+    problem = problem_of((3000, 8), 20 * blocks, pattern="zipf")
+    many = dataclasses.replace(host().info, sm_count=blocks)
+    plan = grouped.build(problem, form(problem), many, 64, least_range=20)
+    assert isinstance(plan, Plan)
+    answers(problem, grouped.build(problem, form(problem), many, 64, least_range=20))
 
 
 @pytest.mark.parametrize(("pattern", "dtype"), [("uniform", "float32"), ("sorted", "int8"), ("half_same", "bfloat16")])
