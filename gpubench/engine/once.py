@@ -8,6 +8,7 @@ for a wrong one.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str]) -> int:
     """Run the job in the file of this name; say on standard error what became of it."""
     from gpubench.devices import open_device
+    from gpubench.kernels.nvrtc import LINES
     from gpubench.own.registry import register, staged_from_json
 
+    os.environ.setdefault(LINES, "1")  # so that the tool can name lines
     job = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
     try:
         register(staged_from_json(suite) for suite in job["staged"])

@@ -54,6 +54,17 @@ def test_a_run_finds_what_was_compiled_together(tree: SourceTree, cache_folder: 
 
 
 @pytest.mark.usefixtures("compiler")
+def test_line_tables_come_when_a_tool_wants_them(tree: SourceTree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With GPUBENCH_LINES the CUBIN has them; the code's hash is the same, and neither is taken for the other."""
+    plain = compile_instance(SCALE, "demo::scale<float>", "sm_90", tree)
+    monkeypatch.setenv(nvrtc.LINES, "1")
+    with_lines = compile_instance(SCALE, "demo::scale<float>", "sm_90", tree)
+    assert not with_lines.cached
+    assert [b"debug_line" in kernel.cubin for kernel in (plain, with_lines)] == [False, True]
+    assert plain.resources == with_lines.resources
+
+
+@pytest.mark.usefixtures("compiler")
 def test_an_edit_is_compiled_anew(tree: SourceTree) -> None:
     """A header's change reaches the machine code; a comment changes the source but not the code's hash."""
     first = compile_instance(SCALE, "demo::scale<float>", "sm_90", tree)
