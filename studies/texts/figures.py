@@ -10,21 +10,29 @@ from gpubench.views import text
 from gpubench.views.rows import Row, rows
 
 
+def finished(result: ResultSet) -> set[str]:
+    """Return the cases of a result; of a run that was stopped, those of which each contender had its turn."""
+    cases = {record.case.id for record in result.records}
+    if "stopped" not in result.extra:
+        return cases
+    return cases - {record.case.id for record in result.records if record.status == "skipped"}
+
+
 class Figures:
     """The rows of results by case and contender. A case is taken whole from the last result that has it: times of two
-    runs are never set beside each other.
+    runs are never set beside each other. A run that was stopped has the cases that it finished.
     """
 
     def __init__(self, *results: ResultSet) -> None:
         """Keep the rows whose times may be shown, and the records for what their kernels chose."""
         self._rows: dict[tuple[str, str], Row] = {}
         self._records: dict[tuple[str, str], Record] = {}
-        last = {record.case.id: number for number, result in enumerate(results) for record in result.records}
+        last = {case: number for number, result in enumerate(results) for case in finished(result)}
         for number, result in enumerate(results):
             found = {(row.case, row.contender): row for row in rows(result) if row.status in MEASURED and row.median_us}
-            self._rows |= {key: row for key, row in found.items() if last[key[0]] == number}
+            self._rows |= {key: row for key, row in found.items() if last.get(key[0]) == number}
             for record in result.records:
-                if last[record.case.id] == number:
+                if last.get(record.case.id) == number:
                     self._records[record.case.id, record.contender] = record
         self.cases = list(dict.fromkeys(record.case.id for result in results for record in result.records))
 

@@ -244,6 +244,18 @@ def test_a_case_is_taken_whole_from_the_last_result_that_has_it() -> None:
     assert "7.000 us" in text
 
 
+def test_a_run_that_was_stopped_does_not_hide_what_it_did_not_reach() -> None:
+    """Cases of which a later, stopped run skipped a contender are still those of the run before it."""
+    first = result(*pair(FEW_3D, ("uncollapsed", 90.0), ("auto_pytorch", 50.0)), *pair(FEW_1D, ("oneflow", 7.0)))
+    skipped = record(FEW_3D, "gpubench:auto_pytorch", status="skipped", summary=None)
+    changes: dict[str, Any] = {"extra": {"stopped": "interrupted"}}
+    second = result(*pair(FEW_3D, ("uncollapsed", 60.0)), skipped, *pair(FEW_1D, ("oneflow", 8.0)), **changes)
+    text = page(first, "a.json", later=[(second, "b.json")])
+    assert "50.00 us" in text
+    assert "60.00 us" not in text
+    assert "8.000 us" in text
+
+
 def test_a_simulated_result_is_marked() -> None:
     """Times of a simulator are never shown as a GPU's."""
     assert "This result was simulated" in page(result(record(simulated=True)), "x.json")
@@ -271,7 +283,7 @@ def test_the_suite_has_every_case_of_the_page() -> None:
 def test_the_committed_page_is_what_its_result_gives() -> None:
     """docs/seeds.md was not edited by hand, and was made anew after the last change: scripts/seeds."""
     committed = (ROOT / "docs" / "seeds.md").read_text("utf-8")
-    paths = recorded("*/seeds-*.json")
+    paths = recorded("*/seeds-*.json*")
     first, *later = [(read(path), path.relative_to(ROOT).as_posix()) for path in paths]
     assert committed == page(*first, counts_beside(paths[-1]), later), "run scripts/seeds"
 
@@ -311,7 +323,7 @@ def test_the_page_is_not_made_from_another_suites_result(tmp_path: Path) -> None
 
 def test_a_place_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
     """No traceback: the path, the system's reason, and what to do."""
-    newest = recorded("*/seeds-*.json")[-1]
+    newest = recorded("*/seeds-*.json*")[-1]
     told = script(newest, "--output", tmp_path / "absent" / "page.md")
     assert told.returncode == 2
     assert "page.md: cannot be written: No such file or directory" in told.stderr
