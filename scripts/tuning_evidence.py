@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Hold tunings to their promises on a GPU: the tables of docs/tuning.md.
 
-    scripts/tuning_evidence.py cases tuned-cases.yaml --most-bytes 150e6 --seed 2201
+    scripts/tuning_evidence.py cases tuned-cases.yaml --seed 2201
     gpubench tune tuned-cases.yaml --seed 1 --into first.json
     gpubench tune tuned-cases.yaml --seed 2 --into second.json
     scripts/tuning_evidence.py compare first.json second.json tuned-cases.yaml --decided-twice
     scripts/tuning_evidence.py compare none first.json sum elementwise index_add cumsum
     scripts/tuning_evidence.py compare none first.json random --seed 71 --seed 72
 
-`cases` writes the suite to tune over: cases of all suites up to a size, and for each regime those of 200 random ones
+`cases` writes the suite to tune over: the cases of all suites, and for each regime those of 200 random ones
 whose plans tell most configurations apart, so that every crossover has cases on both its sides. `compare`
 plans every case with the constants of both tunings (`none`: the shipped ones) and counts those whose plan stays the
 same: equal launches need no timing. The others are timed side by side, as `gpubench ab` does. Without a GPU
@@ -18,6 +18,7 @@ same: equal launches need no timing. The others are timed side by side, as `gpub
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -65,7 +66,7 @@ def write_cases(given: argparse.Namespace) -> int:
         for case in (*load_suite(name).cases, *telling(random, device, given.each)):
             if _moves(case) <= given.most_bytes:
                 chosen.setdefault(case.id, replace(case, contenders=(AUTO,)))
-    about = f"Cases of up to {given.most_bytes / 1e6:.0f} MB; {given.each} a regime of {given.random} random ones."
+    about = f"The suites' cases, and {given.each} a regime of {given.random} random ones of each operator."
     put(given.file, suite_text("tuned-cases", list(chosen.values()), {}, about).encode())
     print(f"{len(chosen)} cases: {given.file}")
     return 0
@@ -156,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     against.add_argument("-o", "--output", type=Path, help="the result file")
     against.set_defaults(work=compare)
     for command in (cases, against):
-        command.add_argument("--most-bytes", type=float, default=3e8, help="leave out cases that move more")
+        command.add_argument("--most-bytes", type=float, default=math.inf, help="leave out cases that move more")
     given = parser.parse_args(arguments)
     try:
         return int(given.work(given))

@@ -24,6 +24,9 @@ from gpubench.tuning.verdict import OPEN, interval, timed, whole
 PORTION = 8
 """Cases of a proof that are timed before the next ones: one that speaks against a finalist saves the others' time."""
 
+FEWEST = 3
+"""Cases that other constants must change, where a regime has so many: one was 1 % ahead, and the next 10 % behind."""
+
 
 @dataclass(frozen=True, slots=True)
 class Effort:
@@ -139,8 +142,13 @@ class Contest:
         ahead = [entrant for entrant, lap in found if lap.log_ratio < limit or lap.log_ratio + BEHIND * lap.error < 0]
         if not ahead:
             self._keep("nothing is ahead by more than a tie")
+            return []
+        borne = [entrant for entrant in ahead if self._changed(entrant) >= min(FEWEST, len(self.space.cases))]
+        if not borne:
+            few = f"{self._changed(ahead[0])} of {len(self.space.cases)} cases"
+            self.why = f"what is ahead changes the plans of {few}, too few to speak for a regime"
         first: dict[tuple[str, ...], Entrant] = {}  # those of equal plans in the race would tie for ever
-        for finalist in ahead:
+        for finalist in borne:
             first.setdefault(tuple(finalist.plans[case.id] for case in self.cases), finalist)
         return list(first.values())[: self.effort.finalists]
 
@@ -224,6 +232,9 @@ class Contest:
 
     def _differs(self, case: Case, entrants: Sequence[Entrant]) -> bool:
         return len({entrant.plans[case.id] for entrant in entrants}) > 1
+
+    def _changed(self, entrant: Entrant) -> int:
+        return sum(self._differs(case, [self.space.incumbent, entrant]) for case in self.space.cases)
 
     def _on(self, case: Case, entrants: Sequence[Entrant]) -> list[Entrant]:
         """Return one of those that have the same plan on a case, the first; the shipped constants are always there."""

@@ -160,3 +160,24 @@ def test_a_proof_ends_with_the_first_case_against_it() -> None:
     assert contest.decision == "kept"
     assert "case05" in contest.why
     assert 0 < len(proven) <= PORTION
+
+
+@pytest.mark.parametrize("changed", [1, 2, 3])
+def test_few_cases_do_not_speak_for_a_regime(changed: int) -> None:
+    """What gains a tenth on one or two of five cases, and changes no other plan, leaves the regime undecided."""
+    names = tuple(f"case{number}" for number in range(5))
+    us = {
+        SHIPPED: dict.fromkeys(names, 10.0),
+        "c1": {**dict.fromkeys(names, 10.0), **dict.fromkeys(names[:changed], 9.0)},
+    }
+    planted = Landscape(names, us)
+    contest = contest_on(planted)
+    entrants = tuple(
+        replace(entrant, plans={case: str(time) for case, time in us[entrant.name].items()})
+        for entrant in contest.space.entrants
+    )
+    contest = Contest(replace(contest.space, entrants=entrants))
+    for batch in contest.batches():
+        contest.take(measured(planted, batch, 1))
+    assert contest.decision == ("tuned" if changed == 3 else "undecided")
+    assert changed == 3 or f"{changed} of 5 cases" in contest.why
