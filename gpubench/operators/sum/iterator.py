@@ -76,11 +76,13 @@ class ReduceIterator:
             yield from half.parts()
 
     def _halves(self) -> tuple[ReduceIterator, ReduceIterator]:
-        cut = max(range(len(self.dims)), key=lambda place: (self.dims[place].extent(), place))
-        dim = self.dims[cut]
+        # Dims of stride 0 reach nowhere, but each has elements to share: never one of size 1.
+        dims = self.dims
+        cut = max(range(len(dims)), key=lambda place: (dims[place].extent(), dims[place].size > 1, place))
+        dim = dims[cut]
         size = dim.size // 2
-        before = (*self.dims[:cut], replace(dim, size=size), *self.dims[cut + 1 :])
-        after = (*self.dims[:cut], replace(dim, size=dim.size - size), *self.dims[cut + 1 :])
+        before = (*dims[:cut], replace(dim, size=size), *dims[cut + 1 :])
+        after = (*dims[:cut], replace(dim, size=dim.size - size), *dims[cut + 1 :])
         shared = cut < self.reduced  # both halves add to the same outputs
         first = replace(self, dims=before, final=self.final and not shared)
         second = replace(
