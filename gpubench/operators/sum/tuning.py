@@ -28,10 +28,9 @@ LONG_LINE = 2048
 """Bytes of a line beyond which none is better: 432 x 16 x 14 x 195 float16 21.3 us (23.8 in lines of 390)."""
 
 NARROW_LINE = 64
+MANY_BYTES = 40 * 2**20
 """Vectors of lines that are cut into slices of eight where all is less than MANY_BYTES: shorter folds are worth more
 than wider reads. 65536 x 64 float32 13.0 us (14.2 with 16), 7152 x 2 x 24 complex128 9.3 (13.4 with 24)."""
-
-MANY_BYTES = 40 * 2**20
 
 ONE_BLOCK = 4096
 """Up to so many vectors are one block's work: 16384 float32 4.9 us, 5.6 with two blocks."""
@@ -42,26 +41,23 @@ EVEN_ROW = 2**17
 
 STAGED_ROW = {1: 600}
 STAGED_ROWS = 2100
+STAGED_LEAST = 2 * 2**20
 """Rows off the vectors' grid of up to so many bytes (by bytes of an element, and in general) go through shared memory:
 32768 x 513 float32 15.2 us (16.9 by lanes), 65536 x 513 int8 18.0 (22.6). Not below STAGED_LEAST: 3000 x 100 6.1 us
 (5.4)."""
-
-STAGED_LEAST = 2 * 2**20
 
 LANES_ROW = 128
 """Vectors of a row that lanes take: 125 of bfloat16 37.9 us (44.9 by a block a row), 250 of float32 69.9 (66.2)."""
 
 LANES_ROWS = 4
-"""From so many rows on, lanes take what they hold: 1000 x 100 float32 6.2 us (6.4 by a block a row) ..."""
-
 HELD_ROW = 64
-"""... but of little only rows of fewer vectors: 650 x 278 int32 6.0 us by a warp and a block a row (6.4 by lanes)."""
+"""From so many rows on, lanes take what they hold: 1000 x 100 float32 6.2 us (6.4 by a block a row); but of little only
+rows of fewer vectors: 650 x 278 int32 6.0 us by a warp and a block a row (6.4 by lanes)."""
 
 HELD_VECTORS = 4096
-"""A block holds so many vectors at once: 16384 float32 6.1 us (6.4 by turns), 300 x 2048 7.0 (7.6)."""
-
 HELD_BYTES = 2**24
-"""... up to so many bytes in all: 335 x 18420 int16 10.4 us (11.0), but 1240 x 5680 int64, 56 MB, 23.3 (21.1)."""
+"""A block holds so many vectors at once: 16384 float32 6.1 us (6.4 by turns), 300 x 2048 7.0 (7.6); up to so many bytes
+in all: 335 x 18420 int16 10.4 us (11.0), but 1240 x 5680 int64, 56 MB, 23.3 (21.1)."""
 
 FEW_RUNS = 64
 """Up to so many outputs of little, short runs on vectors are read as lists of runs: 64 x 56 x 86 x 2 int16 to two
@@ -78,10 +74,8 @@ FLAT_BYTES = 2**24
 """Below it 256 threads an SM are enough for rows of a few columns: 1000000 x 2 float32 11.5 us (12.5 with 512)."""
 
 STAGED_GROUP = 16384
-"""Groups of columns of up to so many bytes go through shared memory ..."""
-
 WIDE_LINE = 128
-"""... unless so many bytes of columns lie side by side."""
+"""Groups of columns of up to so many bytes go through shared memory, unless so many bytes of them lie side by side."""
 
 FEW_TERMS = 8
 FEW_FLAT = 4
@@ -115,6 +109,10 @@ SMALL = 4 * 2**20
 LITTLE = 4 * 2**20
 """Bytes of x and y below which a kernel's own code, which comes cold from memory too, is what counts: 24 x 1358 float32
 4.1 us (4.6), 1 x 51344 float64 4.2 (5.5)."""
+
+BUSY_LANE = 48
+"""Lanes with so many bytes of a row in four vectors take one row each: 4194304 x 16 float32 74.9 us (80.1 with two),
+100000 x 480 bfloat16 30.5 (31.7), but 1000000 x 20 float32 29.5 (27.3), 65536 x 1000 int8 27.1 (25.7)."""
 
 FEW_THREADS = 128
 """50777 x 12 x 32 float64 45.2 us with 128 threads a block, 46.9 with 256."""
@@ -224,11 +222,6 @@ def few_ragged(lines: list[Line]) -> int:
     """
     classes = min((line.classes for line in lines if line.ragged), default=2)
     return max(FEW_TERMS, 4 * classes - 1)
-
-
-BUSY_LANE = 48
-"""Lanes with so many bytes of a row in four vectors take one row each: 4194304 x 16 float32 74.9 us (80.1 with two),
-100000 x 480 bfloat16 30.5 (31.7), but 1000000 x 20 float32 29.5 (27.3), 65536 x 1000 int8 27.1 (25.7)."""
 
 
 def threads_of_little(work: int, device: DeviceInfo) -> int:
