@@ -82,7 +82,7 @@ def _step(step: Launch | Memset, places: dict[str, Pointer | Workspace], room: i
     """Return a step whose operands lie in other places, and whose workspace begins behind `room` bytes."""
     if isinstance(step, Memset):
         return dataclasses.replace(step, target=_moved(step.target, places, room))
-    return dataclasses.replace(step, arguments=tuple(_moved(one, places, room) for one in step.arguments))
+    return dataclasses.replace(step, arguments=tuple(_moved(argument, places, room) for argument in step.arguments))
 
 
 def _moved(argument: Any, places: dict[str, Pointer | Workspace], room: int) -> Any:

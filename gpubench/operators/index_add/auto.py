@@ -39,7 +39,7 @@ def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
 def _of_form(form: Form, dtype: str, device: DeviceInfo) -> Iterator[Variant]:
     """Yield the fast kernels. What costs least on even indices, unless repeated ones could cost it more than 1.5 x."""
     if form.inner == 1 and form.outers > 1 and form.is_mixed:
-        if tuning.is_for_block_copies(form, device):
+        if tuning.is_for_block_copies(form, dtype, device):
             yield BlockCopies()
         yield Combined()
         return
@@ -47,7 +47,7 @@ def _of_form(form: Form, dtype: str, device: DeviceInfo) -> Iterator[Variant]:
         yield PrivateCopies()
     if tuning.is_for_gathered(form, device):
         yield Gathered()
-    if tuning.is_for_block_copies(form, device):
+    if tuning.is_for_block_copies(form, dtype, device):
         yield BlockCopies()
     if tuning.is_for_partitioned(form):
         yield Partitioned()

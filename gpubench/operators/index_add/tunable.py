@@ -30,8 +30,8 @@ REGIMES: tuple[Regime, ...] = (
     Regime(
         "few-small-elements",
         "inner == 1 and indices < 1048576 and dtype in [int8, uint8, int16]",  # atomics exchange these word by word
-        ("private_copies", "block_copies", "cached", "combined", "grouped"),
-        (COPIES_LEAST, COPIES_PLACES, COPIES_DENSE, GROUPED_COST),
+        ("private_copies", "cached", "combined", "grouped"),
+        (COPIES_LEAST, GROUPED_COST),
     ),
     Regime(
         "few-elements",

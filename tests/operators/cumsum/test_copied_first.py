@@ -37,7 +37,11 @@ def test_blocks_that_wait_for_each_other_have_their_words_behind_the_copy() -> N
     copy, sums = planned(COPIED, problem).launches
     assert Workspace() in copy.arguments
     assert Workspace() in sums.arguments
-    behind = [one.byte_offset for one in sums.arguments if isinstance(one, Workspace) and one != Workspace()]
+    behind = [
+        argument.byte_offset
+        for argument in sums.arguments
+        if isinstance(argument, Workspace) and argument != Workspace()
+    ]
     assert min(behind) == -(-9001 * 9 * 4 // ALIGNMENT) * ALIGNMENT
     assert planned(COPIED, problem).workspace_zeroed
 
