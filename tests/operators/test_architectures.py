@@ -20,6 +20,7 @@ from tests.operators.cases import make_case
 CUMSUM = OPERATORS["cumsum"]
 NARROWED = [variant.name for variant in CUMSUM.variants if isinstance(variant, DependsOnDevice)]
 OWN = [variant for variant in CUMSUM.variants if "pytorch" not in type(variant).__module__]  # those cut 2^31 elements
+WRITTEN = {launch for variant in OPERATORS["elementwise"].variants for launch, _ in variant.instances("float32")}
 SIZES = st.one_of(st.integers(1, 70), st.sampled_from([64, 100, 128, 512, 1000, 1024, 4096, 70_000, 1_000_000]))
 ARCHITECTURES = st.sampled_from(["sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"])
 
@@ -56,11 +57,15 @@ def device(arch: str, sms: int = 100) -> DeviceInfo:
 @settings(deadline=None, max_examples=100)
 @given(problem=problems(), arch=ARCHITECTURES, sms=st.integers(1, 200))
 def test_plans_name_only_what_is_compiled_for_the_architecture(problem: Any, arch: str, sms: int) -> None:
-    """Whatever the problem and the number of SMs, each launch is among the instances of some variant and dtype."""
+    """Whatever the problem and the number of SMs, each launch is among the instances of some variant and dtype.
+
+    Copies are elementwise's, whose kernels are written for the case.
+    """
     for variant in OWN:
         plan = variant.plan(problem, device(arch, sms))
         if isinstance(plan, Plan):
-            assert {(launch.source, launch.kernel) for launch in plan.launches} <= compiled(arch), variant.name
+            named = {(launch.source, launch.kernel) for launch in plan.launches if launch.source not in WRITTEN}
+            assert named <= compiled(arch), variant.name
 
 
 @pytest.mark.parametrize("name", NARROWED)

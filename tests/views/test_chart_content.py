@@ -172,7 +172,7 @@ def test_the_share_says_what_it_is_a_share_of() -> None:
 
 def test_a_share_is_the_same_figure_in_every_view() -> None:
     """Table, chart, ladder and report give one percentage for one record, and none where the launch would dominate."""
-    whole = read(recorded("nvidia-h200/seeds-*.json")[0])
+    whole = read(recorded("nvidia-h200/seeds-*.json*")[0])
     table = {(row.case, row.contender): row for row in rows(whole)}
     assert any(row.fraction is None and row.GBps and not row.launch_bound for row in table.values())
     for point in points(whole):
@@ -239,7 +239,7 @@ def test_no_words_are_cut_at_the_edge_of_the_page() -> None:
     kinds = (bandwidth.charts, ceiling.charts, lambda results: speedup.charts(results, "torch"))
     result = read(recorded("nvidia-h200/peers-2*.json")[-1])
     charts = [chart for kind in kinds for chart in kind(result)]
-    charts += ladder.charts(read(recorded("nvidia-h200/seeds-*.json")[-1]))
+    charts += ladder.charts(read(recorded("nvidia-h200/seeds-*.json*")[-1]))
     charts += [chart for chart in samples.charts(result) if "16384x16384" in chart.name]
     for chart in charts:
         assert (chart.name, outside(chart.draw())) == (chart.name, [])
