@@ -63,6 +63,18 @@ def test_a_profile_draws_the_shares_and_names_them() -> None:
         assert outside(figure) == []
 
 
+def test_a_scatter_of_less_than_a_decade_has_plain_ticks() -> None:
+    """Each axis has at least two numbers, and none is written as markup."""
+    figure = named(charts(made(), Wish("scatter")), "scatter-cumsum")
+    (axes,) = figure.axes
+    axes.set_xlim(4, 30)
+    figure.canvas.draw()
+    for axis in (axes.xaxis, axes.yaxis):
+        told = [label.get_text() for label in axis.get_ticklabels(which="both") if label.get_text()]
+        assert not [label for label in told if "$" in label]
+    assert len([label for label in axes.xaxis.get_ticklabels() if label.get_text()]) >= 2
+
+
 def test_a_scatter_has_every_time_over_its_ceiling() -> None:
     """Each timed case is a mark at its least time and its own; the legend has the mean ratio."""
     with styled():

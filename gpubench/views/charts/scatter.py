@@ -99,14 +99,19 @@ def _draw(operator: str, found: Mapping[str, Sequence[Place]], below: str, launc
 
 def _scales(axes: Axes, places: Sequence[Place], launch_us: float | None) -> None:
     """Give both axes logarithmic scales around all places, and draw the lines and the launch's band."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     left, right = min(x for x, _ in places) / 1.3, max(x for x, _ in places) * 1.3
     low, high = min(min(y for _, y in places) / 1.3, left), max(y for _, y in places) * 1.3
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(left, right)
     axes.set_ylim(low, high)
-    for axis in (axes.xaxis, axes.yaxis):
+    for axis, reach in ((axes.xaxis, right / left), (axes.yaxis, high / low)):
+        # Under two decades powers of ten alone are too few; of minor ticks matplotlib writes powers, as markup.
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if reach < 100 else (1.0,)))
         axis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+        axis.set_minor_formatter(NullFormatter())
     axes.grid(axis="both")
     if launch_us:
         axes.axhspan(low, min(max(launch_us, low), high), color=BAND, linewidth=0, zorder=0.5)
