@@ -51,7 +51,7 @@ def processes() -> dict[int, tuple[int, int]]:
     with contextlib.suppress(OSError):
         for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib is not loaded here
             if name.isdigit():
-                with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
+                with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123 - as above
                     fields = file.read().rpartition(b")")[2].split()
                     found[int(name)] = (int(fields[1]), int(fields[21]))
     return found

@@ -88,9 +88,7 @@ def compare(given: argparse.Namespace) -> int:
     found = places(groups, (first, second), device, given.decided_twice)
     print("\n".join(choices((first, second))))
     changed = [place for place in found if place.changed]
-    wanted = [
-        place for place in changed if OPERATORS[place.case.operator].problem(place.case).bytes <= given.most_bytes
-    ]
+    wanted = [place for place in changed if _moves(place.case) <= given.most_bytes]
     times = _time(wanted, device, given) if given.device != "none" and wanted else []
     print("\n".join([*table(found, times, "group"), *table(found, times, "regime"), *lines(times)]))
     left = len(changed) - len(times)

@@ -101,7 +101,7 @@ def panel(columns: Sequence[Column]) -> Panel:
     for number, scanned in enumerate(columns):
         for these, where in ((scanned.series, rows), (scanned.ceilings, names)):
             if id(these) not in places:
-                places[id(these)] = np.asarray([where[name] for name in these], dtype=np.int64)  # type: ignore[index]
+                places[id(these)] = np.asarray([where[name] for name in these], dtype=np.int64)  # type: ignore[index] # keys with their rows, names with theirs
         points[places[id(scanned.series)], number] = np.frombuffer(scanned.points, dtype=list(POINT))
         ceilings[places[id(scanned.ceilings)], number] = np.frombuffer(scanned.ceiling_us)
     return Panel([scanned.run for scanned in columns], list(rows), points, ceilings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
 from gpubench.analysis.fleet.table import Seen
@@ -102,4 +102,5 @@ def _common(values: Sequence[Json]) -> Json:
     return known.most_common(1)[0][0] if known else None
 
 
-_word: Callable[[Json], str] = lambda value: {True: "on", False: "off"}.get(value, str(value))  # noqa: E731
+def _word(value: Json) -> str:
+    return {True: "on", False: "off"}.get(value, str(value))

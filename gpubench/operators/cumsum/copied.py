@@ -13,6 +13,7 @@ from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
 from gpubench.operators.cumsum.params import CumsumParams
 from gpubench.operators.cumsum.regimes import candidates, leftovers
+from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.parameters import to_json
 
 ALIGNMENT = 256
@@ -43,13 +44,13 @@ class CopiedFirst:
         plan = first_plan((self._by_name[name] for name in names if name in self._by_name), straight, device)
         if isinstance(plan, Refused):
             return plan
-        room = -(-x.view.size * dtypes.dtype(x.dtype).itemsize // ALIGNMENT) * ALIGNMENT
-        steps = (*(_step(step, {"a": Pointer("x"), "y": Workspace()}, 0) for step in copy.steps),)
-        steps += (*(_step(step, {"x": Workspace()}, room) for step in plan.steps),)
+        room = ceil_div(x.view.size * dtypes.dtype(x.dtype).itemsize, ALIGNMENT) * ALIGNMENT
+        copying = [_step(step, {"a": Pointer("x"), "y": Workspace()}, 0) for step in copy.steps]
+        summing = [_step(step, {"x": Workspace()}, room) for step in plan.steps]
         return dataclasses.replace(
             plan,
             variant=self.name,
-            steps=steps,
+            steps=(*copying, *summing),
             workspace_bytes=room + plan.workspace_bytes,
             notes={"copy": copy.variant, "sums": plan.variant, **plan.notes},
         )

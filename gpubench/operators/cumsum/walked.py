@@ -13,6 +13,7 @@ from gpubench.operators.coalesce import coalesce
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
+from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.geometry.vectors import items_of, vector_items
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
@@ -136,8 +137,8 @@ def near_places(walk: Walk, y: str, threads: int) -> int:
     if walk.far is None:
         return 0
     wanted = max(tuned("WALK_RUN", tuning.WALK_RUN) // dtypes.dtype(y).itemsize, 1)
-    least = -(-threads // (1 << (walk.sizes[walk.far] - 1).bit_length()))
-    return min(max(wanted, least), 1 << (walk.sizes[-1] - 1).bit_length(), threads)
+    least = ceil_div(threads, power_of_two(walk.sizes[walk.far]))
+    return min(max(wanted, least), power_of_two(walk.sizes[-1]), threads)
 
 
 def walk_tiles(walk: Walk, near: int, threads: int) -> tuple[int, int]:

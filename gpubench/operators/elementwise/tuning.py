@@ -8,7 +8,7 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo
 from gpubench.operators.constants import tuned
 from gpubench.operators.elementwise.merged import Input, Merged
-from gpubench.operators.geometry.rounding import power_of_two
+from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 
 THREADS = 256
 
@@ -119,7 +119,7 @@ def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool) -> F
 
 def passes(rows: int, lanes: int, blocks: int, device: DeviceInfo) -> int:
     """Return the rows of a thread: fewer where there are few, or few blocks. blocks: of one such row a thread."""
-    wanted = min(tuned("PASSES", PASSES), power_of_two(-(-rows // (THREADS // lanes))))
+    wanted = min(tuned("PASSES", PASSES), power_of_two(ceil_div(rows, THREADS // lanes)))
     while wanted > 1 and blocks / wanted < 2 * device.sm_count:
         wanted //= 2
     return wanted

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import Argument, DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
-from gpubench.operators.geometry.rounding import ceil_div
+from gpubench.operators.geometry.rounding import ceil_div, power_of_two_within
 from gpubench.operators.index_add import sort
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
@@ -86,7 +86,7 @@ def cut_of(form: Form, sums: int, device: DeviceInfo) -> Cut | Refused:
     shared = device.max_shared_bytes - 1024
     rows = form.places
     if elements * sums > shared:
-        rows = 1 << max(shared // (form.inner * sums), 1).bit_length() - 1
+        rows = power_of_two_within(shared // (form.inner * sums))
     segments = ceil_div(form.places, rows)
     if segments > MOST_SEGMENTS or rows * form.inner * sums > shared:
         return Refused(f"more than {MOST_SEGMENTS} segments of places that fit shared memory")

@@ -12,7 +12,7 @@ from gpubench.dtypes import is_exact
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.geometry.dims import without
 from gpubench.operators.geometry.merged import Dim, merged_dims
-from gpubench.operators.geometry.rounding import ceil_div, power_of_two
+from gpubench.operators.geometry.rounding import ceil_div, power_of_two, power_of_two_within
 from gpubench.operators.index_add import sort
 from gpubench.operators.index_add.accuracy import atomic_plan, grouped_accuracy
 from gpubench.operators.index_add.form import LIMIT, fits
@@ -127,20 +127,16 @@ class Tile:
         return self.width * self.height * self.shares
 
 
-def _floor_power(number: int) -> int:
-    return 1 << max(number, 1).bit_length() - 1
-
-
 def tile_of(strides: Strides, dtype: str, room: int, device: DeviceInfo) -> Tile:
     """Return the tile: enough of them for four blocks an SM, neighbouring threads where the destination is dense.
 
     room: bytes of shared memory for a tile of the source.
     """
     count, itemsize = strides.count, dtypes.dtype(dtype).itemsize
-    fill = _floor_power(strides.positions // (4 * device.sm_count))
+    fill = power_of_two_within(strides.positions // (4 * device.sm_count))
     row = count * itemsize
     if strides.is_denser(1) and row * strides.positions >= NEAR_LEAST and 64 < row <= room and count <= MOST_NEAR:
-        width = _floor_power(min(64, min(NEAR, room) // row, fill))
+        width = power_of_two_within(min(64, min(NEAR, room) // row, fill))
         shares = max(min(THREADS // width, power_of_two(count)), 32 // width)
         return Tile(width, 1, shares, 1, count | 1)
     if strides.is_denser(0) and not strides.is_denser(1) and FEW < count < 2 * strides.places:
@@ -207,7 +203,7 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
     walk = _walk(strides, tile)
     piece = count
     if sorting and not tile.pitch:
-        piece = max(PIECES[0], min(PIECES[1], _floor_power(count * walk.tiles // (4 * device.sm_count))))
+        piece = max(PIECES[0], min(PIECES[1], power_of_two_within(count * walk.tiles // (4 * device.sm_count))))
     pieces = ceil_div(count, piece)
     if len(walk.rest) > MAX_DIMS or not fits(strides.positions, walk.tiles * pieces, strides.places, count):
         return Refused(f"more than {MAX_DIMS} dims after merging, or {LIMIT} places or pieces of work")

@@ -8,7 +8,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Problem, Refused
 from gpubench.operators.constants import tuned
-from gpubench.operators.geometry.rounding import power_of_two
+from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add.form import Form
 
 SMALL = ("int8", "uint8", "int16")
@@ -210,16 +210,16 @@ def warp_rows(form: Form, device: DeviceInfo) -> int:
         return 4
     if vectors >= 4:
         for rows in (8,) if form.outers > 1 and vectors >= 32 else (32, 16, 8):
-            if -(-form.count // rows) * work >= tuned("WARPS", 16) * device.sm_count:
+            if ceil_div(form.count, rows) * work >= tuned("WARPS", 16) * device.sm_count:
                 return rows
     return 4 if vectors >= 16 and form.count // 4 * work >= 16 * device.sm_count else 1
 
 
 def cached_blocks(form: Form, tile: int, device: DeviceInfo) -> int:
     """Return the most blocks of `cached` for each repetition: one a tile up to eight an SM, else three."""
-    tiles = -(-form.count * form.inner // tile)
+    tiles = ceil_div(form.count * form.inner, tile)
     return (
         tiles
         if tiles * form.outers <= 8 * device.sm_count
-        else max(1, -(-tuned("CACHED_BLOCKS", 3) * device.sm_count // form.outers))
+        else max(1, ceil_div(tuned("CACHED_BLOCKS", 3) * device.sm_count, form.outers))
     )

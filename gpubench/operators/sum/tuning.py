@@ -103,13 +103,6 @@ SHARED_SCATTERED = 2304
 SHARED_BYTES = 5 * 2**19
 """More columns that stand on vectors are read by places: 77 x 23728 bfloat16 9.1 us (10.3)."""
 
-SMALL = 4 * 2**20
-"""Bytes of x below which a few terms are added up by single threads however they lie."""
-
-LITTLE = 4 * 2**20
-"""Bytes of x and y below which a kernel's own code, which comes cold from memory too, is what counts: 24 x 1358 float32
-4.1 us (4.6), 1 x 51344 float64 4.2 (5.5)."""
-
 BUSY_LANE = 48
 """Lanes with so many bytes of a row in four vectors take one row each: 4194304 x 16 float32 74.9 us (80.1 with two),
 100000 x 480 bfloat16 30.5 (31.7), but 1000000 x 20 float32 29.5 (27.3), 65536 x 1000 int8 27.1 (25.7)."""
@@ -222,6 +215,14 @@ def few_ragged(lines: list[Line]) -> int:
     """
     classes = min((line.classes for line in lines if line.ragged), default=2)
     return max(FEW_TERMS, 4 * classes - 1)
+
+
+SMALL = 4 * 2**20
+"""Bytes of x below which a few terms are added up by single threads however they lie."""
+
+LITTLE = 4 * 2**20
+"""Bytes of x and y below which a kernel's own code, which comes cold from memory too, is what counts: 24 x 1358 float32
+4.1 us (4.6), 1 x 51344 float64 4.2 (5.5)."""
 
 
 def threads_of_little(work: int, device: DeviceInfo) -> int:

@@ -109,7 +109,7 @@ def _times(result: ResultSet, row: Mapping[str, Any]) -> dict[tuple[str, str], l
         plans = space["plans"].get(record.contender)
         if case in at and plans is not None and stage in record.case.id and _is_timed(record):
             key = case, plans[at[case]]
-            found.setdefault(key, []).extend(sample.us / 1e3 for sample in record.timing.samples)  # type: ignore[union-attr]
+            found.setdefault(key, []).extend(sample.us / 1e3 for sample in record.timing.samples)  # type: ignore[union-attr] # _is_timed
     return found
 
 

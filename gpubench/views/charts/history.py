@@ -14,6 +14,7 @@ from gpubench.views.charts.sheets import Chart, file_name
 from gpubench.views.style import BAND, INK, MUTED
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 BODY = 3.0
@@ -108,11 +109,11 @@ def _draw(line: Line, timed: list[Timed], title: str) -> Figure:
     return made.figure
 
 
-def _dates(axes: object, timed: list[Timed]) -> None:
+def _dates(axes: Axes, timed: list[Timed]) -> None:
     """Write the days of a few runs under the axis."""
     count = len(timed)
     every = max(-(-count // 7), 1)
     ticks = list(range(0, count, every))
-    axes.set_xlim(-0.8, count - 0.2)  # type: ignore[attr-defined] # matplotlib's Axes, imported late
-    axes.set_xticks(ticks, [style.label(timed[tick].run.created[:10], 10) for tick in ticks])  # type: ignore[attr-defined]
-    axes.tick_params(axis="x", colors=MUTED)  # type: ignore[attr-defined]
+    axes.set_xlim(-0.8, count - 0.2)
+    axes.set_xticks(ticks, [style.label(timed[tick].run.created[:10], 10) for tick in ticks])
+    axes.tick_params(axis="x", colors=MUTED)
