@@ -8,7 +8,7 @@ from typing import Any
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
-from gpubench.operators.sum import fast, tuning
+from gpubench.operators.sum import cuts, fast
 from gpubench.operators.sum.lines import MOST_PLACES, Cut, Line, lines_of
 from gpubench.operators.sum.merged import Merged
 
@@ -50,8 +50,8 @@ class Places(fast.Fast):
         lines = [line for line in lines_of(shape) if len(line.kept) <= fast.KEPT_DIMS]
         if not lines:
             return Refused("the dims of x form no lines with places")
-        line = tuning.best_line(lines, shape)
-        return build(problem, shape, line, tuning.cut(line, shape, device))
+        line = cuts.best_line(lines, shape)
+        return build(problem, shape, line, cuts.cut(line, shape, device))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Each form by vectors of 16 bytes, whole lines by elements too."""

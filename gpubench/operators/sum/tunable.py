@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpubench.operators.constants import Constant, Regime
-from gpubench.operators.sum import tuning
+from gpubench.operators.sum import cuts, tuning
 
 FEW_THREADS = Constant("FEW_THREADS", tuning.FEW_THREADS, (64, 256))
 FEW_TERMS = Constant("FEW_TERMS", tuning.FEW_TERMS, (2, 4, 16, 32))
@@ -16,9 +16,9 @@ STAGED_THREADS = Constant("STAGED_THREADS", None, (128, 256))
 STAGED_GROUP = Constant("STAGED_GROUP", tuning.STAGED_GROUP, (0, 4096, 32768))
 ROWS_THREADS = Constant("ROWS_THREADS", None, (64, 128, 256, 512))
 SHORT_RUN = Constant("SHORT_RUN", tuning.SHORT_RUN, (128, 256, 512, 4096))
-WORDS = Constant("WORDS", tuning.WORDS, (1088, 2176, 8704))
-NARROW_LINE = Constant("NARROW_LINE", tuning.NARROW_LINE, (0, 16, 256))
-LONG_LINE = Constant("LONG_LINE", tuning.LONG_LINE, (512, 1024, 8192))
+WORDS = Constant("WORDS", cuts.WORDS, (1088, 2176, 8704))
+NARROW_LINE = Constant("NARROW_LINE", cuts.NARROW_LINE, (0, 16, 256))
+LONG_LINE = Constant("LONG_LINE", cuts.LONG_LINE, (512, 1024, 8192))
 
 REGIMES: tuple[Regime, ...] = (
     Regime(

@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
 from gpubench.model import DeviceInfo
 from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.sum.fast import LOADS, is_plain
-from gpubench.operators.sum.lines import MOST_PLACES, Cut, Line, least_places
+from gpubench.operators.sum.lines import Line
 from gpubench.operators.sum.merged import Merged
 
 SHORT_RUN = 1024
 """Runs of terms of fewer bytes are read as places in lines, where the dims form any."""
-
-WORDS = 4352
-"""Words that one block collects: 65536 x 64 float32 with 66 parts 14.4 us, with 132 17.1."""
-
-RAGGED_LINE = 256
-"""Lines of fewer bytes that begin off the vectors' grid are read element by element."""
-
-SMALL_COLUMNS = 3 * 2**19
-"""Bytes of columns below which those that do not stand on vectors are read element by element: 8256 x 15 int16 6.5 us
-(7.2 by vectors), 1009 x 1013 int8 7.0 (8.9)."""
-
-LONG_LINE = 2048
-"""Bytes of a line beyond which none is better: 432 x 16 x 14 x 195 float16 21.3 us (23.8 in lines of 390)."""
-
-NARROW_LINE = 64
-MANY_BYTES = 40 * 2**20
-"""Vectors of lines that are cut into slices of eight where all is less than MANY_BYTES: shorter folds are worth more
-than wider reads. 65536 x 64 float32 13.0 us (14.2 with 16), 7152 x 2 x 24 complex128 9.3 (13.4 with 24)."""
 
 ONE_BLOCK = 4096
 """Up to so many vectors are one block's work: 16384 float32 4.9 us, 5.6 with two blocks."""
@@ -62,16 +42,6 @@ in all: 335 x 18420 int16 10.4 us (11.0), but 1240 x 5680 int64, 56 MB, 23.3 (21
 FEW_RUNS = 64
 """Up to so many outputs of little, short runs on vectors are read as lists of runs: 64 x 56 x 86 x 2 int16 to two
 7.8 us (11.1 by places), 7486 x 5 x 16 int8 to five 7.6 (9.3)."""
-
-WIDE_SLICES = 2**28
-"""From so many bytes on lines are cut into slices of 32 vectors: 347 x 36 x 8 x 1354 int64 264 us (279 with 16),
-219 x 1381 x 192 int64 122 (130)."""
-
-FLAT_COLUMNS = 64
-"""More columns than these, if they are RAGGED_LINE bytes, are cut into slices: 111651 x 420 uint8 28 us (116 flat)."""
-
-FLAT_BYTES = 2**24
-"""Below it 256 threads an SM are enough for rows of a few columns: 1000000 x 2 float32 11.5 us (12.5 with 512)."""
 
 STAGED_GROUP = 16384
 WIDE_LINE = 128
@@ -259,93 +229,3 @@ def staged(terms: int, neighbours: int, shape: Merged) -> tuple[int, int, int]:
     while width < 32 and width * 2 * tile * neighbours <= threads and width * 4 < terms:
         width *= 2
     return tile, width, tuned("STAGED_THREADS", threads)
-
-
-def best_line(lines: list[Line], shape: Merged) -> Line:
-    """Return the way to form lines that reads most side by side, by vectors where it can."""
-
-    def merit(line: Line) -> tuple[bool, bool, bool, int, int]:
-        run = line.items * shape.itemsize
-        vectors = line.vector > 1 or shape.itemsize == 16
-        good = vectors and (not line.ragged or run >= RAGGED_LINE)
-        if line.flat and line.neighbours.size > FLAT_COLUMNS and run >= RAGGED_LINE * line.together:
-            good = False
-        if shape.bytes < SMALL_COLUMNS:
-            good = line.form == "whole"
-        return good, good and vectors, not line.ragged, min(run, tuned("LONG_LINE", LONG_LINE)), -line.together
-
-    return max(lines, key=merit)
-
-
-def cut(line: Line, shape: Merged, device: DeviceInfo) -> Cut:
-    """Return slices, lanes and parts."""
-    if line.ragged:
-        return _ragged_cut(line, device)
-    by_vectors = line.vector > 1 or shape.itemsize == 16
-    vectors = line.items // line.vector
-    least = vectors if line.flat else least_places(line, line.vector)
-    narrow = (vectors <= tuned("NARROW_LINE", NARROW_LINE) and shape.bytes < MANY_BYTES) or shape.bytes < SMALL_COLUMNS
-    light = narrow and (not (line.flat or shape.itemsize == 1) or shape.bytes < FLAT_BYTES)
-    target = (256 if light else 512) * device.sm_count  # threads
-    wanted = _wide(vectors, target, line, shape) if by_vectors else 64
-    if by_vectors and vectors <= 16:  # of 4194304 x 64 float32, too, a block may collect only so many words
-        wanted = 8
-    if narrow and (by_vectors or vectors * line.lines < 64 * device.sm_count):
-        wanted = 8
-    if by_vectors and vectors <= 8 and vectors * line.vector * device.sm_count > WORDS and not line.flat:
-        wanted = max(2, vectors // 2)
-    places = vectors if line.flat else min(least * max(1, wanted // least), ceil_div(vectors, least) * least)
-    slices = ceil_div(vectors, places) * line.lines
-    lanes = max(1, min(256 // places, line.rows, 256 if line.apart == 1 else 64))
-    if slices * lanes * places >= target:
-        lanes = max(1, min(lanes, ceil_div(line.rows, LOADS)))
-        lanes = max(lanes, min(128 // places, line.rows, 64))
-        while lanes * places > 128 and slices * (lanes // 2) * places >= 1.15 * target:
-            lanes //= 2  # 72 x 13744 x 23 bfloat16 20.7 us with 2 lanes, 24.6 with 9
-        return Cut(places, lanes, 1, ceil_div(lanes * places, 32) * 32)
-    lanes = max(1, min((256 if light else MOST_PLACES) // places, line.rows))
-    while lanes > 1 and slices * lanes * places > target:
-        lanes //= 2
-    return _parts(line, places, lanes, target / (slices * lanes * places), light)
-
-
-def _wide(vectors: int, target: int, line: Line, shape: Merged) -> int:
-    """Return the vectors of a slice of lines of many: so few that there are blocks enough."""
-    if ceil_div(vectors, 64) * 64 * line.lines >= target:
-        return 64
-    threads = ceil_div(vectors, 32) * MOST_PLACES * line.lines
-    return 32 if shape.bytes >= WIDE_SLICES and not target < 2 * threads < 4 * target else 16
-
-
-def _parts(line: Line, places: int, lanes: int, wanted: float, light: bool) -> Cut:
-    """Return the cut with about so many blocks a slice as are wanted, or lanes that all take as many turns."""
-    most = ceil_div(line.rows, lanes * (LOADS // 2 if light and not line.flat else LOADS))
-    parts = max(1, min(math.ceil(wanted) if light and not line.flat else int(wanted), most))
-    words = tuned("WORDS", WORDS) // (line.neighbours.size if line.flat else places * line.vector)
-    parts = min(parts, max(8, words, line.rows * places // 2**14))  # but not where a block reads over 256 KB
-    turns = ceil_div(line.rows, lanes * LOADS)
-    if parts == 1 and turns > 1:  # 265 x 21840 float16 11.4 us with 12 lanes, 11.8 with 16
-        lanes = ceil_div(line.rows, turns * LOADS)
-    return Cut(places, lanes, parts, ceil_div(lanes * places, 32) * 32)
-
-
-def _ragged_cut(line: Line, device: DeviceInfo) -> Cut:
-    """Return slices of 16 vectors or the whole line, with lanes for every way that terms begin.
-
-    Smaller blocks where there are many slices: 17 x 5184 x 30 x 17 bfloat16 37 us with seven of 128 threads a slice,
-    71 with one of 512.
-    """
-    places = min(16, ceil_div(line.items + line.vector - 1, line.vector))
-    lanes = max(1, MOST_PLACES // places // line.classes) * line.classes
-    target = 512 * device.sm_count
-    slices = ceil_div(line.items, max(1, (places - 1) * line.vector)) * line.lines
-    while (
-        lanes > line.classes
-        and lanes * places > 128
-        and (lanes >= 2 * line.rows or slices * lanes * places * 8 > target)
-    ):
-        lanes = max(line.classes, lanes // 2 // line.classes * line.classes)
-    if line.rows <= lanes:
-        return Cut(places, line.rows, 1, ceil_div(line.rows * places, 32) * 32)
-    parts = max(1, min(target // (slices * lanes * places), ceil_div(line.rows, lanes * LOADS)))
-    return Cut(places, lanes, parts, ceil_div(lanes * places, 32) * 32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpubench.model import Case, DeviceInfo
-from gpubench.operators.sum import few, lanes, lines, tuning
+from gpubench.operators.sum import cuts, few, lanes, lines, tuning
 from tests.operators.cases import make_case
 
 Edge = tuple[tuple[int, ...], tuple[int, ...], str, dict[str, Any]]
@@ -39,16 +39,16 @@ def _around(sms: int, near: int) -> dict[str, Edge]:
         "outputs of short runs": ((300, tuning.FEW_RUNS + near, 32), (0, 2), "float32", {}),
         "outputs of one block each": ((sms + near, 40_000), (1,), "float32", {}),
         "outputs that all SMs share": ((16, 4 * (tuning.EVEN_ROW + near)), (1,), "float32", {}),
-        "bytes of small columns": ((tuning.SMALL_COLUMNS // 28 + near, 7), (0,), "float32", {}),
-        "bytes of narrow lines": ((tuning.MANY_BYTES // 256 + near, 64), (0,), "float32", {}),
-        "a narrow line": ((2400, 4 * (tuning.NARROW_LINE + near)), (0,), "float32", {}),
-        "rows of a few columns": ((tuning.FLAT_BYTES // 8 + near, 2), (0,), "float32", {}),
+        "bytes of small columns": ((cuts.SMALL_COLUMNS // 28 + near, 7), (0,), "float32", {}),
+        "bytes of narrow lines": ((cuts.MANY_BYTES // 256 + near, 64), (0,), "float32", {}),
+        "a narrow line": ((2400, 4 * (cuts.NARROW_LINE + near)), (0,), "float32", {}),
+        "rows of a few columns": ((cuts.FLAT_BYTES // 8 + near, 2), (0,), "float32", {}),
         "what lanes hold": ((sms + 5, 4 * (32 * lanes.VECTORS[-1] + near)), (1,), "float32", {}),
         "a row of one block": ((4 * (tuning.ONE_BLOCK + near),), (0,), "float32", {}),
         "a run of terms": ((5, 7, 9, tuning.SHORT_RUN // 4 + near), (1, 3), "float32", {}),
         "a wide line": ((3001, 20, tuning.WIDE_LINE // 4 + near), (1,), "float32", {"offset": 3}),
         "a group through shared memory": ((sms, tuning.STAGED_GROUP // 64 + near, 16), (1,), "float32", {}),
-        "a line read by elements": ((30_000, tuning.RAGGED_LINE // 4 + near), (0,), "float32", {"offset": 1}),
+        "a line read by elements": ((30_000, cuts.RAGGED_LINE // 4 + near), (0,), "float32", {"offset": 1}),
         "a flat line": ((20_001, lines.MOST_FLAT + 1 + 2 * near), (0,), "uint8", {"offset": 2}),
         "terms of columns that lanes share": ((tuning.SHARED_SCATTERED + near, 96), (0,), "float32", {}),
         "terms of runs that lanes share": ((tuning.SHARED_THREADS * 8 + near, 3, 2), (0, 2), "int8", {}),
