@@ -229,7 +229,7 @@ def _launch(
 ) -> Launch:
     """Return the launch: as many blocks as are resident, since each brings the list."""
     dtype, itemsize = problem.case.dtype, dtypes.dtype(problem.case.dtype).itemsize
-    padded = piece if sorting else power_of_two(piece)
+    padded = piece + piece % 2 if sorting else power_of_two(piece)  # even: what stands behind is aligned to 16 bytes
     near = tile.width * tile.height * tile.pitch * itemsize
     shared = ceil_div(tile.threads * sum_bytes(dtype) + 8 * (padded + 2) + near, 16) * 16
     resident = min((3 if itemsize > 4 else 4) * THREADS // tile.threads, device.max_shared_bytes // (shared + 1024))

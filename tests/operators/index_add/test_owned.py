@@ -54,6 +54,14 @@ def test_a_source_that_is_dense_along_the_dim_comes_to_shared_memory(
         answers(problem, plan_of(problem, near=True, pieces=1), "random:4")
 
 
+@pytest.mark.parametrize("indices", [11, 601])
+def test_elements_of_16_bytes_are_aligned_behind_an_odd_list(indices: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of an odd length, sorted by the block or before, and complex128 behind it."""
+    monkeypatch.setattr(owned, "NEAR_LEAST", 0)
+    problem = problem_of((19, 40), indices, "complex128", dim=1, pattern="zipf")
+    answers(problem, plan_of(problem, near=True))
+
+
 @pytest.mark.parametrize("indices", [5, 79, 600])
 def test_neighbouring_threads_may_share_a_position(indices: int) -> None:
     """The destination is dense along the dim, the source across it."""
