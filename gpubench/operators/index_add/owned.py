@@ -197,6 +197,9 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         return Refused("there is nothing to add")
     strides = strides_of(problem)
     count = strides.count
+    too_much = Refused(f"more than {MAX_DIMS} dims after merging, or {LIMIT} places or pieces of work")
+    if not fits(strides.positions, strides.places, count):
+        return too_much
     sorting = sort.sort_of(count, strides.places, device) if count > MOST_SORTED else None
     room = device.max_shared_bytes - 2048 - THREADS * sum_bytes(dtype) - 8 * power_of_two(count)
     tile = tile_of(strides, dtype, room, device)
@@ -205,8 +208,8 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
     if sorting and not tile.pitch:
         piece = max(PIECES[0], min(PIECES[1], power_of_two_within(count * walk.tiles // (4 * device.sm_count))))
     pieces = ceil_div(count, piece)
-    if len(walk.rest) > MAX_DIMS or not fits(strides.positions, walk.tiles * pieces, strides.places, count):
-        return Refused(f"more than {MAX_DIMS} dims after merging, or {LIMIT} places or pieces of work")
+    if len(walk.rest) > MAX_DIMS or not fits(walk.tiles * pieces):
+        return too_much
     adding = _launch(problem, strides, tile, walk, piece, sorting, device)
     notes = {"width": tile.width, "height": tile.height, "shares": tile.shares, "several": tile.several}
     notes |= {"near": tile.pitch > 0, "inside": tile.inside > 0, "pieces": pieces}

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from gpubench.model import Plan
+from gpubench.model import Plan, Refused
 from gpubench.operators.index_add import owned
+from gpubench.operators.index_add.auto import choose
 from tests.operators.index_add.test_fast_index_adds import PATTERNS, answers, problem_of
 from tests.operators.on_host import host
 
@@ -106,3 +107,10 @@ def test_a_block_fits_every_architecture(shared_kb: int, dtype: str) -> None:
             plan = owned.build(problem_of((3000, 70), indices, dtype, dim=1, layout=layout), device)
             assert isinstance(plan, Plan)
             assert all(launch.shared_bytes <= device.max_shared_bytes for launch in plan.launches)
+
+
+def test_more_positions_than_32_bits_count_are_left_to_others() -> None:
+    """A destination of 2.1 billion elements beside the indexed dim is refused, and `auto` has a plan for it."""
+    problem = problem_of((712, 1535, 65, 1965), 129, "uint8", dim=2, layout={"permute": (0, 1, 3, 2)})
+    assert isinstance(owned.build(problem, host().info), Refused)
+    assert isinstance(choose(problem, host().info), Plan)
