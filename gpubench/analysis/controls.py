@@ -14,16 +14,14 @@ docs/statistics.md has the formulas and what they were tried on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpubench.analysis.distributions import t_quantile
-from gpubench.analysis.pairing import is_positive
 from gpubench.analysis.rounds import CONFIDENCE, TICK_US, Noise, heavy, learned, prior
-from gpubench.model import Json, ResultSet
+from gpubench.distributions import t_quantile
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
@@ -250,41 +248,3 @@ def _updated(rest: Change, apart: Array, value: Array, own: Array, count: int) -
 def tick(time_us: Array) -> Array:
     """Return the variance of a log ratio that the steps of the event clock make, both sides together, (n,)."""
     return np.asarray((TICK_US / time_us) ** 2 / 6)
-
-
-# --- The harness's own -----------------------------------------------------------------------------------------------
-
-HINTED = "evict_first"
-"""In the names of the ceiling's kernels whose loads the L2 cache gives up first."""
-
-
-def ceilings(old: ResultSet, new: ResultSet) -> dict[str, tuple[list[list[float]], list[list[float]]]]:
-    """Return the times, in rounds, of what both runs of the harness did alike: name -> (old, new).
-
-    The sweep of copies, reads and writes, the empty launch and the event pair around nothing. Where one result has
-    its rounds and the other a single sweep, the single sweeps of both are taken, but for what a kernel won that the
-    other's protocol did not have.
-    """
-    again = bool(old.ceiling.rounds and new.ceiling.rounds)
-    sides: Json = [result.ceiling.rounds if again else [result.ceiling] for result in (old, new)]
-    before, after = ([dict(_named(sweep, again)) for sweep in side] for side in sides)
-    found = {}
-    for name in before[0]:
-        ours, theirs = ([[us] for sweep in side if is_positive(us := sweep.get(name))] for side in (before, after))
-        if ours and theirs:
-            found[name] = (ours, theirs)
-    return found
-
-
-def _named(sweep: Json, by_kernel: bool) -> Iterator[tuple[str, float | None]]:
-    """Yield name and time of everything in a ceiling or one of its rounds; `by_kernel` names its kernel too.
-
-    Without it, too, reads and copies that the L2 cache gives up first have a name of their own: protocol 1 had none.
-    """
-    yield "launch", sweep.launch_us
-    yield "event pair", sweep.event_overhead_us
-    for point in sweep.sweep:
-        for what in ("copy", "read", "write"):
-            by = getattr(point, f"{what}_by")
-            told = f" by {by}" if by_kernel or HINTED in (by or "") else ""
-            yield f"{what} of {point.bytes}{told}", getattr(point, f"{what}_us")

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpubench.analysis import pairing
-from gpubench.analysis.controls import CEILINGS, OURS, Controls, Machine, ceilings, estimate, tick
-from gpubench.analysis.pairing import Pair, keyed
+from gpubench.analysis.calibration import Calibrated
+from gpubench.analysis.controls import CEILINGS, OURS, Controls, Machine, estimate, tick
+from gpubench.analysis.pairing import Pair
 from gpubench.analysis.rounds import (
+    NORMAL,
     Rounds,
     Times,
-    differences,
-    measured,
-    medians,
+    log_ratios,
     moderated,
     round_variance,
     samples,
@@ -24,8 +24,7 @@ from gpubench.analysis.rounds import (
     typical_us,
 )
 from gpubench.analysis.rule import Effect
-from gpubench.errors import ResultFileError
-from gpubench.model import Record, ResultSet
+from gpubench.model import Json, Record, ResultSet
 from gpubench.names import HOST_CONTENDERS, is_ours
 
 if TYPE_CHECKING:
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
 
 HOST_SHARE = 0.02
 """What a contender's time on the host differs by from run to run: no control tells."""
-
-NORMAL = np.asarray([0.0, 0.0, 0.0, 1.0])
-"""Weights of the tails where runs play no part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +153,7 @@ def _by_repetition(
 def within_rounds(timed: Sequence[Pair]) -> Estimated:
     """Estimate pairs that were timed alternately in the rounds of one result: the ratio of a round is the unit."""
     sides = [_aligned(pair) for pair in timed]
-    both = [differences(*side) for side in sides]
+    both = [log_ratios(*side) for side in sides]
     ratios = [ratio for ratio, _ in both]
     whole = [times({0: first, 1: other}) for first, other in sides]
     log_us = tuple(np.asarray([pair.log_us[i] if len(pair.log_us) > i else 0.0 for pair in whole]) for i in range(2))
@@ -184,18 +180,9 @@ def _aligned(pair: Pair) -> tuple[list[list[float]], list[list[float]]]:
     return [[sample.us for sample in a] for a, _ in both], [[sample.us for sample in b] for _, b in both]
 
 
-def result_times(result: ResultSet, swept: Mapping[Hashable, Rounds]) -> Times:
-    """Return the times of everything that the run timed; its records by their identity, the ceilings by their name."""
-    records: dict[Hashable, Rounds] = {id(record): samples(record) for record in result.records}
-    host = {id(record) for record in result.records if record.contender in HOST_CONTENDERS}
-    return times(records | dict(swept), apart=(host, set(swept)))
-
-
 def _controls(old: ResultSet, new: ResultSet, before: Times, after: Times, swept: Sequence[str]) -> Controls:
     """Return everything that did not change between the results, whatever is compared."""
-    ours, theirs = keyed(old.records), keyed(new.records)
-    pairs = [Pair(record, theirs[key]) for key, record in ours.items() if key in theirs]
-    kept = [pair for pair in pairs if pair.is_timed and pairing.unchanged(pair, old, new)]
+    kept = pairing.unchanged_pairs(old, new)
     families = [family(pair.either) for pair in kept] + [CEILINGS] * len(swept)
     a = before.at([*(id(pair.old) for pair in kept), *swept])
     b = after.at([*(id(pair.new) for pair in kept), *swept])
@@ -227,76 +214,47 @@ def _calibrated(
     return variance * (1 / runs[0] + 1 / runs[1]), freedom
 
 
-# --- What repeated runs showed ---------------------------------------------------------------------------------------
-
-KEY = "noise_floor"
-"""Where a result file keeps its calibration."""
-
-MOST_RUNS = 10_000
+# --- What a run timed -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Calibrated:
-    """A calibrated result: how many runs it holds, and by (case id, contender) the variance of the log time of one run
-    (its rounds included) with its degrees of freedom.
+def result_times(result: ResultSet, swept: Mapping[Hashable, Rounds]) -> Times:
+    """Return the times of everything that the run timed; its records by their identity, the ceilings by their name."""
+    records: dict[Hashable, Rounds] = {id(record): samples(record) for record in result.records}
+    host = {id(record) for record in result.records if record.contender in HOST_CONTENDERS}
+    return times(records | dict(swept), apart=(host, set(swept)))
+
+
+HINTED = "evict_first"
+"""In the names of the ceiling's kernels whose loads the L2 cache gives up first."""
+
+
+def ceilings(old: ResultSet, new: ResultSet) -> dict[str, tuple[list[list[float]], list[list[float]]]]:
+    """Return the times, in rounds, of what both runs of the harness did alike: name -> (old, new).
+
+    The sweep of copies, reads and writes, the empty launch and the event pair around nothing. Where one result has
+    its rounds and the other a single sweep, the single sweeps of both are taken, but for what a kernel won that the
+    other's protocol did not have.
     """
+    again = bool(old.ceiling.rounds and new.ceiling.rounds)
+    sides: Json = [result.ceiling.rounds if again else [result.ceiling] for result in (old, new)]
+    before, after = ([dict(_named(sweep, again)) for sweep in side] for side in sides)
+    found = {}
+    for name in before[0]:
+        ours, theirs = ([[us] for sweep in side if (us := sweep.get(name)) and us > 0] for side in (before, after))
+        if ours and theirs:
+            found[name] = (ours, theirs)
+    return found
 
-    result: ResultSet
-    runs: int
-    spread: Mapping[tuple[str, str], tuple[float, float]]
 
+def _named(sweep: Json, by_kernel: bool) -> Iterator[tuple[str, float | None]]:
+    """Yield name and time of everything in a ceiling or one of its rounds; `by_kernel` names its kernel too.
 
-def calibrated(result: ResultSet) -> Calibrated | None:
-    """Return what the result's own runs say; None when it was never calibrated.
-
-    The rounds of all runs stand one after the other, `rounds_per_run` of each; a case of which a run lacks a round says
-    nothing. ResultFileError when the entry is there but makes no sense.
+    Without it, too, reads and copies that the L2 cache gives up first have a name of their own: protocol 1 had none.
     """
-    entry = result.extra.get(KEY)
-    if entry is None:
-        return None
-    runs, rounds = (_count(entry, name) for name in ("runs", "rounds_per_run"))
-    means = {
-        (record.case.id, record.contender): one
-        for record in result.records
-        if record.contender not in HOST_CONTENDERS and (one := _run_means(record, runs, rounds)) is not None
-    }
-    if not means:
-        return Calibrated(result, runs, {})
-    spread = run_spread(np.stack(list(means.values())))
-    return Calibrated(
-        result, runs, dict(zip(means, zip(*(column.tolist() for column in spread), strict=True), strict=True))
-    )
-
-
-def run_spread(log_us: Array) -> tuple[Array, Array]:
-    """Return the variance of one run (cases,) and its degrees of freedom, from log times (cases, runs).
-
-    Each run's own change of the machine is taken off first: what all cases do together is no noise of a case.
-    """
-    centre = log_us.mean(axis=1, keepdims=True)
-    rest = log_us - centre
-    time_us = np.exp(centre[:, 0])
-    family = np.full(len(log_us), "all", dtype=object)
-    for run in range(log_us.shape[1]):
-        known = Controls(family, time_us, rest[:, run], np.full(len(log_us), 1e-8))
-        rest[:, run] -= estimate(known, same_device=True).change.expected(time_us)[0]
-    freedom = log_us.shape[1] - 1
-    spread = moderated(time_us, (rest**2).sum(axis=1) / freedom, np.full(len(log_us), freedom))
-    return spread.variance, spread.freedom
-
-
-def _run_means(record: Record, runs: int, rounds: int) -> Array | None:
-    """Return the mean log round median of each run, (runs,); None where the record does not hold all of them."""
-    if not measured(record) or record.timing is None or len(record.timing.rounds) != runs * rounds:
-        return None
-    logs, _ = medians(samples(record))
-    return logs.reshape(runs, rounds).mean(axis=1) if len(logs) == runs * rounds else None
-
-
-def _count(entry: object, name: str) -> int:
-    value = entry.get(name) if isinstance(entry, Mapping) else None
-    least = 2 if name == "runs" else 1
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST_RUNS:
-        raise ResultFileError(f"{KEY}.{name}: is not a whole number from {least} to {MOST_RUNS}")
-    return value
+    yield "launch", sweep.launch_us
+    yield "event pair", sweep.event_overhead_us
+    for point in sweep.sweep:
+        for what in ("copy", "read", "write"):
+            by = getattr(point, f"{what}_by")
+            told = f" by {by}" if by_kernel or HINTED in (by or "") else ""
+            yield f"{what} of {point.bytes}{told}", getattr(point, f"{what}_us")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpubench.analysis.distributions import t_quantile
 from gpubench.analysis.estimate import Estimated, family
 from gpubench.analysis.rounds import CONFIDENCE
 from gpubench.analysis.rule import Effect, Rule, decidable, judge, rounds_to_decide, sees
 from gpubench.comparison import Estimate, MachineChange, Mean, Verdict
+from gpubench.distributions import t_quantile
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]

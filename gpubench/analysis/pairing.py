@@ -1,21 +1,26 @@
-"""Which record of one result stands against which of the other, and what is the same in both: environment and work."""
+"""Which record of one result stands against which of the other, whether they may, and which are the same work."""
 
 from __future__ import annotations
 
 import difflib
-import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
-from typing import NoReturn, TypeGuard
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
 
 from gpubench.analysis.rounds import is_timed, measured
-from gpubench.comparison import Difference
 from gpubench.errors import ComparisonError, UsageError
 from gpubench.model import Case, Json, Record, ResultSet
 from gpubench.names import HOST_CONTENDERS, is_kernel, is_peer
 from gpubench.work import machine_code
+
+if TYPE_CHECKING:
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+LISTED = 5
+"""How many cases a refusal names."""
 
 Key = tuple[str, str, int]
 """Case id, contender (empty where two contenders are compared with each other), number among equals."""
@@ -60,7 +65,81 @@ class Pair:
         return self.old is not None and self.new is not None and is_timed(self.old) and is_timed(self.new)
 
 
-def pairs(old: ResultSet, new: ResultSet, selection: Selection) -> list[Pair]:
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The pairs of two results. `picked`: those to be compared; `timed`: those that both results timed, whatever is
+    compared; `at`: where among these the picked ones stand. `notes`: what a reader should know.
+    """
+
+    picked: Sequence[Pair]
+    timed: Sequence[Pair]
+    at: Array
+    simulated: bool
+    notes: tuple[str, ...]
+
+
+def match(
+    old: ResultSet, new: ResultSet, selection: Selection, allow_different: bool = False, host: bool = False
+) -> Matched:
+    """Return the pairs of two results, which may be one result in which two contenders are compared.
+
+    host: numpy's as well. ComparisonError for results that must not be compared (unless they are allowed to be
+    different) or that have nothing in common; UsageError for a filter that matches nothing.
+    """
+    refused = _refusals(old, new)
+    if refused and not allow_different:
+        _refuse(refused)
+    everything = _pairs(old, new, selection)
+    picked, notes = _without_host(_chosen(everything, selection), host or selection.b is not None)
+    unequal = _unequal_work(picked)
+    if unequal and not allow_different:
+        _refuse(unequal)
+    if old is not new and (unknown := _unknown_versions(picked, old, new)):
+        notes.append(f"{', '.join(unknown)}: versions are not recorded, and taken to be the same")
+    timed = [pair for pair in everything if pair.is_timed]
+    members = {id(pair) for pair in picked}
+    at = np.asarray([number for number, pair in enumerate(timed) if id(pair) in members], dtype=np.int64)
+    allowed = [f"compared all the same: {reason}" for reason in [*refused, *unequal]]
+    return Matched(picked, timed, at, is_simulated(old) or is_simulated(new), (*allowed, *notes))
+
+
+def _without_host(picked: list[Pair], host: bool) -> tuple[list[Pair], list[str]]:
+    """Leave out the pairs that were timed on the host, unless they are asked for or there are no others."""
+    kept = [pair for pair in picked if pair.either.contender not in HOST_CONTENDERS]
+    if host or not kept or len(kept) == len(picked):
+        return picked, []
+    return kept, [f"numpy is left out ({len(picked) - len(kept)} of {len(picked)} pairs): its times are the host's"]
+
+
+def _refuse(why: Sequence[str]) -> NoReturn:
+    lines = "\n".join(f"  {reason}" for reason in why)
+    raise ComparisonError(
+        f"These results must not be compared:\n{lines}\nTo compare them all the same: --allow-different-device."
+    )
+
+
+_WORK: tuple[tuple[str, Callable[[Record], Json]], ...] = (
+    ("bytes", lambda record: record.bytes),
+    ("timing methods", lambda record: record.case.timing.method),
+)
+
+
+def _unequal_work(picked: Sequence[Pair]) -> list[str]:
+    """Return one sentence for each kind of work that is not the same in pairs that were timed on both sides."""
+    found = []
+    for what, value in _WORK:
+        cases = [
+            f"{pair.new.case.id} ({value(pair.old)} and {value(pair.new)})"
+            for pair in picked
+            if pair.is_measured and pair.old and pair.new and value(pair.old) != value(pair.new)
+        ]
+        if cases:
+            more = f" and {len(cases) - LISTED} more" if len(cases) > LISTED else ""
+            found.append(f"the {what} differ: {', '.join(cases[:LISTED])}{more}")
+    return found
+
+
+def _pairs(old: ResultSet, new: ResultSet, selection: Selection) -> list[Pair]:
     """Return all pairs in the order of the new result, then what only the old one has; the filters do not count yet.
 
     UsageError when a contender to compare is in neither; ComparisonError when the two have nothing in common.
@@ -78,7 +157,7 @@ def pairs(old: ResultSet, new: ResultSet, selection: Selection) -> list[Pair]:
     return found
 
 
-def chosen(everything: Sequence[Pair], selection: Selection) -> list[Pair]:
+def _chosen(everything: Sequence[Pair], selection: Selection) -> list[Pair]:
     """Return the pairs that the filters let through. UsageError when there are none."""
     keep = selection.keep
     found = [pair for pair in everything if keep is None or keep(pair.either.case, pair.either.contender)]
@@ -123,62 +202,21 @@ def _nothing_in_common(old: list[Key], new: list[Key]) -> NoReturn:
 
 # --- The results -----------------------------------------------------------------------------------------------------
 
-CAPPED = 0.95
-"""A median SM clock under this share of the card's maximum was held down."""
-
-
-HARMLESS = (
-    "python",
-    "os",
-    "cpu",
-    "hostname",
-    "host",
-    "numpy",
-    "device.uuid",
-    "device.properties.uuid",
-    "device.name",
-    "source",
-)
-"""Entries of the environment that cannot make a kernel faster; they are listed all the same. (Another device name is
-refused, or allowed explicitly, before this is asked.)"""
-
-TUNING = "tuning.sha256"
-"""The entry that tells one tuning of `auto` from another."""
-
-VOLATILE = ("free_bytes", "pci_bus_id", "temperature_c", "power_w")
-"""Last words of entries that differ from run to run and say nothing."""
-
-MEANINGS: tuple[tuple[Callable[[str], bool], str], ...] = (
-    (
-        lambda name: name.endswith("uuid"),
-        "another GPU: of kernels over 50 us, 1 in 25 runs 2 % faster or slower on another card with the same code; "
-        "confirm on one GPU",
-    ),
-    (
-        lambda name: name == "harness.protocol",
-        "times are taken in another way: only what changed beyond the controls counts",
-    ),
-    (lambda name: name.endswith("driver"), "libraries may choose other kernels, and the driver other clocks"),
-    (lambda name: name.startswith("libraries."), "this library's pairs are judged as changed"),
-    (lambda name: name == TUNING, "`auto` has other constants: what changed of it may be theirs, not the kernels'"),
-    (lambda name: name.startswith("SM clock"), "a card held down slows some kernels more than others"),
-)
-"""Which differences say what to a reader of the verdicts."""
-
 
 def device_name(result: ResultSet) -> str:
     """Return the name of the device that a result was measured on, `unknown` where it does not say."""
-    name = _device(result).get("name")
+    name = device_of(result).get("name")
     return name if isinstance(name, str) else "unknown"
 
 
 def same_device(old: ResultSet, new: ResultSet) -> bool:
     """Return whether both were measured on one and the same card, as far as they tell."""
-    uuid = _device(old).get("uuid")
-    return uuid is not None and uuid == _device(new).get("uuid")
+    uuid = device_of(old).get("uuid")
+    return uuid is not None and uuid == device_of(new).get("uuid")
 
 
-def _device(result: ResultSet) -> Mapping[str, Json]:
+def device_of(result: ResultSet) -> Mapping[str, Json]:
+    """Return what a result tells of its device."""
     device = result.environment.get("device")
     return device if isinstance(device, Mapping) else {}
 
@@ -188,7 +226,7 @@ def is_simulated(result: ResultSet) -> bool:
     return any(record.simulated for record in result.records)
 
 
-def refusals(old: ResultSet, new: ResultSet) -> list[str]:
+def _refusals(old: ResultSet, new: ResultSet) -> list[str]:
     """Return why these results must not be compared, one sentence each; empty when they may be."""
     found = []
     if device_name(old) != device_name(new):
@@ -197,78 +235,6 @@ def refusals(old: ResultSet, new: ResultSet) -> list[str]:
         which = "first" if is_simulated(old) else "second"
         found.append(f"the {which} result is simulated and the other is not")
     return found
-
-
-# --- The environment -------------------------------------------------------------------------------------------------
-
-
-def differences(old: ResultSet, new: ResultSet) -> tuple[Difference, ...]:
-    """Return everything around the results that is not the same, what matters first, with what it means."""
-    before, after = _surroundings(old), _surroundings(new)
-    found = []
-    for name in [*before, *(name for name in after if name not in before)]:
-        if name.rpartition(".")[2] in VOLATILE or _alike(before.get(name), after.get(name)):
-            continue
-        matters = not any(name == prefix or name.startswith(f"{prefix}.") for prefix in HARMLESS)
-        unknown = name not in before or name not in after  # a writer that did not record it yet
-        meaning = "" if unknown else next((words for fits, words in MEANINGS if fits(name)), "")
-        found.append(Difference(name, before.get(name), after.get(name), matters, meaning))
-    found += _capped(old, new)
-    return tuple(sorted(found, key=lambda difference: (not difference.meaning, not difference.matters)))
-
-
-def _surroundings(result: ResultSet) -> dict[str, Json]:
-    harness = {"gpubench": result.gpubench, "harness.protocol": result.harness.protocol}
-    source = {"suite": result.source.suite.commit, "kernels": result.source.kernels.commit}
-    told = {name: commit for name, commit in source.items() if commit is not None}
-    tuning = result.environment.get("tuning")
-    sha256 = (tuning.get("sha256") if isinstance(tuning, Mapping) else None) or "none"
-    return dict(_flat({**result.environment, **harness, "source": told, "tuning": {"sha256": sha256}}))
-
-
-def _capped(old: ResultSet, new: ResultSet) -> Iterator[Difference]:
-    """Yield a difference where one of the results ran at a clock held under the card's maximum, or at another one."""
-    clocks = [_median_clock(result) for result in (old, new)]
-    highest = [_device(result).get("max_sm_mhz") for result in (old, new)]
-    held = [bool(mhz and is_positive(most) and mhz < CAPPED * most) for mhz, most in zip(clocks, highest, strict=True)]
-    if any(held) and all(clocks):
-        before, after = (f"{mhz:.0f} of {most} MHz" for mhz, most in zip(clocks, highest, strict=True))
-        meaning = next(words for fits, words in MEANINGS if fits("SM clock"))
-        yield Difference("SM clock", before, after, True, meaning)
-
-
-def _median_clock(result: ResultSet) -> float | None:
-    clocks = [
-        sample.sm_mhz
-        for record in result.records
-        if record.timing is not None and record.contender not in HOST_CONTENDERS
-        for sample in record.timing.samples
-        if sample.sm_mhz
-    ]
-    return float(median(clocks)) if clocks else None
-
-
-def _flat(entry: Mapping[str, Json], prefix: str = "") -> Iterator[tuple[str, Json]]:
-    for key, value in entry.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
-
-
-def _alike(old: Json, new: Json) -> bool:
-    if _is_number(old) and _is_number(new):
-        return math.isclose(old, new, rel_tol=1e-9)
-    return bool(old == new)
-
-
-def _is_number(value: Json) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def is_positive(value: Json) -> TypeGuard[float]:
-    """Return whether the value is a number over 0."""
-    return _is_number(value) and value > 0
 
 
 # --- The work --------------------------------------------------------------------------------------------------------
@@ -287,6 +253,13 @@ def unchanged(pair: Pair, old: ResultSet, new: ResultSet) -> bool:
     )
 
 
+def unchanged_pairs(old: ResultSet, new: ResultSet) -> list[Pair]:
+    """Return all pairs of work that did not change and was timed on both sides, whatever is compared."""
+    ours, theirs = keyed(old.records), keyed(new.records)
+    pairs = [Pair(record, theirs[key]) for key, record in ours.items() if key in theirs]
+    return [pair for pair in pairs if pair.is_timed and unchanged(pair, old, new)]
+
+
 def _versions_differ(old: ResultSet, new: ResultSet, contender: str) -> bool | None:
     """Return whether a library's versions differ, None where the results do not tell.
 
@@ -301,7 +274,7 @@ def _versions_differ(old: ResultSet, new: ResultSet, contender: str) -> bool | N
     return None
 
 
-def unknown_versions(pairs: Sequence[Pair], old: ResultSet, new: ResultSet) -> list[str]:
+def _unknown_versions(pairs: Sequence[Pair], old: ResultSet, new: ResultSet) -> list[str]:
     """Return the libraries among the pairs whose versions the results do not tell; they are taken to be the same."""
     names = dict.fromkeys(pair.new.contender for pair in pairs if pair.new and is_peer(pair.new.contender))
     return [name for name in names if _versions_differ(old, new, name) is None]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpubench.analysis.distributions import coin_tail, t_quantile
+from gpubench.distributions import coin_tail, t_quantile
 from gpubench.model import Record
 from gpubench.names import MEASURED
 from gpubench.ranks import ranks
@@ -175,7 +175,7 @@ def times(entries: Mapping[Hashable, Rounds], apart: Sequence[Collection[Hashabl
     return Times({key: number for number, key in enumerate(both)}, mean, variance, freedom, count)
 
 
-def differences(old: Rounds, new: Rounds) -> tuple[Array, float]:
+def log_ratios(old: Rounds, new: Rounds) -> tuple[Array, float]:
     """Return log of new over old round by round, (rounds,), and the mean square of the errors that samples give these.
 
     A round that lacks either side does not count.
@@ -213,6 +213,10 @@ def samples(record: Record) -> list[list[float]]:
 
 TAILS = np.asarray([3.0, 5.0, 10.0, 30.0])
 """Degrees of freedom that are thought possible: 3 has heavy tails, 30 is nearly normal."""
+
+NORMAL = np.asarray([0.0, 0.0, 0.0, 1.0])
+"""Weights of the tails where runs play no part."""
+
 
 SHARE, JITTER_US = {True: 0.0010, False: 0.0015}, {True: 0.06, False: 0.10}
 """Prior medians of the share and of the jitter, on the same GPU (True) and on another: from recorded H200 runs."""

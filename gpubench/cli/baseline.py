@@ -28,7 +28,7 @@ def save(name: str, result: Path, force: bool) -> None:
 @command.command("list")
 def list_() -> None:
     """List the baselines: device, name, when it was measured, its suite, and whether it carries noise floors."""
-    from gpubench.analysis.estimate import calibrated
+    from gpubench.analysis.calibration import calibrated
     from gpubench.errors import GpubenchError
     from gpubench.results import baselines
     from gpubench.results.read import read

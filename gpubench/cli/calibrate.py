@@ -68,8 +68,8 @@ def command(
     run, whichever of the two results it is; and the noise floor of each case, the least change that one more run would
     show in 4 of 5 repetitions. The runs are also compared with each other: how often would the gate fail falsely?
     """
-    from gpubench.analysis.estimate import KEY
-    from gpubench.analysis.planning import calibrate
+    from gpubench.analysis.calibration import KEY, calibrate
+    from gpubench.analysis.compare import each_other
     from gpubench.analysis.rule import Rule
     from gpubench.cli.measuring import filtered, measure, with_rounds
     from gpubench.engine.run import exit_code
@@ -98,7 +98,9 @@ def command(
     code = next((bad for bad in (ExitCode.WRONG_ANSWER, ExitCode.FAILED_CASE) if bad in codes), ExitCode.FINE)
     try:
         rule = Rule(threshold, alpha, threshold_us)
-        result, comparisons = calibrate([run.result for run in finished], rule, _summary)
+        results = [run.result for run in finished]
+        comparisons = each_other(results, rule)
+        result = calibrate(results, comparisons, rule, _summary)
     except ComparisonError as error:
         if code == ExitCode.FINE:
             raise

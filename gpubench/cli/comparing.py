@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gpubench.cli import output
+from gpubench.cli.gate import LEVELS, FailOn, Gate, exit_code, row_code, undecided
 from gpubench.cli.options import Number, OutputFile, json_file_option
 from gpubench.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from gpubench.analysis.rule import FailOn, Gate
     from gpubench.comparison import Comparison
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-FAIL_ON = ("none", "wrong", "slower", "missing")
 
 CODES = """\b
 Exit codes, the first that applies:
@@ -85,8 +83,6 @@ class Outputs:
     @property
     def gate(self) -> Gate:
         """What the exit code depends on."""
-        from gpubench.analysis.rule import Gate
-
         return Gate(self.fail_on, self.min_decided, self.fail_on_mean)
 
 
@@ -193,7 +189,7 @@ def output_options(function: F) -> F:
         ),
         click.option(
             "--fail-on",
-            type=click.Choice(FAIL_ON),
+            type=click.Choice(LEVELS),
             default="slower",
             show_default=True,
             help="What makes the exit code other than 0; each level includes the one before it.",
@@ -205,7 +201,6 @@ def output_options(function: F) -> F:
 
 def emit(comparisons: Sequence[Comparison], outputs: Outputs, quiet: bool = False) -> ExitCode:
     """Print the table, or the matrix of several results (unless `quiet`), write the files, and return the exit code."""
-    from gpubench.analysis.rule import exit_code, row_code, undecided
     from gpubench.views.comparison_files import comparison_json, junit
 
     code = exit_code(comparisons, outputs.gate)

@@ -65,8 +65,8 @@ def find_steps(index: Index, group: Group, last: int, rule: Rule, since: str | N
 
 def steps_of(index: Index, group: Group, panel: Panel, rule: Rule, since: str | None = None) -> FoundSteps:
     """Return the steps of a panel, and keep them for `show`."""
-    from gpubench.analysis.causes import causes
-    from gpubench.analysis.steps import find
+    from gpubench.history.causes import causes
+    from gpubench.history.steps import find
 
     after = _time(since) if since is not None else None
     found = find(panel, rule)
@@ -223,7 +223,7 @@ def draw(line: Line, path: Path) -> None:
 def gated(index: Index, new: Path, last: int, rule: Rule) -> Comparison:
     """Return the comparison of a result with its history. UsageError where there is none."""
     from gpubench.analysis.compare import Options, compare
-    from gpubench.analysis.gate import against, past
+    from gpubench.history.gate import against, past
     from gpubench.results.index import column, panel
     from gpubench.results.points import scan
     from gpubench.results.read import read

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gpubench.analysis.race import BEHIND, Times, laps, race
 from gpubench.analysis.rounds import samples
 from gpubench.comparison import Row as Compared
 from gpubench.model import Case, Record, TimingOptions
@@ -18,6 +17,7 @@ from gpubench.names import MEASURED
 from gpubench.operators.constants import text_of
 from gpubench.tuned import STAGE, Decision, Interval, Row, Timed
 from gpubench.tuning.finals import Finals
+from gpubench.tuning.race import BEHIND, Times, laps, race
 from gpubench.tuning.space import Entrant, Space
 from gpubench.tuning.verdict import OPEN, interval, timed, whole
 

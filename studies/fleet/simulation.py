@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpubench.analysis.fleet.effects import centres
-from gpubench.analysis.fleet.rule import Rule, beyond
+from gpubench.analysis.fleet.rule import Rule, beyond, centres
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]

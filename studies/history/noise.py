@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpubench.analysis.runs import shifts
+from gpubench.history.runs import shifts
 from gpubench.past import POINT, Panel, Run
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpubench.analysis.rule import Rule
-from gpubench.analysis.runs import shifts
-from gpubench.analysis.steps import find
+from gpubench.history.runs import shifts
+from gpubench.history.steps import find
 from gpubench.past import Panel
 from gpubench.results.index import column, panel
 from gpubench.results.points import scan

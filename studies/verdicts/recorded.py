@@ -20,8 +20,8 @@ import numpy as np
 from gpubench import names
 from gpubench.analysis import pairing
 from gpubench.analysis.compare import Options, compare
-from gpubench.analysis.controls import CEILINGS, OURS, Controls, ceilings, estimate
-from gpubench.analysis.estimate import effects, family, result_times
+from gpubench.analysis.controls import CEILINGS, OURS, Controls, estimate
+from gpubench.analysis.estimate import ceilings, effects, family, result_times
 from gpubench.analysis.judge import LONG_US
 from gpubench.analysis.pairing import Pair, Selection, keyed
 from gpubench.analysis.rule import Effect, Rule, judge

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpubench.analysis.compare import Options, compare
-from gpubench.analysis.estimate import calibrated
+from gpubench.analysis.calibration import calibrate, calibrated
+from gpubench.analysis.compare import Options, compare, each_other
 from gpubench.analysis.pairing import Selection
-from gpubench.analysis.planning import calibrate
 from gpubench.analysis.rule import Rule
 from gpubench.errors import ComparisonError
 from gpubench.model import Record, ResultSet, Sample
@@ -35,7 +34,8 @@ def floor_of(entry: dict[str, object]) -> list[float]:
 def test_calibration_keeps_all_samples_and_gives_floors() -> None:
     """The result holds the rounds of all runs, in order, a floor a case, and what runs differ by."""
     given = runs()
-    merged, comparisons = calibrate(given, Rule(), summary)
+    comparisons = each_other(given, Rule())
+    merged = calibrate(given, comparisons, Rule(), summary)
     first = merged.records[0]
     assert first.timing is not None
     assert len(first.timing.rounds) == 15
@@ -66,7 +66,7 @@ def mixed_runs() -> list[ResultSet]:
 def test_a_calibration_sharpens_what_is_known_and_never_widens_the_threshold() -> None:
     """Long calm cases are judged sharply beside noisy launches; no case that is 20 % slower is SAME."""
     given = mixed_runs()
-    merged, _ = calibrate(given, Rule(), summary)
+    merged = calibrate(given, each_other(given, Rule()), Rule(), summary)
     floor = floor_of(merged.extra["noise_floor"])
     assert max(floor[50:]) < 0.03 < float(np.median(floor[:50]))
     slow = [
@@ -91,16 +91,16 @@ def test_a_failure_in_any_run_is_kept() -> None:
     given = runs()
     broken = replace(given[2].records[4], status="crashed", message="signal 11", timing=None)
     given[2] = replace(given[2], records=(*given[2].records[:4], broken, *given[2].records[5:]))
-    assert calibrate(given, Rule(), summary)[0].records[4].status == "crashed"
+    assert calibrate(given, each_other(given, Rule()), Rule(), summary).records[4].status == "crashed"
 
 
 def test_nothing_to_calibrate_is_said() -> None:
     """One run, or runs in which nothing was timed, give an error and no floors."""
     with pytest.raises(ComparisonError):
-        calibrate(runs(1), Rule(), summary)
+        calibrate(runs(1), (), Rule(), summary)
     failed = result(record(status="crashed"))
     with pytest.raises(ComparisonError):
-        calibrate([failed, failed], Rule(), summary)
+        calibrate([failed, failed], each_other([failed, failed], Rule()), Rule(), summary)
 
 
 def alternating(seed: int, cases: int, factor: float, rounds: int = 24, drift: float = 0.004) -> ResultSet:

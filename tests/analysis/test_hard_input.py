@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpubench.analysis.compare import Options, compare
-from gpubench.analysis.distributions import benjamini_hochberg
-from gpubench.analysis.rule import Rule
+from gpubench.analysis.rule import Rule, benjamini_hochberg
 from gpubench.comparison import Comparison, Row
 from tests.analysis.synthetic import many, record, result, times
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from gpubench.analysis.compare import Options, compare
-from gpubench.analysis.rule import Gate, Rule, exit_code, undecided
+from gpubench.analysis.rule import Rule
+from gpubench.cli.gate import Gate, exit_code
 from gpubench.comparison import Comparison, Row
 from gpubench.errors import ExitCode
 from gpubench.model import ResultSet
@@ -160,45 +161,3 @@ def test_an_undecided_row_says_what_it_sees_and_what_would_decide_it() -> None:
     assert row.estimate is not None
     assert row.estimate.rounds is None
     assert "use ab, or" in row.reasons[0]
-
-
-def test_gates_ask_for_enough_decisions() -> None:
-    """Less than --min-decided, or nearly all pairs missing, exits 3 and says why."""
-    old, new = many(1, 60, drift=0.004), many(2, 60, drift=0.004)
-    comparison = compare(old, new)
-    assert 0 < comparison.decided < comparison.decidable
-    assert exit_code([comparison], Gate()) == ExitCode.FINE
-    assert exit_code([comparison], Gate(min_decided=1.0)) == ExitCode.NOT_COMPARABLE
-    assert "--min-decided" in str(undecided(comparison, Gate(min_decided=1.0)))
-    calm, one = many(1, 100, **CALM), many(2, 1, **CALM)
-    missing = compare(calm, one)
-    assert missing.count("SAME") == 1
-    assert exit_code([missing], Gate()) == ExitCode.NOT_COMPARABLE
-    assert "99 of the baseline's 100" in str(undecided(missing, Gate()))
-
-
-def test_the_mean_is_a_gate_where_controls_of_the_contender_hold_it() -> None:
-    """A mean that is certainly 1 % slower fails --fail-on-mean 1%; without controls of the contender it cannot gate."""
-
-    def side(seed: int, factor: float, controls: bool) -> ResultSet:
-        kernels = times(seed, 40, **CALM)
-        kernels[20:] *= factor
-        digests = ["same" if number < 20 and controls else str(seed) for number in range(40)]
-        return result(
-            *(
-                record(f"sum/{i}/float32", x, kernel=kernel(d))
-                for i, (x, d) in enumerate(zip(kernels, digests, strict=True))
-            )
-        )
-
-    held = compare(side(1, 1.0, True), side(2, 1.008, True))
-    assert held.count("SLOWER") == 0
-    assert exit_code([held], Gate(mean=0.005)) == ExitCode.REGRESSION
-    assert exit_code([held], Gate(mean=0.01)) == ExitCode.FINE
-    assert exit_code([held], Gate("none", mean=0.005)) == ExitCode.FINE
-    alike = compare(side(1, 1.0, True), replace(side(2, 1.0, True), records=side(1, 1.0, True).records))
-    assert alike.means == ()
-    assert exit_code([alike], Gate(mean=0.005)) == ExitCode.FINE
-    loose = compare(side(1, 1.0, False), side(2, 1.008, False))
-    assert not any(mean.gated for mean in loose.means)
-    assert exit_code([loose], Gate(mean=0.005)) == ExitCode.NOT_COMPARABLE

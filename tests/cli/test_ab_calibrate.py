@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpubench.analysis.estimate import calibrated
+from gpubench.analysis.calibration import calibrated
 from gpubench.cli import main
 from gpubench.engine.run import Finished, Request
 from gpubench.errors import UsageError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpubench.analysis.fleet import table
-from gpubench.analysis.fleet.answers import odd_answers
-from gpubench.analysis.fleet.effects import centres, effect
 from gpubench.analysis.fleet.profiles import require_fit, standard_times
 from gpubench.analysis.fleet.reasons import reasons
-from gpubench.analysis.fleet.rule import LEAST_PEERS, Rule, beyond, factor
-from gpubench.analysis.fleet.table import Seen
+from gpubench.analysis.fleet.rule import LEAST_PEERS, Rule, beyond, centres, effect, factor
+from gpubench.analysis.fleet.table import Answer, Seen
 from gpubench.findings import Again, Effect, Finding, Findings, Gpu, Group, Profile, Work
 from gpubench.fleet import Fleet, Repeat
 
@@ -41,7 +40,7 @@ def judge(
     logs = table.matrix(members, columns)
     if profile is not None:
         require_fit(profile, fleet, members)
-    wrong = odd_answers(members, profile)
+    wrong = _odd_answers(members, profile)
     ratios = np.full(logs.shape, np.nan)
     gpus: dict[str, Gpu] = {}
     groups = []
@@ -145,6 +144,56 @@ def _last(fleet: Fleet, again: Mapping[str, Seen], role: str, member: str | None
     return found[-1] if found else None
 
 
+# --- Answers ---------------------------------------------------------------------------------------------------------
+
+
+def _odd_answers(members: Sequence[Seen], profile: Profile | None) -> list[dict[Work, str]]:
+    """Return for each member the work whose answer's bytes are not those of its likes, with words for it.
+
+    Likes: the same model, work, machine code and numpy (which makes the inputs). The right bytes are the profile's, or
+    those of more than half, of three at least. Where nobody is in the majority, all that differ are named: one of
+    them is wrong, and which cannot be told.
+    """
+    found: list[dict[Work, str]] = [{} for _ in members]
+    alike: dict[tuple[str, Work, str | None, str], list[int]] = defaultdict(list)
+    for place, member in enumerate(members):
+        for work, answer in member.answers.items():
+            if answer.digest is not None:
+                alike[member.model, work, answer.code, str(member.environment.get("numpy"))].append(place)
+    stored = _stored(profile)
+    for (model, work, code, _), places in alike.items():
+        answers = {place: members[place].answers[work] for place in places}
+        right = stored.get((model, work, code))
+        for place, words in _odd(answers, right).items():
+            found[place][work] = words
+    return found
+
+
+def _stored(profile: Profile | None) -> Mapping[tuple[str, Work, str | None], str]:
+    """Return the profile's digests by model, work and machine code."""
+    if profile is None:
+        return {}
+    return {
+        (profile.model, (standard.case, standard.contender), standard.code_sha256): standard.answer_sha256
+        for standard in profile.standards
+        if standard.answer_sha256 is not None
+    }
+
+
+def _odd(answers: Mapping[int, Answer], right: str | None) -> dict[int, str]:
+    counts = Counter(answer.digest for answer in answers.values())
+    if right is None and len(counts) == 1:
+        return {}
+    most, votes = counts.most_common(1)[0]
+    if right is not None:
+        words = "other bytes than the profile has"
+    elif votes >= 3 and 2 * votes > len(answers):
+        right, words = most, f"other bytes than on {votes} GPUs"
+    else:
+        words = f"{len(counts)} different answers on {len(answers)} GPUs, and which is right cannot be told"
+    return {place: words for place, answer in answers.items() if right is None or answer.digest != right}
+
+
 def _with_answers(gpu: Gpu, member: Seen, odd: Mapping[Work, str], likes: Sequence[Seen]) -> Gpu:
     """Return the member with its wrong and missing answers; they outrank its times."""
     wrong = [f"{case} {contender}: {words}" for (case, contender), words in odd.items()]
@@ -162,6 +211,9 @@ def _others_did(work: Work, member: Seen, likes: Sequence[Seen]) -> bool:
     """Tell whether at least half of the others of the model have a time for this work."""
     others = [other for other in likes if other is not member]
     return bool(others) and 2 * sum(work in other.log_us for other in others) >= len(others)
+
+
+# --- Notes -----------------------------------------------------------------------------------------------------------
 
 
 def _notes(fleet: Fleet, groups: Sequence[Group], profile: Profile | None) -> list[str]:

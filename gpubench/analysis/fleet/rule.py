@@ -1,4 +1,4 @@
-"""Which effects are too large to be chance.
+"""How slow each GPU is, and which effects are too large to be chance.
 
 A GPU is beyond the rule when its effect lies more than k * max(1.4826 MAD, noise floor) above the median of the healthy
 ones, and by at least the least effect that anybody should care about. k grows with the fleet: it is the point that a
@@ -14,16 +14,19 @@ the rule stands (Rosner, Percentage points for a generalized ESD many-outlier pr
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpubench.analysis.distributions import normal_quantile
+from gpubench.distributions import coin_quantile, normal_quantile
+from gpubench.findings import Effect
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
 
+CONFIDENCE = 0.95
 FALSE_ALARMS = 0.004
 """docs/fleet.md has what this gives: at most 1 % of healthy fleets, and 95 % of GPUs that are 2 % slow."""
 LEAST_PEERS = 5
@@ -59,6 +62,29 @@ class Beyond:
     centre: float
     scale: float
     threshold: float
+
+
+def centres(log_us: Array) -> Array:
+    """Return the median time of each piece of work, (works,), from (members, works); NaN where nobody has one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a column without any number has no median: NaN says it
+        return np.asarray(np.nanmedian(log_us, axis=0)) if log_us.size else np.full(log_us.shape[1], np.nan)
+
+
+def effect(ratios: Array) -> Effect | None:
+    """Return the median of one GPU's log ratios, (works,), with its interval; None when it has none.
+
+    A median, because a GPU is slow on all that uses what is wrong with it, while single cases have single reasons. Its
+    interval is that of the sign test: the order statistics that hold the median with 95 % confidence, whatever the
+    distribution (Conover, Practical Nonparametric Statistics, 3rd ed., 3.2).
+    """
+    known = np.sort(ratios[np.isfinite(ratios)])
+    count = len(known)
+    if not count:
+        return None
+    rank = coin_quantile((1 - CONFIDENCE) / 2, count)
+    low, high = (rank - 1, count - rank) if rank > 0 else (0, count - 1)
+    return Effect(float(np.median(known)), float(known[max(low, 0)]), float(known[min(high, count - 1)]), count)
 
 
 def factor(count: int) -> float:

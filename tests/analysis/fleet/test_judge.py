@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpubench.analysis.fleet.effects import effect
 from gpubench.analysis.fleet.judge import judge
 from gpubench.analysis.fleet.profiles import make_profile
-from gpubench.analysis.fleet.rule import Rule, beyond, factor
+from gpubench.analysis.fleet.rule import Rule, beyond, effect, factor
 from gpubench.analysis.fleet.table import Answer, Seen
 from gpubench.cli.fleet import code
 from gpubench.errors import ComparisonError, ExitCode

@@ -1,14 +1,9 @@
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
-from gpubench.analysis import distributions
+from gpubench import distributions
 
 
 def test_student_and_normal_are_those_of_scipy_stats() -> None:
@@ -27,25 +22,3 @@ def test_coins_are_those_of_scipy_stats() -> None:
         assert distributions.coin_quantile(0.025, tosses) == stats.binom.ppf(0.025, tosses, 0.5)
         found = [distributions.coin_tail(least, tosses) for least in range(tosses + 1)]
         np.testing.assert_allclose(found, stats.binom.sf(np.arange(tosses + 1) - 1, tosses, 0.5), rtol=1e-9)
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=50))
-def test_corrected_p_values_are_those_of_scipy_stats(values: list[float]) -> None:
-    """The step-up of Benjamini and Hochberg gives the same adjusted p-values."""
-    p = np.asarray(values)
-    assert (distributions.benjamini_hochberg(p) == stats.false_discovery_control(p)).all()
-
-
-def test_nothing_to_correct_is_no_error() -> None:
-    """Without pairs there is nothing to adjust."""
-    assert len(distributions.benjamini_hochberg(np.empty(0))) == 0
-
-
-def test_judging_loads_no_scipy_stats() -> None:
-    """Loading scipy.stats takes longer than a comparison of two small results."""
-    code = (
-        "import sys\nfrom gpubench.analysis.compare import compare\nfrom tests.views.samples import mixed\n"
-        "compare(mixed(), mixed())\nprint('scipy.special' in sys.modules, 'scipy.stats' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "False"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpubench.analysis.compare import explanations
-from gpubench.analysis.pairing import Pair, differences, same_code
+from gpubench.analysis.differences import differences, explanations
+from gpubench.analysis.pairing import Pair, same_code
 from gpubench.comparison import Difference
 from gpubench.model import Json, Record, ResultSet, Revision
 from gpubench.names import is_peer

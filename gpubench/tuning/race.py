@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpubench.analysis.rounds import Rounds, differences, moderated, round_variance, typical_us
+from gpubench.analysis.rounds import Rounds, log_ratios, moderated, round_variance, typical_us
 
 if TYPE_CHECKING:
     from typing import Any
@@ -44,7 +44,7 @@ class Lap:
 
 def laps(field: Sequence[Times], against: Times) -> list[Lap]:
     """Return how each contender stands to `against`; all have the same cases. Rounds are paired by their number."""
-    flat = [differences(against[case], times[case]) for times in field for case in against]
+    flat = [log_ratios(against[case], times[case]) for times in field for case in against]
     us = np.asarray([typical_us(times[case]) for times in field for case in against])
     own = np.asarray([round_variance(*found) for found in flat])
     count = np.asarray([len(logs) for logs, _ in flat])

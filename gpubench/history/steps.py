@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpubench.analysis.controls import tick
-from gpubench.analysis.distributions import t_quantile
-from gpubench.analysis.estimate import NORMAL
 from gpubench.analysis.judge import ADDED_US
-from gpubench.analysis.rounds import CONFIDENCE, TICK_US, Spread
+from gpubench.analysis.rounds import CONFIDENCE, NORMAL, TICK_US, Spread
 from gpubench.analysis.rule import Effect, Judged, Rule, judge, sees
-from gpubench.analysis.runs import Shifts, run_variance, shifts
+from gpubench.distributions import t_quantile
 from gpubench.errors import MissingExtraError
+from gpubench.history.runs import Shifts, run_variance, shifts
 from gpubench.past import Found, MachineStep, Panel, Step
 
 if TYPE_CHECKING:

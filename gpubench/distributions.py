@@ -1,4 +1,4 @@
-"""Student's t, the normal and the binomial distribution, and the step-up of Benjamini and Hochberg.
+"""Student's t, the normal and the binomial distribution.
 
 They stand on scipy.special alone: loading scipy.stats costs a command more than half a second of processor's time.
 """
@@ -45,16 +45,3 @@ def coin_quantile(p: float, tosses: int) -> int:
     from scipy.special import bdtr
 
     return int(np.searchsorted(bdtr(np.arange(tosses + 1), tosses, 0.5), p))
-
-
-def benjamini_hochberg(p: Array) -> Array:
-    """Return q, shape (n,): among those with q under alpha at most that share is expected to be a false discovery.
-
-    Benjamini and Hochberg 1995, as adjusted p-values.
-    """
-    p = np.clip(p, 0.0, 1.0)
-    order = np.argsort(p)
-    raised = p[order] * (len(p) / np.arange(1, len(p) + 1))
-    q = np.empty_like(raised)
-    q[order] = np.minimum.accumulate(raised[::-1])[::-1]
-    return np.clip(q, 0.0, 1.0)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from gpubench.analysis.compare import Options, compare
-from gpubench.analysis.gate import against, past
 from gpubench.analysis.rule import Rule
-from gpubench.analysis.runs import shifts
-from gpubench.analysis.steps import find
 from gpubench.comparison import Comparison
+from gpubench.history.gate import against, past
+from gpubench.history.runs import shifts
+from gpubench.history.steps import find
 from gpubench.past import Found, Panel
 from gpubench.results.index import Column, column, panel
 from gpubench.results.points import scan

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpubench.analysis.controls import Change, Machine, tick
-from gpubench.analysis.estimate import NORMAL, Estimated, too_few
+from gpubench.analysis.estimate import Estimated, too_few
 from gpubench.analysis.pairing import Pair
-from gpubench.analysis.rounds import Noise
+from gpubench.analysis.rounds import NORMAL, Noise
 from gpubench.analysis.rule import Effect, Rule
-from gpubench.analysis.runs import Shifts, run_variance, shifts
-from gpubench.analysis.steps import segmented
+from gpubench.history.runs import Shifts, run_variance, shifts
+from gpubench.history.steps import segmented
 from gpubench.past import Panel
 
 if TYPE_CHECKING:

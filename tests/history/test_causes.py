@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpubench.analysis.causes import causes
-from gpubench.analysis.pairing import differences
+from gpubench.analysis.differences import differences
+from gpubench.history.causes import causes
 from gpubench.model import Json, Revision, Sample, Source
 from tests.results.histories import History, Planted, name, run
 
