@@ -5,7 +5,7 @@
 // the index goes. A range that fits the registers is read once a pass. Blocks say at the first meeting whether they found the
 // indices in order; if all did, the pairs are written as they are. Indices outside the dim are left out in the first pass.
 #include "gpubench/grid.cuh"
-#include "index_add/list.cuh"
+#include "gpubench/grid/digit_sort.cuh"
 
 namespace gpubench::index_add {
 
@@ -21,6 +21,24 @@ struct SortShape {
     uint32 flags;   // words of the launch behind this one, which it needs cleared
 };
 GPUBENCH_LAYOUT(SortShape, 40, flags, 36);
+
+// The pairs of the list from `start` on. False where the rows descend, or one is outside the dim; such a one is no pair.
+template <int Warps, class Index>
+GPUBENCH_DEVICE bool load_list(SortTile& tile, const Index* index, uint32 start, uint32 stop, int64 places, int rounds) {
+    bool ordered = true;
+    GPUBENCH_UNROLL
+    for (int i = 0; i < lane_pairs; ++i) {
+        tile.pairs[i] = no_pair;
+        const uint32 at = start + place_in_tile<Warps>(i, rounds);
+        if (i >= rounds || at >= stop) continue;
+        const int64 row = static_cast<int64>(index[at]);
+        const int64 left = at > 0 ? static_cast<int64>(index[at - 1]) : 0;
+        const bool inside = row >= 0 && row < places;
+        if (inside) tile.pairs[i] = make_pair(static_cast<uint32>(row), at);
+        ordered = ordered && inside && row >= left;
+    }
+    return ordered;
+}
 
 template <int Warps>
 GPUBENCH_DEVICE void load_pairs(SortTile& tile, const Pair* pairs, uint32 start, uint32 stop, int rounds) {
@@ -45,9 +63,7 @@ GPUBENCH_DEVICE bool sort_all(const Index* index, uint64* meetings, const SortTa
         Pair* const target = to_first ? first : second;
         const Pair* const pairs = to_first ? second : first;
         const auto load = [&](uint32 at, uint32 stop) {
-            if (pass == 0) {
-                return load_list<Warps>(tile, index, at, stop, shape.places, shape.rounds, [](uint32 place) { return place; });
-            }
+            if (pass == 0) return load_list<Warps>(tile, index, at, stop, shape.places, shape.rounds);
             load_pairs<Warps>(tile, pairs, at, stop, shape.rounds);
             return true;
         };
