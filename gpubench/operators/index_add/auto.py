@@ -31,17 +31,14 @@ def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
     form = form_of(problem)
     if isinstance(form, Form) and not tuning.is_for_owned(problem, form):
         yield from _of_form(form, problem.case.dtype, device)
-    else:
-        yield Combined()
-    yield from (LargeIndex(), Naive())
+    yield from (Combined(), LargeIndex(), Naive())
 
 
 def _of_form(form: Form, dtype: str, device: DeviceInfo) -> Iterator[Variant]:
-    """Yield the fast kernels. What costs least on even indices, unless repeated ones could cost it more than 1.5 x."""
-    if form.inner == 1 and form.outers > 1 and form.is_mixed:
+    """Yield what is better than `combined` on even indices, unless repeated ones could cost it more than 1.5 x."""
+    if form.is_turned:
         if tuning.is_for_block_copies(form, dtype, device):
             yield BlockCopies()
-        yield Combined()
         return
     if form.count >= tuning.COPIES_LEAST and form.inner * form.outers == 1:
         yield PrivateCopies()
@@ -57,4 +54,3 @@ def _of_form(form: Form, dtype: str, device: DeviceInfo) -> Iterator[Variant]:
         yield Grouped()
     if tuning.is_for_cached(form, dtype):
         yield Cached()
-    yield Combined()

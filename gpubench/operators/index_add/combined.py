@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
@@ -60,7 +61,7 @@ class Combined(OfForm):
 
     def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
         """One launch. Refuses rows whose elements do not lie side by side, and more than 32-bit numbers count."""
-        if form.inner == 1 and form.outers > 1 and form.is_mixed:
+        if form.is_turned:
             return scattered.build(problem)
         return build(problem, form, tuning.warp_rows(form, device))
 
@@ -119,48 +120,61 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
         return build_single(problem, form)
     if form.outers > 1 and form.inner == 1 and (form.is_denser_across or form.count < LANES):
         form = form.across()
-    vectors = form.inner // form.vector
     if rows == 1 and form.outers > MOST_OUTERS:
         rows = FEW_ROWS
-    lanes = min(LANES, power_of_two(vectors))
-    chunks = ceil_div(vectors, lanes)
-    tiles = 1
-    owned = rows > FEW_ROWS and rows >= form.count and lanes == LANES
-    if rows == 1:
-        threads = min(THREADS, max(32, power_of_two(ceil_div(form.count * vectors, 32))))
-        units = form.count * vectors
-        grid = (ceil_div(units, threads), form.outers, 1)
-        chunks = vectors
-    else:
-        threads, few = THREADS, rows == FEW_ROWS
-        tile = rows * (THREADS // lanes) if few else rows
-        tiles = ceil_div(form.count, tile)
-        units = tiles * chunks * form.outers
-        grid = (units if few else ceil_div(units, WARPS), 1, 1)
-    if not fits(units + THREADS, vectors, form.outers, form.count + 32 * THREADS, form.places):
+    vectors = form.inner // form.vector
+    work = _flat(form) if rows == 1 else _by_lanes(form, rows)
+    if not fits(work.units + THREADS, vectors, form.outers, form.count + 32 * THREADS, form.places):
         return Refused(f"more than {LIMIT} indices, places or pieces of work")
     destination, index, _ = problem.operands
+    owned = rows > FEW_ROWS and rows >= form.count and work.lanes == LANES
+    shape = SHAPE.value(
+        form,
+        work,
+        chunks=divider(work.chunks),
+        tiles=divider(work.tiles),
+        rows=rows,
+        vectors=vectors,
+        unused=0,
+        alpha=problem.params.alpha,
+    )
     launch = Launch(
         SOURCE,
         kernel(destination.dtype, index.dtype, form.vector, rows, owned=owned),
-        grid,
-        (threads, 1, 1),
-        (
-            Pointer("destination"),
-            Pointer("source"),
-            Pointer("index"),
-            SHAPE.value(
-                form,
-                chunks=divider(chunks),
-                tiles=divider(tiles),
-                lanes=lanes,
-                rows=rows,
-                vectors=vectors,
-                units=units,
-                unused=0,
-                alpha=problem.params.alpha,
-            ),
-        ),
+        work.grid,
+        (work.threads, 1, 1),
+        (Pointer("destination"), Pointer("source"), Pointer("index"), shape),
     )
-    notes = {"rows": rows, "lanes": lanes, "vector": form.vector, "owned": owned}
+    notes = {"rows": rows, "lanes": work.lanes, "vector": form.vector, "owned": owned}
     return atomic_plan("combined", (launch,), problem, notes=notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """How rows are cut: chunks of a row, as wide as a group of lanes; tiles of the list; units of both; the launch."""
+
+    lanes: int
+    chunks: int
+    tiles: int
+    units: int
+    threads: int
+    grid: tuple[int, int, int]
+
+
+def _flat(form: Form) -> Work:
+    """Cut into vectors, one a thread."""
+    vectors = form.inner // form.vector
+    units = form.count * vectors
+    threads = min(THREADS, max(32, power_of_two(ceil_div(units, 32))))
+    grid = (ceil_div(units, threads), form.outers, 1)
+    return Work(min(LANES, power_of_two(vectors)), vectors, 1, units, threads, grid)
+
+
+def _by_lanes(form: Form, rows: int) -> Work:
+    """Cut into so many rows of a group of lanes (4), or of a warp, whose lanes take a chunk."""
+    vectors = form.inner // form.vector
+    lanes = min(LANES, power_of_two(vectors))
+    few = rows == FEW_ROWS
+    tiles, chunks = ceil_div(form.count, rows * (THREADS // lanes) if few else rows), ceil_div(vectors, lanes)
+    units = tiles * chunks * form.outers
+    return Work(lanes, chunks, tiles, units, THREADS, (units if few else ceil_div(units, WARPS), 1, 1))

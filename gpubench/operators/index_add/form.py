@@ -8,7 +8,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
-from gpubench.operators.coalesce import coalesce
+from gpubench.operators.index_add.strides import strides_of
 
 LIMIT = 2**31 - 1
 
@@ -40,9 +40,10 @@ class Form:
         return self.outer_place < self.place_step and self.outer_index < self.index_step
 
     @property
-    def is_mixed(self) -> bool:
-        """Say whether repetitions lie closer together than rows in one operand, and further apart in the other."""
-        return (self.outer_place < self.place_step) != (self.outer_index < self.index_step)
+    def is_turned(self) -> bool:
+        """Say whether, in one operand alone, repetitions of single elements lie closer together than these do."""
+        across = self.outer_place < self.place_step, self.outer_index < self.index_step
+        return self.inner == 1 and self.outers > 1 and across[0] != across[1]
 
     def across(self) -> Form:
         """Return repetitions of single elements as rows whose elements lie apart."""
@@ -70,29 +71,21 @@ class Form:
 def form_of(problem: Problem[Any]) -> Form | Refused:
     """Return the problem's form, or why it has none that the fast kernels take."""
     destination, _, source = problem.operands
-    to, of, dim = destination.view, source.view, problem.params.dim
-    if of.size == 0:
+    if source.view.size == 0:
         return Refused("there is nothing to add")
-    others = [place for place in range(len(to.shape)) if place != dim and to.shape[place] > 1]
-    others.sort(key=lambda place: -to.strides[place])
-    sizes, (to_steps, of_steps) = coalesce(
-        [to.shape[place] for place in others],
-        [to.strides[place] for place in others],
-        [of.strides[place] for place in others],
-    )
-    inner = 1
-    if sizes and (to_steps[-1], of_steps[-1]) == (1, 1):
-        inner, sizes = sizes[-1], sizes[:-1]
-    if len(sizes) > 1:
+    strides = strides_of(problem)
+    inner, dims = 1, strides.dims
+    if dims and dims[0].steps == (1, 1):
+        inner, dims = dims[0].size, dims[1:]
+    if len(dims) > 1:
         return Refused("dims beside the indexed one do not merge")
-    outers, outer_place, outer_index = (sizes[0], to_steps[0], of_steps[0]) if sizes else (1, 0, 0)
-    places, place_step = (to.shape[dim], to.strides[dim]) if to.shape else (1, 1)
-    index_step = of.strides[dim] if of.shape else 1
+    outers, (outer_place, outer_index) = dims[0] if dims else (1, (0, 0))
+    place_step, index_step = strides.place_step, strides.index_step
     itemsize = dtypes.dtype(destination.dtype).itemsize
-    steps = (inner, place_step, index_step, outer_place, outer_index, to.offset, of.offset)
+    steps = (inner, place_step, index_step, outer_place, outer_index, destination.view.offset, source.view.offset)
     vector = 16 // itemsize if all(step % (16 // itemsize) == 0 for step in steps) else 1
     return Form(
-        places, of.shape[dim] if of.shape else 1, inner, outers,
+        strides.places, strides.count, inner, outers,
         place_step, index_step, outer_place, outer_index, vector, itemsize,
     )  # fmt: skip
 

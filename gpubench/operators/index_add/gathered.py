@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
@@ -56,48 +57,51 @@ def kernel(dtype: str) -> str:
     return f"gpubench::index_add::add_gathered<{dtypes.dtype(dtype).cpp}>"
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Elements of a repetition in shared memory; a block's bytes and threads; blocks; those that share a repetition."""
+
+    resident: int
+    shared: int
+    threads: int
+    blocks: int
+    parts: int
+
+
+def cut_of(form: Form, sums: int, device: DeviceInfo) -> Cut:
+    """Keep of a repetition what fits; short ones have small blocks, several an SM."""
+    row, staged = ceil_div(form.count * form.itemsize, 16) * 16, STEP_PAIRS * sums
+    threads = 1024 if row > 104 * 1024 else 512 if row > 48 * 1024 else 256
+    while threads > 256 and threads // 32 * staged > device.max_shared_bytes // 2:
+        threads //= 2
+    slots = threads // 32 * staged
+    room = (device.max_shared_bytes - RESERVED - slots) // 16 * 16
+    shared = min(row, room) + slots
+    blocks = device.sm_count * max(1, min(1024 // threads, device.max_shared_bytes // (shared + RESERVED)))
+    parts = max(1, min(blocks // form.outers, ceil_div(form.count, 4 * threads)))
+    return Cut(min(form.count, room // form.itemsize), shared, threads, blocks, parts)
+
+
 def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: int = sort.LEAST_RANGE) -> Plan | Refused:
     """Return the plan."""
     if form.inner > 1:
         return Refused("rows of more than one element")
     sorting = sort.sort_of(form.count, form.places, device, least_range)
-    row = ceil_div(form.count * form.itemsize, 16) * 16
-    staged = STEP_PAIRS * sum_bytes(problem.case.dtype)
-    threads = 1024 if row > 104 * 1024 else 512 if row > 48 * 1024 else 256
-    while threads > 256 and threads // 32 * staged > device.max_shared_bytes // 2:
-        threads //= 2
-    warps = threads // 32
-    room = (device.max_shared_bytes - RESERVED - warps * staged) // 16 * 16
-    resident = min(form.count, room // form.itemsize)
-    shared = min(row, room) + warps * staged
-    blocks = device.sm_count * max(1, min(1024 // threads, device.max_shared_bytes // (shared + RESERVED)))
-    parts = max(1, min(blocks // form.outers, ceil_div(form.count, 4 * threads)))
+    cut = cut_of(form, sum_bytes(problem.case.dtype), device)
+    units = form.outers * cut.parts
     reach = form.places * max(form.place_step, 1), form.count * max(form.index_step, 1)
-    if not fits(form.count + 4096, *reach, form.outers * parts + blocks):
+    if not fits(form.count + 4096, *reach, units + cut.blocks):
         return Refused(f"more than {LIMIT} indices, places, units of work or elements that a repetition spans")
+    shape = SHAPE.value(form, cut, units=units, words=sorting.meeting_words, alpha=problem.params.alpha)
     gathering = Launch(
         SOURCE,
         kernel(problem.case.dtype),
-        (min(blocks, form.outers * parts), 1, 1),
-        (threads, 1, 1),
-        (
-            Pointer("destination"),
-            Pointer("source"),
-            sorting.pairs,
-            sorting.kept,
-            sorting.meetings,
-            SHAPE.value(
-                form,
-                resident=resident,
-                parts=parts,
-                units=form.outers * parts,
-                words=sorting.meeting_words,
-                alpha=problem.params.alpha,
-            ),
-        ),
-        shared_bytes=shared,
+        (min(cut.blocks, units), 1, 1),
+        (cut.threads, 1, 1),
+        (Pointer("destination"), Pointer("source"), sorting.pairs, sorting.kept, sorting.meetings, shape),
+        shared_bytes=cut.shared,
     )
-    notes = {"threads": threads, "blocks": blocks, "parts": parts, "resident": resident}
+    notes = {"threads": cut.threads, "blocks": cut.blocks, "parts": cut.parts, "resident": cut.resident}
     return Plan(
         "gathered",
         (sorting.launch(problem, Workspace(0), 0), gathering),

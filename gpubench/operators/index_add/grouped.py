@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
@@ -59,63 +60,72 @@ def kernel(dtype: str, vector: int) -> str:
     return f"gpubench::index_add::add_groups<{dtypes.dtype(dtype).cpp}, {vector}>"
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How the list is cut into pieces, and rows into chunks; `share`: pairs of a group of lanes."""
+
+    lanes: int
+    share: int
+    pieces: int
+    chunks: int
+    outers: int
+
+    @property
+    def repeated(self) -> int:
+        """How often every piece is walked."""
+        return self.chunks * self.outers
+
+    @property
+    def slots(self) -> int:
+        """Parts of runs, and flags, that pieces and windows of them leave."""
+        return (self.pieces + self.pieces // WINDOW + 1) * self.repeated
+
+
+def cut_of(form: Form, most_pairs: int) -> Cut:
+    """Cut into pieces of so many pairs."""
+    vectors = form.inner // form.vector
+    lanes = min(LANES, power_of_two(vectors))
+    share = max(1, most_pairs // (THREADS // lanes))
+    return Cut(lanes, share, ceil_div(form.count, share * (THREADS // lanes)), ceil_div(vectors, lanes), form.outers)
+
+
 def build(
     problem: Problem[Any], form: Form, device: DeviceInfo, most_pairs: int, least_range: int = sort.LEAST_RANGE
 ) -> Plan | Refused:
     """Return the plan with pieces of so many pairs."""
-    vectors = form.inner // form.vector
-    lanes = min(LANES, power_of_two(vectors))
-    groups = THREADS // lanes
-    share = max(1, most_pairs // groups)
-    size = share * groups
-    pieces, chunks = ceil_div(form.count, size), ceil_div(vectors, lanes)
-    units = pieces * chunks * form.outers
-    slots = (pieces + pieces // WINDOW + 1) * chunks * form.outers
-    if not fits(units, vectors, form.outers, form.places, form.count + 1024, slots):
+    cut = cut_of(form, most_pairs)
+    units, vectors = cut.pieces * cut.repeated, form.inner // form.vector
+    if not fits(units, vectors, form.outers, form.places, form.count + 1024, cut.slots):
         return Refused(f"more than {LIMIT} indices, places or pieces of work")
     sorting = sort.sort_of(form.count, form.places, device, least_range)
-    parts = slots * lanes * form.vector * sum_bytes(problem.case.dtype)
+    parts = cut.slots * cut.lanes * form.vector * sum_bytes(problem.case.dtype)
     flags = Workspace(sorting.size + ceil_div(parts, 256) * 256)
+    shape = SHAPE.value(
+        form,
+        cut,
+        chunks=divider(cut.chunks),
+        outers=divider(form.outers),
+        vectors=vectors,
+        words=sorting.meeting_words,
+        alpha=problem.params.alpha,
+    )
+    operands = Pointer("destination"), Pointer("source")
     adding = Launch(
         SOURCE,
         kernel(problem.case.dtype, form.vector),
         (units, 1, 1),
         (THREADS, 1, 1),
-        (
-            Pointer("destination"),
-            Pointer("source"),
-            sorting.pairs,
-            sorting.kept,
-            sorting.meetings,
-            Workspace(sorting.size),
-            flags,
-            SHAPE.value(
-                form,
-                chunks=divider(chunks),
-                outers=divider(form.outers),
-                lanes=lanes,
-                share=share,
-                vectors=vectors,
-                words=sorting.meeting_words,
-                alpha=problem.params.alpha,
-            ),
-        ),
+        (*operands, sorting.pairs, sorting.kept, sorting.meetings, Workspace(sorting.size), flags, shape),
         shared_bytes=THREADS * STAGES * 2 * 16,
         waits_for_blocks=True,
     )
-    notes = {
-        "sort_blocks": sorting.blocks,
-        "sort_passes": sorting.passes,
-        "pieces": pieces,
-        "pairs": size,
-        "lanes": lanes,
-        "vector": form.vector,
-    }
+    notes = {"sort_blocks": sorting.blocks, "sort_passes": sorting.passes, "pieces": cut.pieces}
+    notes |= {"pairs": cut.share * (THREADS // cut.lanes), "lanes": cut.lanes, "vector": form.vector}
     return Plan(
         "grouped",
-        (sorting.launch(problem, flags, slots), adding),
+        (sorting.launch(problem, flags, cut.slots), adding),
         grouped_accuracy(problem, 16),
-        flags.byte_offset + 4 * slots,
+        flags.byte_offset + 4 * cut.slots,
         workspace_zeroed=True,
         notes=notes,
     )

@@ -10,12 +10,12 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.dtypes import is_exact
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
-from gpubench.operators.geometry.dims import without
-from gpubench.operators.geometry.merged import Dim, merged_dims
+from gpubench.operators.geometry.merged import Dim
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two, power_of_two_within
 from gpubench.operators.index_add import sort
 from gpubench.operators.index_add.accuracy import atomic_plan, grouped_accuracy
 from gpubench.operators.index_add.form import LIMIT, fits
+from gpubench.operators.index_add.strides import Strides, strides_of
 from gpubench.operators.index_add.sums import sum_bytes
 from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divided_strided, divider
 
@@ -70,44 +70,6 @@ def at_once(dtype: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Strides:
-    """An index_add of any layout: the indexed dim, and the dims beside it, fastest in the destination first, merged.
-
-    The steps of a dim are those in the destination and in the source.
-    """
-
-    places: int
-    count: int
-    place_step: int
-    index_step: int
-    dims: tuple[Dim, ...]
-
-    @property
-    def positions(self) -> int:
-        """Elements beside the indexed dim."""
-        return math.prod(dim.size for dim in self.dims)
-
-    @property
-    def fastest_of_source(self) -> int:
-        """The number of the dim that is fastest in the source."""
-        return min(range(len(self.dims)), key=lambda number: self.dims[number].steps[1])
-
-    def is_denser(self, operand: int) -> bool:
-        """Say whether the destination (0), or the source (1), is denser along the indexed dim than along all others."""
-        return (self.place_step, self.index_step)[operand] < min(dim.steps[operand] for dim in self.dims)
-
-
-def strides_of(problem: Problem[Any]) -> Strides:
-    """Return the problem's dims."""
-    to, of, dim = problem.operand("destination").view, problem.operand("source").view, problem.params.dim
-    if not to.shape:
-        return Strides(1, problem.params.count, 1, 1, (Dim(1, (1, 1)),))
-    (sizes, to_steps), (_, of_steps) = without(to, dim), without(of, dim)
-    dims = merged_dims(sizes, to_steps, of_steps) or (Dim(1, (to.size, of.size)),)
-    return Strides(to.shape[dim], of.shape[dim], to.strides[dim], of.strides[dim], dims)
-
-
-@dataclass(frozen=True, slots=True)
 class Tile:
     """Positions of a block, width times height; threads of each; positions of a thread.
 
@@ -147,11 +109,16 @@ def tile_of(strides: Strides, dtype: str, room: int, device: DeviceInfo) -> Tile
     shares = max(min(THREADS // width, power_of_two(ceil_div(count, 2))), 32 // width)
     enough = strides.positions >= 4 * at_once(dtype) * device.sm_count * width
     several = at_once(dtype) if enough and count <= FEW and shares == 1 else 1
-    across = strides.fastest_of_source
+    across = _fastest_of_source(strides)
     if across and width >= 32 and strides.dims[0].size >= 4 and strides.dims[across].size >= 4:
         along = min(8 if itemsize >= 4 else 16, power_of_two(strides.dims[0].size))
         return Tile(along, width // along, shares, several)
     return Tile(width, 1, shares, several)
+
+
+def _fastest_of_source(strides: Strides) -> int:
+    """Return the number of the dim that is fastest in the source."""
+    return min(range(len(strides.dims)), key=lambda number: strides.dims[number].steps[1], default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +145,7 @@ class Walk:
 def _walk(strides: Strides, tile: Tile) -> Walk:
     first, second, rest = Dim(strides.positions, (0, 0)), Dim(1, (0, 0)), strides.dims
     if tile.height > 1:
-        number = strides.fastest_of_source
+        number = _fastest_of_source(strides)
         first, second = rest[0], rest[number]
         rest = tuple(dim for other, dim in enumerate(rest) if other not in (0, number))
     columns, rows = ceil_div(first.size, tile.width), ceil_div(second.size, tile.height)

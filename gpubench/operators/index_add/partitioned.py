@@ -1,4 +1,4 @@
-"""The host rule of index_add/partitioned.cu: elements in the order of the destination's parts, then atomics."""
+"""The host rule of index_add/partitioned.cu: elements in the order of the destination's slices, added up in each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, unsigne
 SOURCE = "index_add/partitioned.cu"
 WARPS = 32
 ITEMS = 12
-SLICE_BYTES = 2**20
+LEAST_RANGE = 4096
+"""Indices that a block brings to the slices at least."""
+
 MOST_SLICES = 4096
 MOST_BYTES = 4
 """Of an element: what stands beside an index in a word of 64 bits."""
@@ -38,7 +40,7 @@ class Partitioned(OfForm):
     """Takes single elements of up to 32 bits."""
 
     name: str = "partitioned"
-    summary: str = "elements brought into 1024 parts of the destination, then atomics that stay in the L2 cache"
+    summary: str = "elements brought to slices of the destination, each added up in a block's shared memory"
     origin: str = (
         "radix partitioning as in database joins; single elements of up to 32 bits, destination without gaps; "
         "additions by atomics in the dtype, in any order"
@@ -49,20 +51,18 @@ class Partitioned(OfForm):
         return build(problem, form, device)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """By index dtype and sizes of shared memory; none for wide elements."""
+        """Two an index dtype; none for wide elements."""
         if dtypes.dtype(dtype).itemsize > MOST_BYTES:
             return ()
         return tuple(
-            (SOURCE, name)
-            for index in ("int64", "int32")
-            for name in (first(dtype, index, WARPS), second(dtype, index))
+            (SOURCE, name) for index in ("int64", "int32") for name in (first(dtype, index), second(dtype, index))
         )
 
 
-def first(dtype: str, index: str, warps: int, items: int = ITEMS) -> str:
+def first(dtype: str, index: str) -> str:
     """Return the name expression of the partition."""
     types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}"
-    return f"gpubench::index_add::partition_values<{types}, {warps}, {items}>"
+    return f"gpubench::index_add::partition_values<{types}, {WARPS}, {ITEMS}>"
 
 
 def second(dtype: str, index: str) -> str:
@@ -96,17 +96,10 @@ class Cut:
         return tuple(starts)
 
 
-def cut_of(
-    form: Form,
-    sums: int,
-    device: DeviceInfo,
-    warps: int = WARPS,
-    slice_bytes: int = SLICE_BYTES,
-    least_range: int = 4096,
-) -> Cut | Refused:
+def cut_of(form: Form, sums: int, device: DeviceInfo, least_range: int) -> Cut | Refused:
     """Cut the destination into slices that fit a block, as many for each SM, and the list into ranges."""
-    most = min(slice_bytes, device.max_shared_bytes - 1024) // sums
-    resident = device.sm_count * max(1, (device.max_shared_bytes) // (most * sums + 1024))
+    most = (device.max_shared_bytes - 1024) // sums
+    resident = device.sm_count * max(1, device.max_shared_bytes // (most * sums + 1024))
     slices = ceil_div(form.places, most)
     if slices > resident:
         slices = ceil_div(slices, resident) * resident
@@ -114,20 +107,12 @@ def cut_of(
     slices = ceil_div(form.places, size)
     if slices > MOST_SLICES:
         return Refused(f"more than {MOST_SLICES} slices that fit shared memory")
-    blocks = min(32 // warps * device.sm_count, ceil_div(form.count, least_range))
+    blocks = min(device.sm_count, ceil_div(form.count, least_range))
     each = ceil_div(form.count, blocks)
     return Cut(form.count, size, slices, ceil_div(form.count, each), each, max(1024, 3 * ceil_div(form.count, slices)))
 
 
-def build(
-    problem: Problem[Any],
-    form: Form,
-    device: DeviceInfo,
-    warps: int = WARPS,
-    items: int = ITEMS,
-    slice_bytes: int = SLICE_BYTES,
-    least_range: int = 4096,
-) -> Plan | Refused:
+def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: int = LEAST_RANGE) -> Plan | Refused:
     """Return the plan."""
     destination, index, _ = problem.operands
     if form.inner * form.outers > 1 or form.itemsize > MOST_BYTES or (form.places > 1 and form.place_step != 1):
@@ -135,41 +120,31 @@ def build(
     if not fits(form.places, form.count + 2**25):
         return Refused(f"more than {LIMIT} indices or places")
     sums = sum_bytes(destination.dtype)
-    cut = cut_of(form, sums, device, warps, slice_bytes, least_range)
+    cut = cut_of(form, sums, device, least_range)
     if isinstance(cut, Refused):
         return cut
     meetings, totals, cursors, pairs, units, kept, size = map(Workspace, cut.starts)
     parting = (divider(cut.slice), cut.slices, cut.most)
     shape = SHAPE.value(form, cut, slices=parting, unused=0, alpha=problem.params.alpha)
+    operands = Pointer("source"), Pointer("index")
     partition = Launch(
         SOURCE,
-        first(destination.dtype, index.dtype, warps, items),
+        first(destination.dtype, index.dtype),
         (cut.blocks, 1, 1),
-        (32 * warps, 1, 1),
-        (Pointer("source"), Pointer("index"), meetings, totals, cursors, pairs, units, kept, shape),
-        shared_bytes=32 * warps * items * 8 + 8 * cut.slices + 4 * warps,
+        (32 * WARPS, 1, 1),
+        (*operands, meetings, totals, cursors, pairs, units, kept, shape),
+        shared_bytes=32 * WARPS * ITEMS * 8 + 8 * cut.slices + 4 * WARPS,
         waits_for_blocks=True,
     )
-    threads = 1024 if cut.slice * sums > 113 * 1024 else 512
+    resident = device.sm_count * max(1, device.max_shared_bytes // (cut.slice * sums + 1024))
     adding = Launch(
         SOURCE,
         second(destination.dtype, index.dtype),
-        (min(device.sm_count * max(1, device.max_shared_bytes // (cut.slice * sums + 1024)), cut.units), 1, 1),
-        (threads, 1, 1),
-        (
-            Pointer("destination"),
-            Pointer("source"),
-            Pointer("index"),
-            pairs,
-            units,
-            kept,
-            meetings,
-            unsigned(2 * cut.blocks, 4),
-            shape,
-        ),
+        (min(resident, cut.units), 1, 1),
+        (1024 if cut.slice * sums > 113 * 1024 else 512, 1, 1),
+        (Pointer("destination"), *operands, pairs, units, kept, meetings, unsigned(2 * cut.blocks, 4), shape),
         shared_bytes=cut.slice * sums,
     )
     notes = {"slices": cut.slices, "slice": cut.slice, "blocks": cut.blocks, "most": cut.most}
-    return atomic_plan(
-        "partitioned", (partition, adding), problem, size.byte_offset, workspace_zeroed=True, notes=notes
-    )
+    steps = partition, adding
+    return atomic_plan("partitioned", steps, problem, size.byte_offset, workspace_zeroed=True, notes=notes)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.layout import View
 from gpubench.model import Launch, Plan, Pointer, Problem, Refused
-from gpubench.operators.coalesce import coalesce
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, fits
+from gpubench.operators.index_add.strides import Strides, strides_of
 from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divided_strided, divider
 
 SOURCE = "index_add/combined.cu"
 THREADS = 256
 SQUARE = 32
 """Indices, and elements of each, of a block that turns them in shared memory."""
-
 
 SHAPE = Struct(
     "gpubench::index_add::ScatteredShape",
@@ -38,30 +35,30 @@ def kernel(dtype: str, index: str, *, turned: bool = False) -> str:
     return f"gpubench::index_add::{name}<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}>"
 
 
-def _others(view: View, order: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    return tuple(view.shape[place] for place in order), tuple(view.strides[place] for place in order)
-
-
 def build(problem: Problem[Any]) -> Plan | Refused:
     """Return the plan. The destination's fastest dims run fastest, or the indices where those are the source's fastest.
 
     Refuses more elements than 32-bit numbers count, and more dims than the kernel walks.
     """
-    destination, index, source = problem.operands
-    dim = problem.params.dim
-    to, of = destination.view, source.view
-    if not to.shape or of.size == 0:
+    if not problem.operand("destination").view.shape or problem.operand("source").view.size == 0:
         return Refused("nothing to add, or a single place")
-    order = [place for place in range(len(to.shape)) if place != dim and to.shape[place] > 1]
-    order.sort(key=lambda place: -to.strides[place])
-    sizes, (to_steps, of_steps) = coalesce(_others(to, order)[0], _others(to, order)[1], _others(of, order)[1])
-    count, width = of.shape[dim], math.prod(sizes)
-    if len(sizes) > MAX_DIMS or not fits(count * width + THREADS):
+    strides = strides_of(problem)
+    count, width, dims = strides.count, strides.positions, strides.dims
+    if len(dims) > MAX_DIMS or not fits(count * width + THREADS):
         return Refused(f"more than {MAX_DIMS} dims after merging, or {LIMIT} elements")
-    inside = of.strides[dim] < min(of_steps, default=0)
-    turned = inside and min(count, width) >= SQUARE and to_steps[-1] < to.strides[dim]
+    inside = bool(dims) and strides.is_denser(1)
+    turned = inside and min(count, width) >= SQUARE and dims[0].steps[0] < strides.place_step
+    notes = {"rows": 1, "lanes": 1, "vector": 1, "dims": len(dims), "indices_inside": inside, "turned": turned}
+    return atomic_plan("combined", (_launch(problem, strides, inside, turned),), problem, notes=notes)
+
+
+def _launch(problem: Problem[Any], strides: Strides, inside: bool, turned: bool) -> Launch:
+    """Return the launch. inside: whether indices run fastest. turned: through squares in shared memory."""
+    destination, index, _ = problem.operands
+    count, width = strides.count, strides.positions
     squares = ceil_div(count, SQUARE)
-    launch = Launch(
+    sizes = [dim.size for dim in reversed(strides.dims)]
+    return Launch(
         SOURCE,
         kernel(destination.dtype, index.dtype, turned=turned),
         (squares * ceil_div(width, SQUARE) if turned else ceil_div(count * width, THREADS), 1, 1),
@@ -70,19 +67,13 @@ def build(problem: Problem[Any]) -> Plan | Refused:
             Pointer("destination"),
             Pointer("source"),
             Pointer("index"),
-            divided_strided(sizes, to_steps),
-            divided_strided(sizes, of_steps),
+            *(divided_strided(sizes, [dim.steps[operand] for dim in reversed(strides.dims)]) for operand in (0, 1)),
             SHAPE.value(
+                strides,
                 inner=divider(squares if turned else count if inside else width),
                 indices_inside=int(inside),
                 items=width if turned else count * width,
-                count=count,
-                places=to.shape[dim],
-                place_step=to.strides[dim],
-                index_step=of.strides[dim],
                 alpha=problem.params.alpha,
             ),
         ),
     )
-    notes = {"rows": 1, "lanes": 1, "vector": 1, "dims": len(sizes), "indices_inside": inside, "turned": turned}
-    return atomic_plan("combined", (launch,), problem, notes=notes)

@@ -70,7 +70,6 @@ OWNED_STREAM = 2**19
 """Elements of misaligned rows from which up to four indices are one: 62 M float64 443 us (641)."""
 
 FEW = 32
-FEW = 32
 """Indices that a warp of `combined` adds up by itself: there is nothing to sort."""
 
 GROUPED_LEAST_SMALL = 2048
@@ -97,12 +96,12 @@ def is_for_owned(problem: Problem[Any], form: Form | Refused) -> bool:
     """Say whether a thread should own each place: no atomics that could meet, and any strides."""
     count, elements, small = problem.params.count, problem.operand("source").view.size, problem.case.dtype in SMALL
     least = OWNED_LEAST[1 if small else dtypes.dtype(problem.case.dtype).itemsize]
-    if isinstance(form, Form) and form.is_mixed and form.inner == 1 and not small and elements >= OWNED_LEAST[4]:
+    if isinstance(form, Form) and form.is_turned and not small and elements >= OWNED_LEAST[4]:
         if form.outer_place < form.place_step and count > OWNED_MOST:
             return False  # squares: 8192 x 512, 16384 indices of a transposed source 40 us (109 an element a thread)
         if form.place_step == 1 and form.outers >= 128 and count >= LAST_DIM and 2 * count >= form.places:
             return False  # a block's sums: the same into a transposed destination 81 us
-    if not isinstance(form, Form) or (form.inner == 1 and form.outers > 1 and form.is_mixed):
+    if not isinstance(form, Form) or form.is_turned:
         return elements >= (min(least, OWNED_STREAM) if count > OWNED_MOST else least) or count > OWNED_MOST_TURNED
     if form.inner * form.outers < 32:
         return False

@@ -87,6 +87,13 @@ def small_groups(problem: Problem[Any], device: DeviceInfo, pairs: int = 64) -> 
     return grouped.build(problem, form(problem), device, pairs, least_range=64)
 
 
+def small_slices(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+    """Return a partitioned plan of slices of 8 KB, filled by several blocks."""
+    return partitioned.build(
+        problem, form(problem), dataclasses.replace(device, max_shared_bytes=9 * 1024), least_range=300
+    )
+
+
 @pytest.mark.parametrize("pattern", PATTERNS, ids=str)
 def test_grouped_gives_the_same_bits_under_every_schedule(pattern: Any) -> None:
     """Runs inside a group, over groups, over blocks and over windows of blocks; indices outside are left out."""
@@ -165,7 +172,7 @@ def test_single_elements_at_wrong_indices_are_left_out() -> None:
     problem = problem_of((40,), 700, pattern={"out_of_range": 30})
     answers(problem, private_copies.build(problem, form(problem), host().info))
     answers(problem, gathered.build(problem, form(problem), host().info))
-    answers(problem, partitioned.build(problem, form(problem), host().info, slice_bytes=8192, least_range=300))
+    answers(problem, small_slices(problem, host().info))
 
 
 @pytest.mark.parametrize("pattern", ["uniform", "half_same", {"duplicates": 90}], ids=str)
@@ -227,9 +234,7 @@ def test_blocks_find_their_places_alone_or_together(blocks: int) -> None:
 def test_partitions_are_right(pattern: str, dtype: str) -> None:
     """A list that is moved, and one in order that stays."""
     problem = problem_of((60_000,), 3000, dtype, pattern=pattern, alpha=2.0)
-    answers(
-        problem, partitioned.build(problem, form(problem), host().info, slice_bytes=8192, least_range=300), "random:2"
-    )
+    answers(problem, small_slices(problem, host().info), "random:2")
 
 
 @pytest.mark.parametrize("dtype", ["float16", "int16", "complex128"])
@@ -240,13 +245,7 @@ def test_private_copies_give_the_same_bits(dtype: str) -> None:
     assert len({bits for schedule in ("forward", "random:5") for bits in answers(problem, plan, schedule)}) == 1
 
 
-@pytest.mark.parametrize(
-    "build",
-    [
-        small_groups,
-        lambda problem, device: partitioned.build(problem, form(problem), device, slice_bytes=8192, least_range=300),
-    ],
-)
+@pytest.mark.parametrize("build", [small_groups, small_slices])
 def test_what_a_launch_left_that_was_ended_early_is_no_matter(build: Any) -> None:
     """Whatever an earlier launch left in the workspace, blocks wait for this launch's words."""
     problem = problem_of((700,), 2000) if build is not small_groups else problem_of((70, 8), 2000, pattern="half_same")

@@ -1,0 +1,42 @@
+"""An index_add of any layout, as few dims as there can be: what every fast rule starts from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from gpubench.model import Problem
+from gpubench.operators.geometry.dims import without
+from gpubench.operators.geometry.merged import Dim, merged_dims
+
+
+@dataclass(frozen=True, slots=True)
+class Strides:
+    """The indexed dim, and the dims beside it, fastest in the destination first, merged.
+
+    The steps of a dim are those in the destination and in the source.
+    """
+
+    places: int
+    count: int
+    place_step: int
+    index_step: int
+    dims: tuple[Dim, ...]
+
+    @property
+    def positions(self) -> int:
+        """Elements beside the indexed dim."""
+        return math.prod(dim.size for dim in self.dims)
+
+    def is_denser(self, operand: int) -> bool:
+        """Say whether the destination (0), or the source (1), is denser along the indexed dim than along all others."""
+        return all((self.place_step, self.index_step)[operand] < dim.steps[operand] for dim in self.dims)
+
+
+def strides_of(problem: Problem[Any]) -> Strides:
+    """Return the problem's dims. A destination without dims is a single place."""
+    to, of, dim = problem.operand("destination").view, problem.operand("source").view, problem.params.dim
+    (sizes, to_steps), (_, of_steps) = without(to, dim), without(of, dim)
+    places, place_step = (to.shape[dim], to.strides[dim]) if to.shape else (1, 1)
+    return Strides(places, of.shape[dim], place_step, of.strides[dim], merged_dims(sizes, to_steps, of_steps))
