@@ -98,9 +98,9 @@ class Cut:
 
 def cut_of(form: Form, sums: int, device: DeviceInfo, least_range: int) -> Cut | Refused:
     """Cut the destination into slices that fit a block, as many for each SM, and the list into ranges."""
-    most = (device.max_shared_bytes - 1024) // sums
-    resident = device.sm_count * max(1, device.max_shared_bytes // (most * sums + 1024))
-    slices = ceil_div(form.places, most)
+    room = (device.max_shared_bytes - 1024) // sums
+    resident = device.sm_count * max(1, device.max_shared_bytes // (room * sums + 1024))
+    slices = ceil_div(form.places, room)
     if slices > resident:
         slices = ceil_div(slices, resident) * resident
     size = ceil_div(form.places, slices)
@@ -109,7 +109,8 @@ def cut_of(form: Form, sums: int, device: DeviceInfo, least_range: int) -> Cut |
         return Refused(f"more than {MOST_SLICES} slices that fit shared memory")
     blocks = min(device.sm_count, ceil_div(form.count, least_range))
     each = ceil_div(form.count, blocks)
-    return Cut(form.count, size, slices, ceil_div(form.count, each), each, max(1024, 3 * ceil_div(form.count, slices)))
+    most = min(max(1024, 3 * ceil_div(form.count, slices)), LIMIT)
+    return Cut(form.count, size, slices, ceil_div(form.count, each), each, most)
 
 
 def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: int = LEAST_RANGE) -> Plan | Refused:

@@ -237,6 +237,12 @@ def test_partitions_are_right(pattern: str, dtype: str) -> None:
     answers(problem, small_slices(problem, host().info), "random:2")
 
 
+def test_partitions_count_lists_of_over_a_billion() -> None:
+    """Three times the indices of a slice are more than 32 bits count where there is one slice: the bound is cut."""
+    problem = problem_of((521,), 1_628_235_599, "uint8")
+    assert isinstance(partitioned.build(problem, form(problem), DEVICE), Plan)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "int16", "complex128"])
 def test_private_copies_give_the_same_bits(dtype: str) -> None:
     """A copy a lane, joined in order by the block that arrives last, whichever that is."""
