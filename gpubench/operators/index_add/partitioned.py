@@ -60,8 +60,9 @@ class Partitioned(OfForm):
 
 
 def first(dtype: str, index: str) -> str:
-    """Return the name expression of the partition."""
-    types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}"
+    """Return the name expression of the partition. It only moves elements: one instance serves all of a width."""
+    moved = {1: "uint8", 2: "int16", 4: "int32"}[dtypes.dtype(dtype).itemsize]
+    types = f"{dtypes.dtype(moved).cpp}, {dtypes.dtype(index).cpp}"
     return f"gpubench::index_add::partition_values<{types}, {WARPS}, {ITEMS}>"
 
 

@@ -1,4 +1,4 @@
-"""The host side of small_index.cu, large_index.cu and uncollapsed.cu: PyTorch's two kernels and the choice of one."""
+"""The host side of small_index.cu and large_index.cu: PyTorch's two kernels and the choice of one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from gpubench.operators.index_add.slices import (
 )
 from gpubench.operators.structs import float64, int32, int64, unsigned
 
-SMALL, LARGE, UNCOLLAPSED = (f"index_add/seeds/{name}.cu" for name in ("small_index", "large_index", "uncollapsed"))
 STATIC_DIMS = (1, 2, 3, 0)
 INDEX_DTYPES = ("int64", "int32")
 LIMITS = "atomics in the dtype, in any order; 1-D with few indices is one block (known bad case)"
@@ -30,6 +29,9 @@ LIMITS = "atomics in the dtype, in any order; 1-D with few indices is one block 
 
 Kernel = tuple[str, str]
 """Source and name."""
+
+SMALL: Kernel = ("index_add/seeds/small_index.cu", "small_index")
+LARGE: Kernel = ("index_add/seeds/large_index.cu", "large_index")
 
 
 @dataclass(eq=False, slots=True)
@@ -39,7 +41,7 @@ class SmallIndex:
     name: str = "small_index"
     summary: str = "every thread walks the indices and strides over one slice; grid covers one slice"
     origin: str = f"PyTorch indexFuncSmallIndex; up to {SMALL_INDICES} indices, tensors under 2^31 elements; {LIMITS}"
-    kernel: Kernel = (SMALL, "small_index")
+    kernel: Kernel = SMALL
     shape: Shape = over_one_slice
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
@@ -58,7 +60,7 @@ class LargeIndex:
     name: str = "large_index"
     summary: str = "threads stride over the whole source, index-major or not by stride"
     origin: str = f"PyTorch indexFuncLargeIndex; at most {MAX_TENSOR_DIMS} dims after merging; {LIMITS}"
-    kernel: Kernel = (LARGE, "large_index")
+    kernel: Kernel = LARGE
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch; none when there is nothing to add. Refuses more dims than the kernel's description holds."""
@@ -70,7 +72,11 @@ class LargeIndex:
 
 
 class Uncollapsed:
-    """The two kernels without merged dims, chosen between as PyTorch does."""
+    """The two kernels without merged dims, chosen between as PyTorch does.
+
+    A contiguous (32, 1024, 1024) keeps its three, and every element pays one remainder and one division for each; from
+    four dims on the loop over them is not unrolled.
+    """
 
     name: str = "uncollapsed"
     summary: str = "small_index and large_index with every dim kept, to measure what merging dims is worth"
@@ -81,17 +87,12 @@ class Uncollapsed:
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch; none when there is nothing to add. Refuses more dims than the kernel's description holds."""
-        if _not_small(problem) is None:
-            small = (UNCOLLAPSED, "uncollapsed_small")
-            return _plan(self.name, problem, device, small, over_one_slice, merge=False)
-        return _plan(self.name, problem, device, (UNCOLLAPSED, "uncollapsed_large"), over_the_source, merge=False)
+        kernel, shape = (LARGE, over_the_source) if _not_small(problem) else (SMALL, over_one_slice)
+        return _plan(self.name, problem, device, kernel, shape, merge=False)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return both kernels' instances."""
-        return (
-            *_small_instances(dtype, UNCOLLAPSED, "uncollapsed_small"),
-            *_large_instances(dtype, UNCOLLAPSED, "uncollapsed_large"),
-        )
+        return (*_small_instances(dtype, *SMALL), *_large_instances(dtype, *LARGE))
 
 
 def _not_small(problem: Problem[Any]) -> Refused | None:
