@@ -104,14 +104,14 @@ class TransposedTiles:
         ]
 
     def instances_on(self, dtype: str, device: DeviceInfo) -> Sequence[tuple[str, str]]:
-        """Those of the largest and the smallest tile that fit."""
+        """Those of the largest tile that fits, and of the smallest without chunks: it is for many strips."""
         y = sum_dtype(dtype)
         ends = {along: fitting_shapes(dtype, y, along, device) for along in (True, False)}
         names = [
             kernel(dtype, y, along, shape, which)
             for along, fit in ends.items()
             for shape in (*fit[:1], *fit[-1:])
-            for which in PASSES
+            for which in (PASSES if shape is fit[0] else (WHOLE_LINES,))
         ]
         return [(self.source, name) for name in dict.fromkeys(names)]
 

@@ -53,6 +53,20 @@ def test_chunks_are_whole_tiles_for_every_sm(near: int) -> None:
     assert plan.notes["chunks"] == (1 if near < 0 else 2)
 
 
+@pytest.mark.parametrize("dtype", CUMSUM.dtypes)
+@pytest.mark.parametrize(("shape", "dim"), [((1 << 20, 128), 0), ((128, 1 << 20), 1)])
+def test_lines_of_the_smallest_tile_are_never_cut(dtype: str, shape: tuple[int, int], dim: int) -> None:
+    """It is for many strips, on one SM 128 lines: no chunk's instance of it is compiled, and no plan names one."""
+    device = dataclasses.replace(DEVICE, sm_count=1)
+    problem = CUMSUM.problem(make_case("cumsum", dtype, shape=list(shape), dim=dim, layout={"permute": [1, 0]}))
+    (launch,) = planned(TransposedTiles(), problem, device).launches
+    compiled = TransposedTiles().instances_on(dtype, device)
+    assert (launch.source, launch.kernel) in compiled
+    assert launch.kernel.endswith(", 0>")
+    chunked = launch.kernel.removesuffix("0>")
+    assert not [name for _, name in compiled if name.startswith(chunked) and name != launch.kernel]
+
+
 @pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "transposed_tiles"), (1, "transposed_tiles")])
 def test_a_few_strips_of_short_lines_are_walked(near: int, name: str) -> None:
     """A tile of a few elements a line would be mostly empty."""
