@@ -12,22 +12,6 @@
 
 namespace gpubench::sum {
 
-template <class Out, int W, class A>
-GPUBENCH_DEVICE void store_sums(Out* y, Once once, const Vector<A, W>& sums) {
-    Vector<Out, W> values;
-    GPUBENCH_UNROLL
-    for (int j = 0; j < W; ++j) values[j] = finished<Out>(once, sums[j]);
-    store_vector(y, values);
-}
-template <class Out, int W, class A>
-GPUBENCH_DEVICE void store_sums(Out* y, const Finish& finish, const Vector<A, W>& sums) {
-    Vector<Out, W> values;
-    GPUBENCH_UNROLL
-    for (int j = 0; j < W; ++j) values[j] = finished<Out>(finish, sums[j]);
-    GPUBENCH_NO_UNROLL
-    for (int64 copy = 0; copy < finish.copies; ++copy) store_vector(y + copy * finish.apart, values);
-}
-
 // The sums of R neighbours each.
 template <int R, class A, int V>
 GPUBENCH_DEVICE Vector<A, V / R> fold_neighbours(const Vector<A, V>& items) {
@@ -48,9 +32,7 @@ GPUBENCH_DEVICE void add_rest(Vector<part_t<T>, V>& sums, const T* place, TermWa
     for (int left = shape.terms - Terms; left > 0; left -= Terms) {
         GPUBENCH_UNROLL
         for (int t = 0; t < Terms; ++t) raw[t] = source.template load<V>(place + walk.next(shape), t < left);
-        const Vector<part_t<T>, V> more = detail::tree<V, 0, Terms>(raw);
-        GPUBENCH_UNROLL
-        for (int j = 0; j < V; ++j) sums[j] = add(sums[j], more[j]);
+        combine_items(sums, detail::tree<V, 0, Terms>(raw), Add{});
     }
 }
 
@@ -80,7 +62,7 @@ GPUBENCH_DEVICE void sum_groups(const T* x, Out* y, const S& source, const FewSh
         const auto offsets = offsets_of(shape.sum, group);
         Vector<part_t<T>, V> sums = detail::tree<V, 0, Terms>(raw[g]);
         if constexpr (Terms >= 8 && is_same<C, gpubench::sum::Sum>) add_rest<Terms>(sums, x + offsets.x, walk, source, shape);
-        store_sums<Out>(y + offsets.y, finish_of(shape.sum), convert_items<W, accumulator_t<T>>(fold_neighbours<R>(sums)));
+        store_sums(y + offsets.y, finish_of(shape.sum), convert_items<W, accumulator_t<T>>(fold_neighbours<R>(sums)));
     }
 }
 
@@ -269,9 +251,7 @@ GPUBENCH_DEVICE void sum_across(const T* x, Out* y, const S& source, const FewSh
         Packed<T, W> raw[Terms];
         GPUBENCH_UNROLL
         for (int t = 0; t < Terms; ++t) raw[t] = shift_items(words[t][0], words[t][1], shifts[t]);
-        const Vector<part_t<T>, W> more = detail::tree<W, 0, Terms>(raw);
-        GPUBENCH_UNROLL
-        for (int j = 0; j < W; ++j) sums[j] = add(sums[j], more[j]);
+        combine_items(sums, detail::tree<W, 0, Terms>(raw), Add{});
     }
     add_last<W>(sums, place + shape.reach, source.end);
     const Vector<accumulator_t<T>, W> totals = convert_items<W, accumulator_t<T>>(sums);

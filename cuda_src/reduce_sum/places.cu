@@ -10,7 +10,6 @@
 
 namespace gpubench::sum {
 
-//
 enum class Form { whole, flat, ragged };
 
 struct PlacesShape {

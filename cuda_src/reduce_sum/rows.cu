@@ -7,7 +7,6 @@
 
 namespace gpubench::sum {
 
-//
 struct RowsShape {
     Sum sum;
     IntegerDivider parts;     // blocks an output: block = output * parts + part

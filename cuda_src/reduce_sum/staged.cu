@@ -8,7 +8,6 @@
 
 namespace gpubench::sum {
 
-//
 struct StagedShape {
     Sum sum;
     IntegerDivider neighbours;

@@ -24,9 +24,7 @@ GPUBENCH_DEVICE Vector<part_t<T>, V> tree(const Packed<T, V> (&raw)[K]) {
         return unpack_items<V, part_t<T>>(raw[First]);
     } else {
         Vector<part_t<T>, V> sums = tree<V, First, Count / 2>(raw);
-        const Vector<part_t<T>, V> others = tree<V, First + Count / 2, Count - Count / 2>(raw);
-        GPUBENCH_UNROLL
-        for (int j = 0; j < V; ++j) sums[j] = add(sums[j], others[j]);
+        combine_items(sums, tree<V, First + Count / 2, Count - Count / 2>(raw), Add{});
         return sums;
     }
 }
@@ -56,9 +54,7 @@ struct PlaceSums {
                 for (int j = 0; j < V; ++j) sums[j] = dot_items<T>(raw[k].word(j / per_word), 1u << j % per_word * 8, sums[j]);
             }
         } else {
-            const Vector<part_t<T>, V> all = detail::tree<V, 0, K>(raw);
-            GPUBENCH_UNROLL
-            for (int j = 0; j < V; ++j) sums[j] = add(sums[j], all[j]);
+            combine_items(sums, detail::tree<V, 0, K>(raw), Add{});
         }
     }
 };
@@ -92,9 +88,7 @@ struct TotalSum {
         if constexpr (by_dot_products<T>) {
             sums = add(sums, int64{sum_vectors(raw)});
         } else {
-            const Vector<part_t<T>, V> all = detail::tree<V, 0, K>(raw);
-            GPUBENCH_UNROLL
-            for (int j = 0; j < V; ++j) sums[j] = add(sums[j], all[j]);
+            combine_items(sums, detail::tree<V, 0, K>(raw), Add{});
         }
     }
     GPUBENCH_DEVICE A total() const {
@@ -151,7 +145,9 @@ struct Plain {
     int32 extent;
 };
 GPUBENCH_LAYOUT(Plain, 52, extent, 48);
-struct Once {};
+struct Once {
+    static constexpr int64 copies = 1, apart = 0;
+};
 struct NearOffsets {
     uint32 x, y;
 };
@@ -189,7 +185,15 @@ GPUBENCH_DEVICE void store_sum_by_block(Out* y, const Finish& finish, A sum) {
     for (int64 copy = thread_index_x(); copy < finish.copies; copy += block_size_x()) y[copy * finish.apart] = value;
 }
 
-// By one thread.
+// Sums side by side, and one, by one thread. F: Finish, or Once.
+template <class Out, class F, int W, class A>
+GPUBENCH_DEVICE void store_sums(Out* y, const F& finish, const Vector<A, W>& sums) {
+    Vector<Out, W> values;
+    GPUBENCH_UNROLL
+    for (int j = 0; j < W; ++j) values[j] = finished<Out>(finish, sums[j]);
+    GPUBENCH_NO_UNROLL
+    for (int64 copy = 0; copy < finish.copies; ++copy) store_vector(y + copy * finish.apart, values);
+}
 template <class Out, class A>
 GPUBENCH_DEVICE void store_sum(Out* y, Once once, A sum) { *y = finished<Out>(once, sum); }
 template <class Out, class A>

@@ -115,7 +115,7 @@ class Few(fast.Fast):
         found += [fast.instance("few_transposed", dtype, terms) for terms in TRANSPOSED]
         if dtypes.dtype(dtype).itemsize <= 2:
             found += [fast.instance("few_words", dtype, words, 4) for words in WORDS]
-        found += [shared_kernel(dtype, terms) for terms in tuning.SHARED_TERMS]
+        found += [fast.instance("few_shared", dtype, terms) for terms in tuning.SHARED_TERMS]
         return tuple((SOURCE, name) for name in dict.fromkeys(found))
 
 
@@ -134,11 +134,6 @@ def kernel(dtype: str, form: Form, terms: int, little: bool) -> str:
         return fast.instance("few_across", dtype, form.width, terms)
     groups = 0 if little else groups_of(dtype, form, terms)
     return fast.instance("few", dtype, form.width, form.run, terms, groups)
-
-
-def shared_kernel(dtype: str, terms: int) -> str:
-    """Return the name expression for warps that share outputs, with so many terms of each."""
-    return fast.instance("few_shared", dtype, terms)
 
 
 def groups_of(dtype: str, form: Form, terms: int) -> int:
@@ -179,20 +174,14 @@ def form_of(shape: Merged, dtype: str) -> Form:
         if first.y == 1 and stands(shape, shape.kept, vector_of(dtype), 1):
             return Form(vector_of(dtype))
         width = across_width(dtype)
-        wide = first.y == 1 and first.size >= LEAST_LINE and width > 1
-        return Form(width, across=True) if wide and all(dim.y % width == 0 for dim in shape.copies) else Form(1)
+        wide = first.y == 1 and first.size >= LEAST_LINE and all(dim.y % width == 0 for dim in shape.copies)
+        return Form(width, across=True) if wide and width > 1 else Form(1)
     run = first.size
     pairs = run == shape.terms == shape.itemsize == 2 and dtypes.is_exact(dtype)  # 5000000 x 2 21.6 us, 26.3 so
-    if (
-        run in runs(dtype)
-        and shape.terms <= 2 * run
-        and not pairs
-        and others
-        and (others[0].x, others[0].y) == (run, 1)
-    ):
-        width = run_width(dtype, run)
-        if stands(shape, shape.kept, width, run):
-            return Form(width, run)
+    beside = bool(others) and (others[0].x, others[0].y) == (run, 1)
+    width = run_width(dtype, run)
+    if run in runs(dtype) and shape.terms <= 2 * run and not pairs and beside and stands(shape, shape.kept, width, run):
+        return Form(width, run)
     return Form(1)
 
 
@@ -278,7 +267,8 @@ def build_shared(problem: Problem[Any], shape: Merged, outputs: int, lanes: int)
     )
     bound = fast.accuracy(dtype, ceil_div(outputs * outputs * lanes, 1024), 4 + 5 + 5)
     notes = {"terms": held, "outputs": outputs, "lanes": lanes, "little": True}
-    return fast.one_launch((SOURCE, shared_kernel(dtype, held)), grid, outputs * lanes, packed, bound, notes)
+    which = (SOURCE, fast.instance("few_shared", dtype, held))
+    return fast.one_launch(which, grid, outputs * lanes, packed, bound, notes)
 
 
 def build_words(problem: Problem[Any], shape: Merged, words: int, groups: int, threads: int) -> Plan | Refused:

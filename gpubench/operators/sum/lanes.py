@@ -13,8 +13,6 @@ from gpubench.operators.sum.merged import Dim, Merged
 from gpubench.operators.sum.rows import is_ragged, vectors_of
 
 SOURCE = "reduce_sum/lanes.cu"
-THREADS = 256
-LANES = 32
 VECTORS = (1, 2, 4, 8)
 """Vectors of a row that a lane may take: the instances. A lane has 8 on their way."""
 
@@ -46,7 +44,7 @@ class Lanes(fast.Fast):
     def planned(self, problem: Problem[Any], shape: Merged, device: DeviceInfo) -> Plan | Refused:
         """Refuses longer rows."""
         vectors = vectors_of(shape)
-        if vectors > LANES * VECTORS[-1]:
+        if vectors > 32 * VECTORS[-1]:
             return Refused("a row is longer than what a warp holds")
         return build(problem, shape, *tuning.lanes(vectors, shape, device))
 
@@ -77,7 +75,7 @@ def kernel(dtype: str, vectors: int, little: bool) -> str:
 
 
 def build(
-    problem: Problem[Any], shape: Merged, width: int, vectors: int, slots: int, threads: int = THREADS
+    problem: Problem[Any], shape: Merged, width: int, vectors: int, slots: int, threads: int = 256
 ) -> Plan | Refused:
     """Return the plan with `width` lanes a row, each with up to `vectors` of its vectors, and `slots` rows a group.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpubench import dtypes
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
@@ -55,16 +56,9 @@ class Places(fast.Fast):
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Each form by vectors of 16 bytes, whole lines by elements too."""
-        vector = 16 // itemsize(dtype)
+        vector = 16 // dtypes.dtype(dtype).itemsize
         forms = [("whole", vector), ("flat", vector), ("ragged", vector), ("whole", 1)]
         return tuple((SOURCE, kernel(dtype, *form)) for form in dict.fromkeys(forms if vector > 1 else forms[3:]))
-
-
-def itemsize(dtype: str) -> int:
-    """Return the bytes of an element."""
-    from gpubench import dtypes
-
-    return dtypes.dtype(dtype).itemsize
 
 
 def kernel(dtype: str, form: str, vector: int) -> str:
@@ -102,6 +96,7 @@ def build(problem: Problem[Any], shape: Merged, line: Line, cut: Cut) -> Plan | 
     rest = line.inner.size * line.neighbours.size - line.rows * span if line.flat else 0
     step = span if line.flat else line.inner.x
     packed = SHAPE.value(
+        cut,  # its lanes and parts
         sum=fast.common(shape, line.kept),
         lines=divider(slices * line.lines),
         slices=divider(slices),
@@ -117,21 +112,13 @@ def build(problem: Problem[Any], shape: Merged, line: Line, cut: Cut) -> Plan | 
         neighbour_step=line.neighbours.y,
         outputs=outputs,
         line_outputs=line_outputs,
-        lanes=cut.lanes,
-        parts=cut.parts,
         width_bits=width.bit_length() - 1,
         apart=line.apart,
         rest=rest,
     )
     bound = fast.accuracy(dtype, ceil_div(turns, fast.LOADS), 3 + ceil_div(cells, width) + 5, cut.parts)
     words = fast.word_bytes(dtype) * grid * outputs if cut.parts > 1 else 0
-    notes = {
-        "places": cut.places,
-        "lanes": cut.lanes,
-        "parts": cut.parts,
-        "vector": line.vector,
-        "form": line.form,
-        "width": width,
-    }
-    name = kernel(dtype, line.form, line.vector)
-    return fast.one_launch((SOURCE, name), grid, cut.threads, packed, bound, notes, shared, words)
+    shares = {"places": cut.places, "lanes": cut.lanes, "parts": cut.parts}
+    notes = {**shares, "vector": line.vector, "form": line.form, "width": width}
+    which = (SOURCE, kernel(dtype, line.form, line.vector))
+    return fast.one_launch(which, grid, cut.threads, packed, bound, notes, shared, words)

@@ -77,6 +77,11 @@ BUSY_LANE = 48
 """Lanes with so many bytes of a row in four vectors take one row each: 4194304 x 16 float32 74.9 us (80.1 with two),
 100000 x 480 bfloat16 30.5 (31.7), but 1000000 x 20 float32 29.5 (27.3), 65536 x 1000 int8 27.1 (25.7)."""
 
+LITTLE = 4 * 2**20
+"""Bytes of x and y below which a kernel's own code, which comes cold from memory too, is what counts, and of x alone
+below which a few terms are added up by single threads however they lie: 24 x 1358 float32 4.1 us (4.6), 1 x 51344
+float64 4.2 (5.5)."""
+
 FEW_THREADS = 128
 """50777 x 12 x 32 float64 45.2 us with 128 threads a block, 46.9 with 256."""
 
@@ -126,6 +131,11 @@ def fill_threads(groups: int, device: DeviceInfo) -> bool:
     return groups >= 2 * 256 * device.sm_count
 
 
+def terms_of_little(shape: Merged, device: DeviceInfo) -> int:
+    """Return the terms of an output of little that one thread adds up."""
+    return tuned("FEW_OF_LITTLE", FEW_OF_LITTLE) // (1 if shape.outputs >= 64 * device.sm_count else 2)
+
+
 def shared(shape: Merged, device: DeviceInfo) -> tuple[int, int]:
     """Return (outputs of a block, lanes that share each) where blocks hold all terms of little, or (0, 0).
 
@@ -137,23 +147,19 @@ def shared(shape: Merged, device: DeviceInfo) -> tuple[int, int]:
         return 0, 0
     least, most = 0, SHARED_THREADS * SHARED_TERMS[-1]
     if across:
-        least = FEW_OF_LITTLE // (1 if shape.outputs >= 64 * device.sm_count else 2)
+        least = terms_of_little(shape, device)
         most = SHARED_SCATTERED if dims[0].size * shape.itemsize > 32 else most
         if shape.bytes > SHARED_BYTES:
             most = 0 if shape.on_grid(*(dim.x for dim in dims[1:])) else 256
     if not least < terms <= most:
         return 0, 0
     outputs = 32
-    while outputs > 1 and (
-        (outputs * shape.itemsize > 32 and ceil_div(shape.outputs, outputs) < device.sm_count)
-        or terms > SHARED_THREADS // outputs * SHARED_TERMS[-1]
+    while (outputs * shape.itemsize > 32 and ceil_div(shape.outputs, outputs) < device.sm_count) or (
+        terms > SHARED_THREADS // outputs * SHARED_TERMS[-1]
     ):
         outputs //= 2
-    for held in SHARED_TERMS:
-        lanes = ceil_div(ceil_div(terms, held) * outputs, 32) * 32 // outputs
-        if outputs * lanes <= SHARED_THREADS:
-            return outputs, lanes
-    return 0, 0
+    every = (ceil_div(ceil_div(terms, held) * outputs, 32) * 32 for held in SHARED_TERMS)
+    return outputs, next(threads for threads in every if threads <= SHARED_THREADS) // outputs
 
 
 def words(shape: Merged) -> int:
@@ -162,8 +168,8 @@ def words(shape: Merged) -> int:
     3464896 x 6 int8 21.9 us (28.8 through shared memory, 38.8 item by item), 2000003 x 5 bfloat16 20.5 (25.4, 25.1).
     """
     row = shape.terms * shape.itemsize
-    narrow = shape.itemsize <= 2 and len(shape.reduced) == 1 and shape.reduced[0].x == 1
-    if not narrow or shape.terms <= FEW_FLAT or row > 16 or is_little(shape) or shape.on_grid(shape.terms):
+    along = len(shape.reduced) == 1 and shape.reduced[0].x == 1
+    if not along or shape.terms <= FEW_FLAT or row > 16 or is_little(shape) or shape.on_grid(shape.terms):
         return 0
     return 2 if row <= 8 else 4
 
@@ -187,14 +193,6 @@ def few_ragged(lines: list[Line]) -> int:
     return max(FEW_TERMS, 4 * classes - 1)
 
 
-SMALL = 4 * 2**20
-"""Bytes of x below which a few terms are added up by single threads however they lie."""
-
-LITTLE = 4 * 2**20
-"""Bytes of x and y below which a kernel's own code, which comes cold from memory too, is what counts: 24 x 1358 float32
-4.1 us (4.6), 1 x 51344 float64 4.2 (5.5)."""
-
-
 def threads_of_little(work: int, device: DeviceInfo) -> int:
     """Return the threads of a block where each does one piece of so few that all SMs are to have some."""
     return min(128, max(64, ceil_div(work, 32 * device.sm_count) * 32))
@@ -212,7 +210,7 @@ def lanes(vectors: int, shape: Merged, device: DeviceInfo) -> tuple[int, int, in
     threads = shape.outputs * width
     if little and of_lane < LOADS:
         return width, of_lane, 0, threads_of_little(threads, device)
-    busy = of_lane == 4 and shape.itemsize > 1 and shape.terms * shape.itemsize >= BUSY_LANE * width
+    busy = shape.itemsize > 1 and shape.terms * shape.itemsize >= BUSY_LANE * width
     most = 1 if busy else LOADS // of_lane
     slots = max(1, min(most, threads // (device.sm_count * 1024)))
     return width, of_lane, slots, tuned("LANES_THREADS", 256)

@@ -28,7 +28,7 @@ def _around(sms: int, near: int) -> dict[str, Edge]:
         "groups for one thread each": ((2 * sms + near, 100, 1024), (1,), "float32", {}),
         "terms that begin unlike": ((sms * 64, 8 * 4 + near, 77), (1,), "bfloat16", {}),
         "a line whose terms stand anywhere": ((sms * 400, 3, few.LEAST_LINE + near), (1,), "int8", {"offset": 1}),
-        "bytes of few terms": ((tuning.SMALL // 28 + near, 7), (1,), "float32", {}),
+        "bytes of few terms": ((tuning.LITTLE // 28 + near, 7), (1,), "float32", {}),
         "bytes of little": ((tuning.LITTLE // 260 + 1 + near, 64), (1,), "float32", {}),
         "a row through shared memory": ((16 * sms + 1000, row + near), (1,), "float32", {"offset": 1}),
         "bytes of rows through shared memory": ((staged_least + 1 + near, 129), (1,), "float32", {}),
