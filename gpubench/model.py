@@ -241,6 +241,11 @@ class DeviceInfo:
     simulated: bool = False
     properties: Mapping[str, Json] = field(default_factory=dict)
 
+    @property
+    def arch(self) -> str:
+        """The architecture that kernels are compiled for: `sm_90`."""
+        return "sm_{}{}".format(*self.compute_capability)
+
 
 @dataclass(frozen=True, slots=True)
 class Traced:

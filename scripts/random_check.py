@@ -157,7 +157,7 @@ def processes_of_ours(count: int) -> ProcessPoolExecutor:
 def compile_all(spec: str, operator: Operator[Any], processes: int) -> None:
     """Compile every instance side by side, so that the parts find them in the cache."""
     device = open_device(spec)
-    arch = "sm_{}{}".format(*device.info.compute_capability)
+    arch = device.info.arch
     if device.info.kind == "cuda":
         instances = dict.fromkeys(
             (*instance, arch) for v in operator.variants for dtype in operator.dtypes for instance in v.instances(dtype)

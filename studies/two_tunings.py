@@ -148,14 +148,13 @@ def _key(subject: Subject, problem: Problem[Any], device: DeviceInfo, values: Co
 def requests(found: Iterable[Place], device: DeviceInfo) -> list[Request]:
     """Return the kernels of both plans of each place, once each, to be compiled before they are timed."""
     needed: dict[Request, None] = {}
-    arch = "sm_{}{}".format(*device.compute_capability)
     for place in found:
         subject = Subject(OPERATORS[place.case.operator])
         problem = subject.operator.problem(place.case)
         for values in place.values:
             plan = subject.plan(problem, device, values)
             assert isinstance(plan, Plan)
-            needed |= dict.fromkeys(Request(launch.source, launch.kernel, arch) for launch in plan.launches)
+            needed |= dict.fromkeys(Request.of(launch, device) for launch in plan.launches)
     return list(needed)
 
 

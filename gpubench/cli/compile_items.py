@@ -68,14 +68,13 @@ def _launched(
     from gpubench.kernels import Request
     from gpubench.model import Plan, Value
 
-    arch = "sm_{}{}".format(*device.compute_capability)
     try:
         plan = _plan(contender, operator, problem, device, staged)
     except CompileError as error:
-        yield Item(operator.name, contender, problem.case.dtype, Request("", "", arch), failed=str(error))
+        yield Item(operator.name, contender, problem.case.dtype, Request("", "", device.arch), failed=str(error))
         return
     for launch in plan.launches if isinstance(plan, Plan) else ():
-        request = Request(launch.source, launch.kernel, arch)
+        request = Request.of(launch, device)
         if launch.foreign is None:
             assert isinstance(plan, Plan)
             yield Item(operator.name, plan.variant, problem.case.dtype, request)
@@ -119,7 +118,7 @@ def devices_of(architectures: Sequence[str], here: DeviceInfo | None) -> list[De
         return [here or ASSUMED]
     found = []
     for arch in dict.fromkeys(architectures):
-        if here is not None and "sm_{}{}".format(*here.compute_capability) == arch:
+        if here is not None and here.arch == arch:
             found.append(here)
             continue
         number = divmod(int(arch.removeprefix("sm_")), 10)

@@ -39,7 +39,6 @@ class KernelLoader:
     def __init__(self, binding: Binding, info: DeviceInfo) -> None:
         self._driver = binding.driver
         self._info = info
-        self._arch = "sm_{}{}".format(*info.compute_capability)
         self._compiled: dict[_Key, Any] = {}
         self._loaded: dict[_Key, tuple[int, KernelResources]] = {}
         self._modules: list[int] = []
@@ -50,9 +49,9 @@ class KernelLoader:
         key = (source, kernel, foreign)
         if key not in self._compiled:
             if foreign is None:
-                self._compiled[key] = compile_instance(source, kernel, self._arch)
+                self._compiled[key] = compile_instance(source, kernel, self._info.arch)
             else:
-                self._compiled[key] = compile_foreign(foreign, source, kernel, self._arch)
+                self._compiled[key] = compile_foreign(foreign, source, kernel, self._info.arch)
         return self._compiled[key]
 
     def prepare(self, launch: Launch) -> None:

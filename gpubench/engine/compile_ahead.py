@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpubench.errors import CompileError, GpubenchError
 from gpubench.kernels import CompiledKernel, Request, compile_many
@@ -105,9 +105,9 @@ class CompileAhead:
 
     def _request(self, launch: Launch) -> Request:
         """Return what tells the machine code of one launch from that of another."""
-        major, minor = self._device.compute_capability
+        request = Request.of(launch, self._device)
         options = "" if launch.foreign is None else " ".join(("", *launch.foreign.options))
-        return Request(launch.source + options, launch.kernel, f"sm_{major}{minor}")
+        return replace(request, source=request.source + options)
 
     def _worst(self, launches: Sequence[Launch], found: Mapping[Request, CompiledKernel | CompileError]) -> int:
         """Return the most bytes that a kernel of the shipped constants spills."""

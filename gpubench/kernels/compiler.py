@@ -14,7 +14,7 @@ from gpubench.kernels import cache, nvrtc, pool, resources
 from gpubench.kernels.elf import code_sha256, usage
 from gpubench.kernels.estimate import Estimate, Progress
 from gpubench.kernels.sources import Program, SourceTree, default_tree, tree_of
-from gpubench.model import KernelResources
+from gpubench.model import DeviceInfo, KernelResources, Launch
 
 BATCH = 12
 """Instances compiled as one program by `compile_many`. Reading the headers takes 30 ms of CPU time, an instance 10 to
@@ -34,6 +34,11 @@ class Request:
     source: str
     kernel: str
     arch: str
+
+    @classmethod
+    def of(cls, launch: Launch, device: DeviceInfo) -> Request:
+        """Return the request for the kernel that a launch on a device takes."""
+        return cls(launch.source, launch.kernel, device.arch)
 
 
 @dataclass(frozen=True, slots=True)

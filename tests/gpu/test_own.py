@@ -58,7 +58,7 @@ extern "C" int scan(const float* x, float* y, long long rows, int row_size, void
 
 def arch_of(device: CudaDevice) -> str:
     """Return the architecture's name."""
-    return "sm_{}{}".format(*device.info.compute_capability)
+    return device.info.arch
 
 
 def ptx_of(device: CudaDevice) -> str:
