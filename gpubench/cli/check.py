@@ -107,7 +107,7 @@ def _specs(device: str, schedules: Sequence[str], build: str, max_elements: int 
         if schedules or build != "checked" or max_elements:
             raise UsageError("--schedule, --sanitize, --fast and --max-elements belong to --device host.")
         return [(device, device)]
-    from gpubench.devices.host import parse_schedule
+    from gpubench.devices.host_options import parse_schedule
 
     wanted = [schedule for given in schedules or ("all",) for schedule in (SCHEDULES if given == "all" else (given,))]
     limit = f",largest={max_elements}" if max_elements else ""

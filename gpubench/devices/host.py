@@ -10,20 +10,20 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from gpubench.devices import Listed
 from gpubench.devices.base import Buffer, Executable
-from gpubench.devices.host_compiler import Build, ForeignBuild, find_compiler
+from gpubench.devices.host_compiler import ForeignBuild, find_compiler
 from gpubench.devices.host_foreign import PRELUDE, prepared, told
-from gpubench.devices.host_info import LARGEST_ELEMENTS, available_bytes, host_info
-from gpubench.devices.host_library import FORWARD, ORDERS, BoundLaunch, KernelLibrary, Runtime, Schedule, runtime
+from gpubench.devices.host_info import available_bytes, host_info
+from gpubench.devices.host_library import BoundLaunch, KernelLibrary, Runtime, runtime
 from gpubench.devices.host_memory import HostBuffer, measure_ceiling
+from gpubench.devices.host_options import Options, parse_options
 from gpubench.devices.outside import digest_of, of_host_work
-from gpubench.errors import CompileError, DeviceError, UsageError
+from gpubench.errors import CompileError, DeviceError
 from gpubench.kernels.arguments import require_fit
 from gpubench.kernels.sources import tree_of
 from gpubench.model import (
@@ -50,60 +50,6 @@ if TYPE_CHECKING:
 
 INSTANCES_A_LIBRARY = 16
 """Kernel instances compiled together: reading the headers costs as much as two or three of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How kernels are built and run.
-
-    build: fast, checked (every access of the kernel is examined) or sanitize (AddressSanitizer, which must be loaded
-    into the process when it starts). workers: OS threads that share the blocks of a launch, where they do not wait for
-    each other. largest: elements of an operand beyond which the engine skips a case.
-    """
-
-    schedule: Schedule = FORWARD
-    build: Build = "fast"
-    workers: int = 1
-    largest: int = LARGEST_ELEMENTS
-
-    def __str__(self) -> str:
-        """Render as the part of a device spec after `host:`."""
-        return f"schedule={self.schedule},build={self.build},workers={self.workers},largest={self.largest}"
-
-
-_MOST = {"workers": 1024, "largest": 2**40}
-
-
-def _is_number(text: str, most: int) -> bool:
-    """Tell whether a text is a whole number from 0 to `most`."""
-    return text.isdecimal() and len(text) <= len(str(most)) and int(text) <= most
-
-
-def parse_schedule(text: str) -> Schedule:
-    """Read `forward`, `reverse` or `random:SEED`. UsageError for anything else."""
-    order, _, seed = text.partition(":")
-    if order not in ORDERS or (seed and order != "random") or (seed and not _is_number(seed, 2**64 - 1)):
-        raise UsageError(f"There is no schedule {text!r}: write forward, reverse or random:SEED.")
-    return Schedule(order, int(seed or 0))
-
-
-def parse_options(argument: str) -> Options:
-    """Read `schedule=...,build=...,workers=N,largest=N`, each of which may be left out. UsageError otherwise."""
-    found: dict[str, Any] = {"workers": os.cpu_count() or 1}
-    for part in filter(None, argument.split(",")):
-        name, _, value = part.partition("=")
-        if name == "schedule":
-            found[name] = parse_schedule(value)
-        elif name == "build" and value in get_args(Build):
-            found[name] = value
-        elif name in _MOST and _is_number(value, _MOST[name]) and int(value) > 0:
-            found[name] = int(value)
-        else:
-            raise UsageError(
-                f"host:{argument}: {part!r} is no option of the host device. There are schedule=forward|reverse|"
-                f"random:SEED, build={'|'.join(get_args(Build))}, workers=N and largest=ELEMENTS."
-            )
-    return Options(**found)
 
 
 _Key = tuple[str, str, Foreign | None]

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from gpubench.cli import COMMANDS, main, root
-from gpubench.devices.host import parse_options, parse_schedule
+from gpubench.devices.host_options import parse_options, parse_schedule
 from gpubench.engine.process import WorkerEndedError, WorkerProcess
 from gpubench.errors import UsageError
 

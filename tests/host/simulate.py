@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gpubench.devices.host import HostDevice, parse_options
+from gpubench.devices.host import HostDevice
+from gpubench.devices.host_options import parse_options
 from gpubench.model import Accuracy, Launch, Plan, Pointer, Value
 from gpubench.operators.structs import int32
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from gpubench.devices import host_cache, host_compiler
-from gpubench.devices.host import HostDevice, parse_options, parse_schedule
+from gpubench.devices.host import HostDevice
+from gpubench.devices.host_options import parse_options, parse_schedule
 from gpubench.errors import CompileError, DeviceError, NoDeviceError, UsageError
 from gpubench.model import Accuracy, Launch, Plan, Value
 from tests.host.simulate import PLANTED, SPACE, host

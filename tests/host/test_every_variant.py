@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from gpubench.devices.host import HostDevice, parse_options, parse_schedule
+from gpubench.devices.host import HostDevice
+from gpubench.devices.host_options import parse_options, parse_schedule
 from gpubench.engine.buffers import Operands, Pristine
 from gpubench.errors import GpubenchError
 from gpubench.measure.check import check

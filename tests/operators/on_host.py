@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gpubench.devices.host import HostDevice, parse_options, parse_schedule
+from gpubench.devices.host import HostDevice
+from gpubench.devices.host_options import parse_options, parse_schedule
 from gpubench.engine.buffers import Operands, Pristine
 from gpubench.measure.check import check
 from gpubench.model import Check, Plan, Problem

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpubench.devices.base import Device
-from gpubench.devices.host import HostDevice, Options, parse_schedule
+from gpubench.devices.host import HostDevice
+from gpubench.devices.host_options import Options, parse_schedule
 from gpubench.engine.pipeline import Pipeline
 from gpubench.model import Case, Ceiling, Record
 from gpubench.operators import _BROUGHT

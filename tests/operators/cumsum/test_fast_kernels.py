@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpubench.devices.host import HostDevice, parse_options
+from gpubench.devices.host import HostDevice
+from gpubench.devices.host_options import parse_options
 from gpubench.dtypes import DTYPES
 from gpubench.engine.buffers import Operands, Pristine
 from gpubench.measure.check import check

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpubench.devices.host import parse_schedule
+from gpubench.devices.host_options import parse_schedule
 from gpubench.engine.buffers import Operands, Pristine
 from gpubench.measure.check import check
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
