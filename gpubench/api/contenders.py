@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 from gpubench.api.operators import operator_name
 from gpubench.names import OWN
-from gpubench.peers.own_function import Arrays, OwnFunction, register
+from gpubench.own.definitions import Arrays
+from gpubench.peers.own_function import OwnFunction, register
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -21,6 +21,8 @@ DEVICE_CODE: tuple[Form, ...] = ("source", "binary")
 """Runs on the device alone; the others run with the rights of the user."""
 
 Arrays = Literal["cupy", "torch", "jax", "numba", "numpy", "interface"]
+"""What a function is given: arrays of this library on our memory; `interface`: objects with
+`__cuda_array_interface__`; `numpy`: views, on the host device alone."""
 
 
 @dataclass(frozen=True, slots=True)

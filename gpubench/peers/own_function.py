@@ -14,7 +14,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from gpubench import plugins
 from gpubench.dtypes import dtype
@@ -22,13 +22,10 @@ from gpubench.errors import CompileError, GpubenchError, UnsupportedError
 from gpubench.model import Problem
 from gpubench.names import OWN
 from gpubench.own.code import named
+from gpubench.own.definitions import Arrays
 from gpubench.peers.base import DeviceOperand, Prepared, first_line, library
 from gpubench.peers.tensors import tensors
 from gpubench.peers.torch import torch_stream
-
-Arrays = Literal["cupy", "torch", "jax", "numba", "numpy", "interface"]
-"""What the function is given: arrays of this library on our memory; `interface`: objects with
-`__cuda_array_interface__`; `numpy`: views, on the host device alone."""
 
 Given = tuple[tuple[Any, ...], Callable[[], AbstractContextManager[Any]]]
 
