@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 import gpubench
 from gpubench.model import DeviceInfo
 from gpubench.operators.constants import Value
+from gpubench.own.definitions import Kernel
 from gpubench.own.registry import Staged
-from gpubench.tuned import Interval
+from gpubench.tuned import Interval, Row
 from gpubench.tuning.contest import Contest
 from gpubench.tuning.file import VERSION, CaseEvidence, Entry, Evidence, Number, Ratio, Tuning, figures_of
 from gpubench.tuning.sources import files_sha256, sources_sha256
-from gpubench.tuning.space import launches_of
+from gpubench.tuning.space import Entrant, Space, launches_of
 
 
 def entry_of(
@@ -23,26 +24,44 @@ def entry_of(
     row, space, chosen = contest.row(), contest.space, contest.chosen
     if row.decision == "undecided" or chosen is None:
         return None
-    sources = sorted(
-        {
-            launch.source
-            for entrant in {chosen.name: chosen, space.incumbent.name: space.incumbent}.values()
-            for launch in launches_of(space, entrant, device, space.cases)
-            if launch.foreign is None
-        }
-    )
+    sources = _sources(contest, chosen, device)
     kernel = space.subject.kernel
-    if kernel is None:
-        digest = sources_sha256(sources, space.regime)
-    else:
-        hashes = [
-            value
-            for suite in staged
-            if suite.brought.kernel(kernel.contender) and not suite.second
-            for value in suite.hashes.values()
-        ]
-        digest = files_sha256(hashes, space.regime)
-    evidence = Evidence(
+    digest = sources_sha256(sources, space.regime) if kernel is None else _brought_sha256(kernel, space, staged)
+    return Entry(
+        subject=row.subject,
+        regime=row.regime,
+        constants={name: _plain(value) for name, value in chosen.values.items()},
+        sources=sources,
+        sources_sha256=digest,
+        evidence=_evidence(row, seed, result),
+    )
+
+
+def _sources(contest: Contest, chosen: Entrant, device: DeviceInfo) -> list[str]:
+    """Return the kernel sources of ours that the chosen and the shipped constants launch."""
+    space = contest.space
+    launches = (
+        launch
+        for entrant in {chosen.name: chosen, space.incumbent.name: space.incumbent}.values()
+        for launch in launches_of(space, entrant, device, space.cases)
+    )
+    return sorted({launch.source for launch in launches if launch.foreign is None})
+
+
+def _brought_sha256(kernel: Kernel, space: Space, staged: Iterable[Staged]) -> str:
+    """Return the digest of the files of the suite that brings this kernel."""
+    hashes = [
+        value
+        for suite in staged
+        if suite.brought.kernel(kernel.contender) and not suite.second
+        for value in suite.hashes.values()
+    ]
+    return files_sha256(hashes, space.regime)
+
+
+def _evidence(row: Row, seed: int, result: str) -> Evidence:
+    """Return what was measured: of each case, and of all together where other constants won."""
+    return Evidence(
         ratio=None if row.decision == "kept" or row.ratio is None else _ratio(row.ratio),
         cases=[
             CaseEvidence(
@@ -56,14 +75,6 @@ def entry_of(
         rounds=row.rounds,
         seed=seed,
         result=result,
-    )
-    return Entry(
-        subject=row.subject,
-        regime=row.regime,
-        constants={name: _plain(value) for name, value in chosen.values.items()},
-        sources=sources,
-        sources_sha256=digest,
-        evidence=evidence,
     )
 
 
