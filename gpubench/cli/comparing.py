@@ -238,7 +238,7 @@ def _text(comparisons: Sequence[Comparison], outputs: Outputs) -> str:
 
 
 def _markdown(comparisons: Sequence[Comparison], outputs: Outputs) -> str:
-    from gpubench.views.comparison import comparison_markdown
+    from gpubench.views.comparison_files import comparison_markdown
     from gpubench.views.matrix import matrix_markdown
 
     if len(comparisons) > 1:

@@ -15,7 +15,7 @@ from gpubench.model import Json
 from gpubench.names import NOT_MEANT
 from gpubench.views import text
 from gpubench.views.machine import machine_lines
-from gpubench.views.tables import MARKDOWN_LIMIT, Look, cut
+from gpubench.views.tables import Look
 
 UNCHANGED: tuple[Verdict, ...] = ("SAME", "UNDECIDED")
 
@@ -272,11 +272,12 @@ def _means(means: Sequence[Mean]) -> list[str]:
     lines = ["geometric mean of the changed pairs"]
     for mean in means:
         name = text.printable(mean.name)
-        lines.append(f"  {name}{' ' * (width - text.cell_width(name))}  {_mean(mean)}  ({mean.pairs} pairs)")
+        lines.append(f"  {name}{' ' * (width - text.cell_width(name))}  {mean_text(mean)}  ({mean.pairs} pairs)")
     return [*lines, ""]
 
 
-def _mean(mean: Mean) -> str:
+def mean_text(mean: Mean) -> str:
+    """Return a mean as a change with its 95 % interval."""
     return f"{change(mean.ratio)}  ({change(mean.low)} to {change(mean.high)})"
 
 
@@ -306,33 +307,3 @@ def calibration_text(entry: Mapping[str, Json], comparisons: Sequence[Comparison
                 where = f"{comparison.old} -> {comparison.new}  {row.case}  {row.contender}"
                 lines.append(f"  {row.verdict} {interval(row)}  {text.printable(where)}")
     return "\n".join(lines) + "\n"
-
-
-# --- Markdown --------------------------------------------------------------------------------------------------------
-
-
-def comparison_markdown(
-    comparison: Comparison, sort: str | None = None, only_changed: bool = False, limit: int = MARKDOWN_LIMIT
-) -> str:
-    """Return the comparison as Markdown of at most `limit` bytes, cut between rows, with a note where cut."""
-    head = [text.markdown(line) + "  " for line in heading(comparison)]
-    if comparison.means:
-        first = comparison.means[0]
-        head.append(f"geometric mean over {first.pairs} changed pairs: **{text.markdown(_mean(first))}**  ")
-    head += [
-        f"**{text.markdown(totals(comparison))}**",
-        "",
-        "| case | contender | old | new | change | 95 % interval | verdict | why |",
-        "|---|---|---:|---:|---:|---:|---|---|",
-    ]
-    rows = ordered(comparison.rows, sort, only_changed)
-    return cut(head, [_markdown_row(row) for row in rows], limit)
-
-
-def _markdown_row(row: Row) -> str:
-    strong = row.verdict if row.verdict in UNCHANGED else f"**{row.verdict}**"
-    names = (text.markdown_code(row.case), text.markdown_code(CELLS["contender"](row)))
-    figures = [
-        text.markdown(figure) for figure in (*(CELLS[name](row) for name in ("old", "new", "change")), interval(row))
-    ]
-    return "| " + " | ".join((*names, *figures, strong, text.markdown(reason(row)))) + " |"

@@ -1,4 +1,4 @@
-"""A comparison for other programs: JSON, and JUnit XML for the test views of CI systems."""
+"""A comparison in files: JSON, JUnit XML for the test views of CI systems, and Markdown for a pull request."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import asdict
 from gpubench.comparison import Comparison, Row
 from gpubench.model import Json
 from gpubench.views import text
+from gpubench.views.comparison import CELLS, UNCHANGED, heading, interval, mean_text, ordered, reason, totals
+from gpubench.views.tables import MARKDOWN_LIMIT, cut
 
 VERSION = 1
 """Of the JSON document. 1: the first."""
@@ -72,3 +74,30 @@ def _message(row: Row) -> str:
             f"ratio {one.ratio:.4f} ({one.low:.4f} - {one.high:.4f}), q {one.q:.2g}, threshold {one.threshold:.2%}"
         )
     return text.printable(": ".join([" ".join(parts), *(["; ".join(row.reasons)] if row.reasons else [])]))
+
+
+def comparison_markdown(
+    comparison: Comparison, sort: str | None = None, only_changed: bool = False, limit: int = MARKDOWN_LIMIT
+) -> str:
+    """Return the comparison as Markdown of at most `limit` bytes, cut between rows, with a note where cut."""
+    head = [text.markdown(line) + "  " for line in heading(comparison)]
+    if comparison.means:
+        first = comparison.means[0]
+        head.append(f"geometric mean over {first.pairs} changed pairs: **{text.markdown(mean_text(first))}**  ")
+    head += [
+        f"**{text.markdown(totals(comparison))}**",
+        "",
+        "| case | contender | old | new | change | 95 % interval | verdict | why |",
+        "|---|---|---:|---:|---:|---:|---|---|",
+    ]
+    rows = ordered(comparison.rows, sort, only_changed)
+    return cut(head, [_markdown_row(row) for row in rows], limit)
+
+
+def _markdown_row(row: Row) -> str:
+    strong = row.verdict if row.verdict in UNCHANGED else f"**{row.verdict}**"
+    names = (text.markdown_code(row.case), text.markdown_code(CELLS["contender"](row)))
+    figures = [
+        text.markdown(figure) for figure in (*(CELLS[name](row) for name in ("old", "new", "change")), interval(row))
+    ]
+    return "| " + " | ".join((*names, *figures, strong, text.markdown(reason(row)))) + " |"

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from gpubench.comparison import Comparison, Difference, Estimate, MachineChange, Mean, Row
-from gpubench.views.comparison import comparison_markdown, comparison_text, ordered
-from gpubench.views.comparison_files import comparison_json, junit
+from gpubench.views.comparison import comparison_text, ordered
+from gpubench.views.comparison_files import comparison_json, comparison_markdown, junit
 from gpubench.views.matrix import matrix_markdown, matrix_rows, matrix_text
 from gpubench.views.tables import Look
 

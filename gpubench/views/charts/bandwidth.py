@@ -212,7 +212,6 @@ def _limits(axes: Axes, scale: Frame, words: bool) -> None:
     """Draw what limits a kernel: the ceilings across, the launch to the left, the size of the L2 cache."""
     import numpy as np
 
-    size = 7.5
     for rate, dashes, name, below in (
         (scale.peak, (0, (5, 2)), "theoretical peak", False),
         (scale.copy, "-", scale.memory, True),
@@ -220,18 +219,8 @@ def _limits(axes: Axes, scale: Frame, words: bool) -> None:
         if rate:
             axes.axhline(rate, color=INK, linewidth=1.1, linestyle=dashes, zorder=1.6)
             if words:
-                axes.annotate(
-                    f"{name} {text.rate(rate)}",
-                    (0.0, rate),
-                    xycoords=axes.get_yaxis_transform(),
-                    xytext=(4, -3.5 if below else 3.5),
-                    textcoords="offset points",
-                    size=size,
-                    color=INK,
-                    bbox=_BACK,
-                    va="top" if below else "bottom",
-                    zorder=4,
-                )
+                placed = {"xytext": (4, -3.5 if below else 3.5), "va": "top" if below else "bottom"}
+                _said(axes, f"{name} {text.rate(rate)}", (0.0, rate), axes.get_yaxis_transform(), placed)
     if scale.launch_us is not None and launch_edge(scale) > scale.left:
         across = np.geomspace(scale.left, scale.right, 200)
         edge = across / scale.launch_us / 1e3
@@ -242,19 +231,16 @@ def _limits(axes: Axes, scale: Frame, words: bool) -> None:
     if scale.l2 and scale.left < scale.l2 < scale.right:
         axes.axvline(scale.l2, color=MUTED, linewidth=0.9, linestyle=(0, (1, 1.5)), zorder=1.5)
         if words:
-            axes.annotate(
-                f"\u25c2 fits in L2 ({text.size(scale.l2)})",
-                (scale.l2, 1.0),
-                xycoords=axes.get_xaxis_transform(),
-                xytext=(-3, -2),
-                textcoords="offset points",
-                size=size,
-                color=INK,
-                bbox=_BACK,
-                ha="right",
-                va="top",
-                zorder=4,
-            )
+            placed = {"xytext": (-3, -2), "ha": "right", "va": "top"}
+            fits = f"\u25c2 fits in L2 ({text.size(scale.l2)})"
+            _said(axes, fits, (scale.l2, 1.0), axes.get_xaxis_transform(), placed)
+
+
+def _said(axes: Axes, words: str, at: tuple[float, float], transform: Any, placed: Mapping[str, Any]) -> None:
+    """Write words on paper beside a line; `placed`: how far from its point, in points, and on which side."""
+    axes.annotate(
+        words, at, xycoords=transform, textcoords="offset points", size=7.5, color=INK, bbox=_BACK, zorder=4, **placed
+    )
 
 
 def _series(axes: Axes, mine: Sequence[Point], mark: style.Mark) -> None:

@@ -50,30 +50,13 @@ def segments(line: Line, timed: list[Timed]) -> list[tuple[int, int, float]]:
 
 
 def _draw(line: Line, timed: list[Timed], title: str) -> Figure:
-    steps = list(line.steps or ())
-    notes = [
-        f"{told.step.verdict} {told.step.ratio:.3f} x ({told.step.low:.3f} - {told.step.high:.3f}) from "
-        f"{told.at.created[:16]} on: {'; '.join(told.causes)}."
-        for told in steps
-    ]
-    if line.steps is None:
-        notes = ["Nobody looked for steps yet: gpubench history steps."]
     span = f"{line.points[0].run.created[:10]} to {line.points[-1].run.created[:10]}" if line.points else "no runs"
-    legend = [
-        Entry("median of a run, with its 95 % interval", dict(POINT.point)),
-        Entry("level between steps", {"color": INK, "linewidth": 1.4}),
-        *(
-            Entry(word, {"color": COLORS[word], "linestyle": (0, (4, 2))})
-            for word in COLORS
-            if word in {t.step.verdict for t in steps}
-        ),
-    ]
     made = sheet(
         title,
         f"{line.group.suite} on {line.group.device}, {len(timed)} runs, {span}",
         BODY + 0.5,
-        legend=legend,
-        notes=[style.label(note, 600) for note in notes],
+        legend=_legend(line),
+        notes=[style.label(note, 600) for note in _notes(line)],
         simulated=line.group.simulated,
     )
     left = 0.72
@@ -81,32 +64,51 @@ def _draw(line: Line, timed: list[Timed], title: str) -> Figure:
     if not timed:
         axes.set_axis_off()
         return made.figure
+    _series(axes, line, timed)
+    _dates(axes, timed)
+    return made.figure
+
+
+def _notes(line: Line) -> list[str]:
+    if line.steps is None:
+        return ["Nobody looked for steps yet: gpubench history steps."]
+    return [
+        f"{told.step.verdict} {told.step.ratio:.3f} x ({told.step.low:.3f} - {told.step.high:.3f}) from "
+        f"{told.at.created[:16]} on: {'; '.join(told.causes)}."
+        for told in line.steps
+    ]
+
+
+def _legend(line: Line) -> list[Entry]:
+    met = {told.step.verdict for told in line.steps or ()}
+    return [
+        Entry("median of a run, with its 95 % interval", dict(POINT.point)),
+        Entry("level between steps", {"color": INK, "linewidth": 1.4}),
+        *(Entry(word, {"color": color, "linestyle": (0, (4, 2))}) for word, color in COLORS.items() if word in met),
+    ]
+
+
+def _series(axes: Axes, line: Line, timed: list[Timed]) -> None:
+    """Draw medians with their intervals, the levels between steps, and the steps."""
     scale, unit = text.time_unit(timed[0].us or 1.0)
     axes.set_ylabel(f"time, {unit}".replace("us", "\u00b5s"))
     axes.set_xlabel("runs in order of time")
     for number, point in enumerate(timed):
         if point.low_us is not None and point.high_us is not None:
-            axes.plot(
-                [number] * 2, [point.low_us / scale, point.high_us / scale], color=BAND, linewidth=1.6, zorder=1.5
-            )
-    axes.plot(
-        range(len(timed)),
-        [(shown.us or 0.0) / scale for shown in timed],
-        **{**POINT.point, "markersize": 3.4},
-        zorder=3,
-    )
+            ends = [point.low_us / scale, point.high_us / scale]
+            axes.plot([number] * 2, ends, color=BAND, linewidth=1.6, zorder=1.5)
+    medians = [(shown.us or 0.0) / scale for shown in timed]
+    axes.plot(range(len(timed)), medians, **{**POINT.point, "markersize": 3.4}, zorder=3)
     for start, end, mean in segments(line, timed):
         axes.plot([start - 0.4, end - 0.6], [mean / scale] * 2, color=INK, linewidth=1.4, zorder=2.5)
     places = {point.run.path: number for number, point in enumerate(timed)}
-    for told in steps:
+    for told in line.steps or ():
         if told.at.path in places:
             color = COLORS[told.step.verdict]
             axes.axvline(places[told.at.path] - 0.5, color=color, linestyle=(0, (4, 2)), linewidth=1.2, zorder=2)
     values = [us / scale for shown in timed for us in (shown.us, shown.low_us, shown.high_us) if us is not None]
     middle, reach = (min(values) + max(values)) / 2, max(max(values) - min(values), LEAST_RANGE * min(values)) * 0.55
     axes.set_ylim(middle - reach, middle + reach)
-    _dates(axes, timed)
-    return made.figure
 
 
 def _dates(axes: Axes, timed: list[Timed]) -> None:
