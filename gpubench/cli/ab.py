@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +18,6 @@ from gpubench.cli.comparing import CODES, Outputs, emit, output_options, rule_op
 from gpubench.cli.options import (
     SECONDS,
     SEED,
-    Filters,
     device_option,
     filter_options,
     quiet_option,
@@ -26,14 +25,15 @@ from gpubench.cli.options import (
     share_option,
     suites_argument,
 )
-from gpubench.cli.origin import Origin, origin_options
+from gpubench.cli.origin import origin_options
 from gpubench.cli.tuning_choice import tuning_choice, tuning_option
 from gpubench.errors import ExitCode, UsageError
 from gpubench.names import AUTO, NUMPY, SECOND_SUFFIX, contender_of, is_kernel, is_own, split_constants
 from gpubench.results.strict import shown
 
 if TYPE_CHECKING:
-    from gpubench.own.trust import Permission
+    from gpubench.engine.run import Finished
+    from gpubench.model import Case, Source
     from gpubench.suite.expand import Suite
 
 
@@ -94,19 +94,9 @@ def command(
     threshold: float,
     threshold_us: float,
     alpha: float,
-    filters: Filters,
-    device: str,
-    rounds: int,
-    samples: int,
-    time_limit: float,
-    seed: int | None,
-    result_file: Path | None,
-    share_device: bool,
-    tuning: str | None,
-    allow: Permission,
-    origin: Origin,
     quiet: bool,
     outputs: Outputs,
+    **given: Any,
 ) -> ExitCode:
     """Time two contenders of the suites SUITE... alternately (A B, B A, A B ...) in one process, and compare them.
 
@@ -116,40 +106,20 @@ def command(
     from gpubench.analysis.compare import Options, compare
     from gpubench.analysis.pairing import Selection
     from gpubench.analysis.rule import Rule
-    from gpubench.cli.measuring import filtered, measure, with_rounds
     from gpubench.results.paths import STREAM
     from gpubench.results.write import dumps
     from gpubench.suite.expand import load_suites
 
-    printed = result_file == STREAM
+    printed = given["result_file"] == STREAM
     if printed and outputs.on_standard_output:
         raise UsageError(f"-o and {outputs.on_standard_output[0]} cannot both go to standard output.")
     other = _other(a, b, b_source)
-    loaded = load_suites(suites, seed)
-    cases = []
-    for case in filtered(loaded, replace(filters, contenders=())):
-        timing = replace(with_rounds(case.timing, rounds, samples), order="alternating", time_limit_s=time_limit)
-        cases.append(replace(case, contenders=(a, other), timing=timing))
+    loaded = load_suites(suites, given["seed"])
+    cases = _cases(loaded, (a, other), given)
     for name in (a, b or a):
         _known(name, {case.operator for case in cases}, loaded)
-    last = _last_version(loaded, b_source) if is_own(other) else None
-    with (
-        tuning_choice(tuning),
-        _second_source(None if last else b_source),
-        brought_by(loaded, cases, device, allow) as first,
-        brought_by(last or loaded, cases if last else (), device, allow) as second,
-    ):
-        finished = measure(
-            cases,
-            replace(loaded, name=f"{loaded.name}-ab"),
-            device,
-            seed or 0,
-            quiet,
-            None if printed else result_file,
-            share_device,
-            (origin.command(), origin.source(suites)),
-            (*first, *(replace(brought, second=True) for brought in second)),
-        )
+    told = given["origin"].command(), given["origin"].source(suites)
+    finished = _measured(cases, loaded, b_source, quiet, told, {**given, "result_file": None} if printed else given)
     options = Options(
         Rule(threshold, alpha, threshold_us),
         Selection(a=a, b=other),
@@ -163,6 +133,50 @@ def command(
     if not quiet:
         output.report(f"Result: {finished.path}")
     return code
+
+
+def _cases(suite: Suite, names: tuple[str, str], given: Mapping[str, Any]) -> list[Case]:
+    """Return the cases of the suite that the filters leave, with both contenders in turn."""
+    from gpubench.cli.measuring import filtered, with_rounds
+
+    cases = []
+    for case in filtered(suite, replace(given["filters"], contenders=())):
+        timing = with_rounds(case.timing, given["rounds"], given["samples"])
+        timing = replace(timing, order="alternating", time_limit_s=given["time_limit"])
+        cases.append(replace(case, contenders=names, timing=timing))
+    return cases
+
+
+def _measured(
+    cases: Sequence[Case],
+    suite: Suite,
+    b_source: Path | None,
+    quiet: bool,
+    told: tuple[tuple[str, ...], Source],
+    given: Mapping[str, Any],
+) -> Finished:
+    """Time both contenders of the cases; b's kernels come from `b_source`. `told`: the command line and the sources."""
+    from gpubench.cli.measuring import measure
+
+    device, allow = given["device"], given["allow"]
+    last = _last_version(suite, b_source) if any(is_own(case.contenders[1]) for case in cases) else None
+    with (
+        tuning_choice(given["tuning"]),
+        _second_source(None if last else b_source),
+        brought_by(suite, cases, device, allow) as first,
+        brought_by(last or suite, cases if last else (), device, allow) as second,
+    ):
+        return measure(
+            cases,
+            replace(suite, name=f"{suite.name}-ab"),
+            device,
+            given["seed"] or 0,
+            quiet,
+            given["result_file"],
+            given["share_device"],
+            told,
+            (*first, *(replace(brought, second=True) for brought in second)),
+        )
 
 
 def _other(a: str, b: str | None, b_source: Path | None) -> str:

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,7 +14,6 @@ from gpubench.cli import output
 from gpubench.cli.allowing import allow_options, brought_by
 from gpubench.cli.comparing import rule_options
 from gpubench.cli.options import (
-    Filters,
     device_option,
     filter_options,
     quiet_option,
@@ -23,12 +22,13 @@ from gpubench.cli.options import (
     share_option,
     suites_argument,
 )
-from gpubench.cli.origin import Origin, origin_options
+from gpubench.cli.origin import origin_options
 from gpubench.errors import ComparisonError, ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from gpubench.model import Json, Record
-    from gpubench.own.trust import Permission
+    from gpubench.engine.run import Finished
+    from gpubench.model import Json, Record, Source
+    from gpubench.suite.expand import Suite
 
 
 @click.command()
@@ -52,15 +52,10 @@ def command(
     threshold: float,
     threshold_us: float,
     alpha: float,
-    filters: Filters,
-    device: str,
-    rounds: int | None,
     seed: int | None,
     result_file: Path | None,
-    share_device: bool,
-    allow: Permission,
-    origin: Origin,
     quiet: bool,
+    **given: Any,
 ) -> ExitCode:
     """Run the suites SUITE... several times and learn how much each case differs when nothing has changed.
 
@@ -71,34 +66,19 @@ def command(
     from gpubench.analysis.calibration import KEY, calibrate
     from gpubench.analysis.compare import each_other
     from gpubench.analysis.rule import Rule
-    from gpubench.cli.measuring import filtered, measure, with_rounds
     from gpubench.engine.run import exit_code
     from gpubench.results.paths import STREAM, default_path
-    from gpubench.results.room import times
     from gpubench.results.write import dumps, write
     from gpubench.suite.expand import load_suites
     from gpubench.views.comparison import calibration_text
 
     loaded = load_suites(suites, seed)
-    cases = [replace(case, timing=with_rounds(case.timing, rounds)) for case in filtered(loaded, filters)]
-    finished = []
-    told = origin.command(), origin.source(suites)
-    with (
-        tempfile.TemporaryDirectory(prefix="gpubench-calibrate-") as folder,
-        brought_by(loaded, cases, device, allow) as staged,
-    ):
-        for number in range(runs):
-            if not quiet:
-                output.report(f"run {number + 1} of {runs}")
-            path = Path(folder) / f"run-{number}.json"
-            finished.append(measure(cases, loaded, device, number, quiet, path, share_device, told, staged))
-            if not times(finished[0].result, runs):
-                raise UsageError(f"{runs} runs like the first are more than one result can hold: fewer --runs, or -k.")
+    told = given["origin"].command(), given["origin"].source(suites)
+    finished = _measured(loaded, runs, quiet, told, given)
     codes = {exit_code(run) for run in finished}
     code = next((bad for bad in (ExitCode.WRONG_ANSWER, ExitCode.FAILED_CASE) if bad in codes), ExitCode.FINE)
     try:
-        rule = Rule(threshold, alpha, threshold_us)
-        results = [run.result for run in finished]
+        rule, results = Rule(threshold, alpha, threshold_us), [run.result for run in finished]
         comparisons = each_other(results, rule)
         result = calibrate(results, comparisons, rule, _summary)
     except ComparisonError as error:
@@ -116,6 +96,31 @@ def command(
         output.write(calibration_text(result.extra[KEY], comparisons, output.look()))
         output.report(f"Result: {place}")
     return code
+
+
+def _measured(
+    suite: Suite, runs: int, quiet: bool, told: tuple[tuple[str, ...], Source], given: Mapping[str, Any]
+) -> list[Finished]:
+    """Return so many runs of the suite. `told`: the command line and the sources. UsageError for too many."""
+    from gpubench.cli.measuring import filtered, measure, with_rounds
+    from gpubench.results.room import times
+
+    cases = [
+        replace(case, timing=with_rounds(case.timing, given["rounds"])) for case in filtered(suite, given["filters"])
+    ]
+    device, finished = given["device"], []
+    with (
+        tempfile.TemporaryDirectory(prefix="gpubench-calibrate-") as folder,
+        brought_by(suite, cases, device, given["allow"]) as staged,
+    ):
+        for number in range(runs):
+            if not quiet:
+                output.report(f"run {number + 1} of {runs}")
+            path = Path(folder) / f"run-{number}.json"
+            finished.append(measure(cases, suite, device, number, quiet, path, given["share_device"], told, staged))
+            if not times(finished[0].result, runs):
+                raise UsageError(f"{runs} runs like the first are more than one result can hold: fewer --runs, or -k.")
+    return finished
 
 
 def _summary(record: Record) -> Mapping[str, Json] | None:

@@ -12,6 +12,7 @@ import click
 from gpubench.cli.comparing import CODES, Outputs, emit, output_options, rule_options
 from gpubench.cli.options import Filters, filter_options
 from gpubench.errors import ExitCode, UsageError
+from gpubench.names import NUMPY
 
 if TYPE_CHECKING:
     from gpubench.analysis.compare import Options
@@ -68,7 +69,7 @@ def command(
         rule=Rule(threshold, alpha, threshold_us, adjust_machine),
         selection=Selection(a=a, b=b),
         allow_different=allow_different_device,
-        host="numpy" in filters.contenders,
+        host=NUMPY in filters.contenders,
         calibrations=() if calibration is None else (read(calibration),),
     )
     comparisons = []

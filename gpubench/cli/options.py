@@ -88,6 +88,15 @@ def split_commas(context: click.Context, parameter: click.Parameter, values: tup
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
+_FILTERS = (
+    ("-k", "expression", "EXPR", "Only cases whose id matches: words joined by and, or, not and parentheses."),
+    ("--operator", "operators", "NAME", "Only this operator (repeat, or separate by commas)."),
+    ("--dtype", "dtypes", "NAME", "Only this dtype (repeat, or separate by commas)."),
+    ("--contender", "contenders", "NAME", "Only this contender (repeat, or separate by commas)."),
+)
+"""Option, field of `Filters`, what it takes, help."""
+
+
 def filter_options(function: F) -> F:
     """Add `-k`, `--operator`, `--dtype` and `--contender`; the command gets them as one `filters: Filters`."""
 
@@ -99,46 +108,17 @@ def filter_options(function: F) -> F:
         context.params["filters"] = Filters(**parts)
         return given
 
-    for decorate in reversed(
-        (
-            click.option(
-                "-k",
-                "expression",
-                metavar="EXPR",
-                callback=collect,
-                expose_value=False,
-                help="Only cases whose id matches: words joined by and, or, not and parentheses.",
-            ),
-            click.option(
-                "--operator",
-                "operators",
-                multiple=True,
-                metavar="NAME",
-                callback=collect,
-                expose_value=False,
-                help="Only this operator (repeat, or separate by commas).",
-            ),
-            click.option(
-                "--dtype",
-                "dtypes",
-                multiple=True,
-                metavar="NAME",
-                callback=collect,
-                expose_value=False,
-                help="Only this dtype (repeat, or separate by commas).",
-            ),
-            click.option(
-                "--contender",
-                "contenders",
-                multiple=True,
-                metavar="NAME",
-                callback=collect,
-                expose_value=False,
-                help="Only this contender (repeat, or separate by commas).",
-            ),
+    for option, name, takes, words in reversed(_FILTERS):
+        add = click.option(
+            option,
+            name,
+            multiple=option != "-k",
+            metavar=takes,
+            callback=collect,
+            expose_value=False,
+            help=words,
         )
-    ):
-        function = decorate(function)
+        function = add(function)
     return function
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import click
 
 from gpubench.cli import output
 from gpubench.cli.allowing import allow_options, brought_by
-from gpubench.cli.fleet_run import ResultPlace, fleet_options
+from gpubench.cli.fleet_options import ResultPlace, fleet_options, require_one_way
 from gpubench.cli.options import (
     SECONDS,
     SEED,
@@ -31,8 +32,10 @@ from gpubench.cli.tuning_choice import tuning_choice, tuning_option
 from gpubench.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from gpubench.engine.run import Finished
+    from gpubench.engine.run import Finished, Request
+    from gpubench.engine.supervisor import RunOptions
     from gpubench.model import Case
+    from gpubench.own.registry import Staged
     from gpubench.own.trust import Permission
     from gpubench.suite.expand import Suite
 
@@ -161,12 +164,10 @@ def command(
     """
     from gpubench.api.runs import measurer_of
     from gpubench.cli.cluster_run import measure_cluster
-    from gpubench.cli.fleet_run import Asked, measure, require_one_way
+    from gpubench.cli.fleet_run import Asked, measure
     from gpubench.cli.measuring import request_of
     from gpubench.cli.watching import View, stopping
     from gpubench.engine.run import execute, exit_code
-    from gpubench.engine.supervisor import RunOptions
-    from gpubench.engine.workers import WorkerOptions
     from gpubench.results.paths import STREAM
     from gpubench.results.profiles import read_profile
     from gpubench.suite.expand import load_suites
@@ -180,16 +181,7 @@ def command(
     loaded = load_suites(suites, given["seed"])
     request = request_of(given, origin, suites, loaded, _cases(loaded, filters, given))
     with tuning_choice(given["tuning"]), brought_by(loaded, request.cases, device, allow) as staged:
-        if staged:
-            brings = {name: digest for brought in staged for name, digest in brought.hashes.items()}
-            request = replace(request, suite={**request.suite, "brings": brings})
-        options = RunOptions(
-            WorkerOptions(device, memory_limit=given["memory_limit"], soak_s=given["soak"], staged=staged),
-            given["seed"] or 0,
-            given["retries"],
-            given["stop_after"],
-            given["isolate"],
-        )
+        request, options = _with_brought(request, staged), _options(device, staged, given)
         if several:
             profile = None if given["fleet_profile"] is None else read_profile(given["fleet_profile"])
             asked = Asked(given["devices"], given["cluster"], given["parallel"], quiet, profile)
@@ -204,6 +196,28 @@ def command(
     if code == ExitCode.NOT_COMPARABLE:
         output.report(_nothing_measured(finished))
     return code
+
+
+def _with_brought(request: Request, staged: Sequence[Staged]) -> Request:
+    """Return the request whose suite tells the hashes of the files that it brings."""
+    if not staged:
+        return request
+    brings = {name: digest for brought in staged for name, digest in brought.hashes.items()}
+    return replace(request, suite={**request.suite, "brings": brings})
+
+
+def _options(device: str, staged: tuple[Staged, ...], given: dict[str, Any]) -> RunOptions:
+    """Return how the run goes about its work."""
+    from gpubench.engine.supervisor import RunOptions
+    from gpubench.engine.workers import WorkerOptions
+
+    return RunOptions(
+        WorkerOptions(device, memory_limit=given["memory_limit"], soak_s=given["soak"], staged=staged),
+        given["seed"] or 0,
+        given["retries"],
+        given["stop_after"],
+        given["isolate"],
+    )
 
 
 def _nothing_measured(finished: Finished) -> str:
