@@ -69,6 +69,8 @@ def worst_of(results: Sequence[ResultSet], subject: str, count: int) -> list[Res
     placed = [(place, standing) for place, result in enumerate(results) for standing in standings([result])]
     places = {id(standing): place for place, standing in placed}
     ranked = worst((standing for _, standing in placed), subject, count)
+    if not ranked and any(record.simulated for result in results for record in result.records):
+        raise UsageError("The times of a simulated device say nothing of who is behind: run the suite on a GPU.")
     if not ranked:
         names = list(dict.fromkeys(record.contender for result in results for record in result.records))
         near = difflib.get_close_matches(subject, names, n=3) or names[:5]

@@ -132,6 +132,8 @@ def command(
         missing = [record for record in finished.result.records if "median_us" not in (record.summary or {})]
         reasons = Counter(f"{record.contender}: {record.message or record.status}" for record in missing)
         output.report(f"No case could be compared. {' '.join(reason for reason, _ in reasons.most_common(1))}")
+    elif any(record.simulated for record in finished.result.records):
+        output.report("Simulated times: these regions say nothing of a GPU, and show --worst and plot leave them out.")
     return exit_code(finished)
 
 

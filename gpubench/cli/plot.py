@@ -177,13 +177,18 @@ def _read(paths: Sequence[Path]) -> list[ResultSet]:
     return [read(path) for path in paths]
 
 
+def _bare(path: Path) -> str:
+    return path.name.removesuffix(".gz").removesuffix(".json")
+
+
 def _stem(path: Path, paths: Sequence[Path]) -> str:
     """Return the name of a result for the files of its charts: its own, with its folder's where two are alike."""
     from gpubench.views.charts.sheets import file_name
 
-    same = [other for other in paths if other.stem == path.stem]
-    name = path.stem if len(same) == 1 else f"{path.parent.name}-{path.stem}"
-    if len(same) > 1 and [f"{other.parent.name}-{other.stem}" for other in same].count(name) > 1:
+    bare = _bare(path)
+    same = [other for other in paths if _bare(other) == bare]
+    name = bare if len(same) == 1 else f"{path.parent.name}-{bare}"
+    if [other.parent.name for other in same].count(path.parent.name) > 1:
         name = f"{paths.index(path) + 1}-{name}"
     return file_name("", name).removeprefix("-")
 

@@ -16,6 +16,8 @@ from gpubench.standing import Standing
 
 BATCH = 8
 """Cases drawn at a time."""
+HOPELESS = 2 * BATCH
+"""Cases drawn of which none could be compared, after which none is expected to be."""
 ROUNDS = 8
 """How often a number is halved or doubled further, as long as that still loses, or its end is halved in."""
 
@@ -40,10 +42,12 @@ class Search:
         self._known[case.id] = standing
 
     def batches(self) -> Iterator[list[Case]]:
-        """Yield cases to be run, none twice; the end is the end of the draws."""
+        """Yield cases to be run, none twice, until the draws are over, or the first of them could not be compared."""
         while batch := list(islice(self._fresh(), BATCH)):
             self._drawn += [case.id for case in batch]
             yield batch
+            if len(self._drawn) == HOPELESS and self.compared == 0:
+                return
             while (worst := self._unexplained()) is not None:
                 region = Region(worst.case)
                 self._regions.append(region)

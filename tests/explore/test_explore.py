@@ -91,10 +91,21 @@ def test_nothing_to_draw_or_to_lose_to_is_said(capsys: pytest.CaptureFixture[str
     file.write_text("name: o\ncases:\n  - {operator: cumsum, random: {cases: 1}}\n")
     assert explored(str(file)) == 2
     assert "nothing beside gpubench:auto to lose to: name a library, --peer torch" in capsys.readouterr().err
-    assert explored(str(file), "--peer", "cub", "--time", "0.2", "-q") == 0
+    assert explored(str(file), "--peer", "cub", "--time", "600", "-q") == 0  # it ends when nothing can be compared
     assert "No case could be compared. cub: takes nothing" in capsys.readouterr().err
     assert explored(str(file), "--peer", "tortch") == 2
     assert explored(str(file), "--below", "1.5") == 2
+
+
+@pytest.mark.usefixtures("planted")
+def test_simulated_times_are_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    """Regions of simulated times come with a warning, and `show --worst` says why it leaves them out."""
+    file = Path("other.yaml")
+    file.write_text("name: o\npeers: [torch]\ncases:\n  - {operator: sum, random: {cases: 1}}\n")
+    assert explored(str(file), "--time", "0.2", "-q") == 0
+    assert "say nothing of a GPU" in capsys.readouterr().err
+    assert main(["show", "found.json", "--worst", "3"]) == 2
+    assert "run the suite on a GPU" in capsys.readouterr().err
 
 
 def test_regions_are_printed_worst_first(planted: str, capsys: pytest.CaptureFixture[str]) -> None:

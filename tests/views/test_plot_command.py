@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -157,3 +158,14 @@ def test_a_chart_for_a_paper_keeps_its_notes_in_the_file(
     assert 'width="504pt"' in svg
     assert "<dc:description>Share of the measured memory ceiling: made-up on NVIDIA H200" in svg
     assert "numpy runs on the host" in svg.partition("</metadata>")[0]
+
+
+def test_charts_are_named_as_their_results(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A compressed result's charts are not called .json; results of one name and one folder's name are counted."""
+    packed = tmp_path / "new.json.gz"
+    packed.write_bytes(gzip.compress((folder / "new.json").read_bytes()))
+    drawn = plotted(capsys, packed, folder / "old.json", "-o", tmp_path / "out", "--kind", "ceiling")
+    assert drawn == ["new-ceiling.svg", "old-ceiling.svg"]
+    (tmp_path / "new.json").write_bytes((folder / "new.json").read_bytes())
+    drawn = plotted(capsys, packed, tmp_path / "new.json", "-o", tmp_path / "out", "--kind", "ceiling")
+    assert [name[:2] for name in drawn] == ["1-", "2-"]
