@@ -231,7 +231,7 @@ def build(problem: Problem[Any], shape: Merged, form: Form, device: DeviceInfo) 
     block = threads * (1 if little else groups_of(dtype, form, terms))
     if little and terms < inner.size * outer.size:
         return Refused("more terms than a thread has on their way at once")
-    if not fast.fits(groups + block, *(dim.size for dim in kept)):
+    if not fast.fits(groups + block, line or 1, *(dim.size for dim in kept)):
         return Refused("more outputs than the kernel counts")
     packed = (LITTLE if little else SHAPE).value(
         **_fields(reduced, (fast.plain if little else fast.common)(shape, kept), groups, line)
@@ -297,7 +297,7 @@ def build_transposed(problem: Problem[Any], shape: Merged, terms: int) -> Plan |
     kept = (across, down, *others)
     tiles, other_tiles = ceil_div(across.size, 32), ceil_div(down.size, 32)
     grid = math.prod((tiles, other_tiles, *(dim.size for dim in others)))
-    if not fast.fits(grid, *(dim.size + 32 for dim in kept)):
+    if shape.outputs >= 2**32 or not fast.fits(grid, *(dim.size + 32 for dim in kept)):
         return Refused("more outputs than the kernel counts")
     packed = TRANSPOSED_SHAPE.value(
         few=tuple(_fields(shape.reduced, fast.common(shape, kept), shape.outputs).values()),

@@ -158,6 +158,13 @@ def test_lanes_hold_no_more_rows_than_are_on_their_way() -> None:
     assert isinstance(lanes.build(problem, merged(problem), 8, 8, 2), Refused)
 
 
+def test_rows_of_over_32_bits_of_outputs_are_left_to_others() -> None:
+    """A run of seven billion outputs of seven terms is refused by few, and `auto` has a plan for it."""
+    problem = problem_of((1_011_346, 7330, 7), (2,), "int16", permute=(2, 1, 0), offset=5)
+    assert isinstance(few.Few().plan(problem, DEVICE), Refused)
+    assert any(isinstance(variant.plan(problem, DEVICE), Plan) for variant in preferred(problem, DEVICE))
+
+
 @settings(deadline=None, max_examples=40)
 @given(st.data())
 def test_rules_plan_whatever_comes(data: st.DataObject) -> None:
