@@ -65,7 +65,7 @@ class View:
         import numpy
 
         return numpy.lib.stride_tricks.as_strided(
-            storage[self.offset :], self.shape, tuple(s * storage.itemsize for s in self.strides)
+            storage[self.offset :], self.shape, tuple(stride * storage.itemsize for stride in self.strides)
         )
 
 

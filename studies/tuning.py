@@ -36,8 +36,8 @@ class Landscape:
 
     def regret(self, name: str, resolution: float) -> float:
         """Return how much more time a configuration takes than the best one that is slower nowhere, 0.01 is 1 %."""
-        fit = [each for each in self.us if each not in self.failures and self._is_fit(each, resolution)]
-        best = min(self._mean(each) for each in fit)
+        fit = [other for other in self.us if other not in self.failures and self._is_fit(other, resolution)]
+        best = min(self._mean(other) for other in fit)
         return math.exp(self._mean(name) - best) - 1
 
     def _is_fit(self, name: str, resolution: float) -> bool:

@@ -146,7 +146,7 @@ def _floors(merged: ResultSet, rule: Rule) -> dict[Key, float]:
         return {}
     variance, freedom = (np.asarray(column) for column in zip(*known.spread.values(), strict=True))
     times = {
-        _key(record): float(np.median([x.us for x in record.timing.samples]))
+        _key(record): float(np.median([sample.us for sample in record.timing.samples]))
         for record in merged.records
         if record.timing
     }

@@ -91,7 +91,7 @@ class Effect:
         tails = sum(w * t_tail(_over(away, self.runs), nu) for w, nu in zip(self.weights, TAILS, strict=True))
         return np.asarray(np.maximum(p, tails))
 
-    def turned(self) -> Effect:
+    def negated(self) -> Effect:
         """Return the same seen from the other side: how much faster."""
         return replace(self, value=-self.value)
 
@@ -126,7 +126,7 @@ class Judged:
 
 def judge(effect: Effect, band: Array, alpha: float) -> Judged:
     """Judge effects against the bands (n,) around no change."""
-    slower, faster = effect.beyond(band), effect.turned().beyond(band)
+    slower, faster = effect.beyond(band), effect.negated().beyond(band)
     q_slower, q_faster = benjamini_hochberg(slower), benjamini_hochberg(faster)
     up = effect.value >= 0
     half = effect.half()

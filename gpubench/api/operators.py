@@ -123,16 +123,16 @@ def _facts(
     by_dtype = {"rtol": tolerance.rtol, "atol": tolerance.atol}
     listed = [*dtypes]
     written = {
-        names_of_dtypes.canonical(operand.dtype if operand.dtype != "{dtype}" else each)
+        names_of_dtypes.canonical(operand.dtype if operand.dtype != "{dtype}" else dtype)
         for operand in operands.values()
-        for each in listed
+        for dtype in listed
         if operand.role != "in"
     }
     return {
         "name": name,
         "operands": {
-            each: {"role": operand.role, "shape": list(operand.shape), "dtype": operand.dtype}
-            for each, operand in operands.items()
+            operand_name: {"role": operand.role, "shape": list(operand.shape), "dtype": operand.dtype}
+            for operand_name, operand in operands.items()
         },
         "dtypes": listed,
         "tolerance": {

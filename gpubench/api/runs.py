@@ -64,7 +64,7 @@ def case(
     one, dtype = find_operator(operator_name(operator)), canonical(dtype)
     parsed = one.normalise(one.parse(json.loads(json.dumps(params))), dtype)
     label = one.label(parsed, dtype) + f"/seed={seed}" * (seed != 1)
-    names = tuple(name_of(each) for each in contenders)
+    names = tuple(name_of(contender) for contender in contenders)
     return Case(
         label,
         one.name,
@@ -103,7 +103,7 @@ def run(
     """
     whole = load_suite(cases) if isinstance(cases, str | Path) else cases
     taken, identity = _taken(whole)
-    names = None if contenders is None else tuple(name_of(each) for each in contenders)
+    names = None if contenders is None else tuple(name_of(contender) for contender in contenders)
     if names is not None:
         taken = tuple(replace(given_case, contenders=names) for given_case in taken)
     picked = chosen(overridden(taken, timing), keep)

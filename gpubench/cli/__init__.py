@@ -115,9 +115,9 @@ class LazyGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{COMMANDS[cmd_name].target} is not a click command")
         below = command.commands.values() if isinstance(command, click.Group) else ()
-        for each in (command, *below):
-            if each.epilog is None:
-                each.epilog = exit_codes(COMMANDS[cmd_name].codes)
+        for named in (command, *below):
+            if named.epilog is None:
+                named.epilog = exit_codes(COMMANDS[cmd_name].codes)
         return command
 
     def resolve_command(

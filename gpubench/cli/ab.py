@@ -214,7 +214,7 @@ def _known(name: str, operators: Iterable[str], suite: Suite) -> None:
     from gpubench.peers import PEERS
 
     own = [kernel.contender for file in suite.brings for kernel in file.brought.kernels]
-    ours = [contender_of(variant.name) for each in operators for variant in operator(each).variants]
+    ours = [contender_of(variant.name) for known in operators for variant in operator(known).variants]
     names = [AUTO, *own, *ours, *PEERS]
     if split_constants(name)[0] not in names:
         near = difflib.get_close_matches(name, names, n=3) or names[:12]

@@ -72,7 +72,7 @@ class FakeMemory:
         if math.prod(sizes) == 0:
             return numpy.empty(sizes, dtype)
         reach = [(n - 1) * stride for n, stride in zip(sizes, strides, strict=True)]
-        low, high = sum(min(r, 0) for r in reach), sum(max(r, 0) for r in reach)
+        low, high = sum(min(end, 0) for end in reach), sum(max(end, 0) for end in reach)
         size = dtype.itemsize
         flat = self.span(address + low * size, (high - low + 1) * size)
         if address % size:

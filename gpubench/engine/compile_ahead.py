@@ -65,8 +65,8 @@ class CompileAhead:
             for name in case.contenders
             for launch in launches_of(contest.space, entrants[name], self._device, [case])
         ]
-        ours = dict.fromkeys(self._request(each) for each in launches if each.foreign is None)
-        lacking = [each for each in ours if each not in self._compiled]
+        ours = dict.fromkeys(self._request(launch) for launch in launches if launch.foreign is None)
+        lacking = [request for request in ours if request not in self._compiled]
         if lacking:
             compile_many(lacking, self._processes)
             self._compiled.update(lacking)
@@ -90,11 +90,15 @@ class CompileAhead:
             entrant.name: launches_of(contest.space, entrant, self._device, contest.cases)
             for entrant in contest.space.entrants
         }
-        ours = dict.fromkeys(self._request(each) for row in launches.values() for each in row if each.foreign is None)
+        ours = dict.fromkeys(
+            self._request(launch) for row in launches.values() for launch in row if launch.foreign is None
+        )
         found = dict(zip(ours, compile_many(list(ours), self._processes), strict=True))
         self._compiled.update(ours)
-        theirs = {self._request(each): each for row in launches.values() for each in row if each.foreign is not None}
-        pairs = [(each, request.arch) for request, each in theirs.items()]
+        theirs = {
+            self._request(launch): launch for row in launches.values() for launch in row if launch.foreign is not None
+        }
+        pairs = [(launch, request.arch) for request, launch in theirs.items()]
         found |= zip(theirs, compile_launches(pairs, self._processes), strict=True)
         worst = self._worst(launches[contest.space.incumbent.name], found)
         return {

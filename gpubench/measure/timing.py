@@ -249,8 +249,10 @@ def _outcomes(
 
 def _timing(tally: _Tally, options: TimingOptions, watch: ClockWatch) -> Timing:
     """Part the samples into kept and discarded by all that the watch has seen, and judge them."""
-    rounds = tuple(tuple(s for s in samples if not watch.is_slow(s)) for samples in tally.rounds)
-    discarded = tuple((number, s) for number, samples in enumerate(tally.rounds) for s in samples if watch.is_slow(s))
+    rounds = tuple(tuple(sample for sample in samples if not watch.is_slow(sample)) for samples in tally.rounds)
+    discarded = tuple(
+        (number, sample) for number, samples in enumerate(tally.rounds) for sample in samples if watch.is_slow(sample)
+    )
     kept = [sample for samples in rounds for sample in samples]
     times = [sample.us for sample in kept]
     throttled = _throttled(kept, len(discarded), watch)

@@ -56,7 +56,12 @@ def register(staged: Iterable[Staged]) -> None:
     for suite in _STAGED:
         if not suite.second:
             may_run = at_least(suite.permission, "code")
-            bring({each.name: _declared(each, suite.folder if may_run else None) for each in suite.brought.operators})
+            bring(
+                {
+                    declared.name: _declared(declared, suite.folder if may_run else None)
+                    for declared in suite.brought.operators
+                }
+            )
 
 
 def _declared(operator: OwnOperator, folder: str | None) -> DeclaredOperator:

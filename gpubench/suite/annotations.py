@@ -66,7 +66,8 @@ def yaml_type(annotation: Type_) -> Type_:
 def _model(cls: Type_) -> type[BaseModel]:
     hints = typing.get_type_hints(cls)
     keys = {
-        each.name: (yaml_type(hints[each.name]), ... if is_required(each) else None) for each in dataclasses.fields(cls)
+        field.name: (yaml_type(hints[field.name]), ... if is_required(field) else None)
+        for field in dataclasses.fields(cls)
     }
     return strict_model(cls.__name__, cls.__doc__ or "", keys)
 
@@ -88,9 +89,9 @@ def members(annotation: Type_) -> tuple[Type_, ...]:
     return (annotation,)
 
 
-def is_required(each: dataclasses.Field[Any]) -> bool:
+def is_required(field: dataclasses.Field[Any]) -> bool:
     """Tell whether a dataclass field has no default."""
-    return each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _union(annotations: tuple[Type_, ...]) -> Type_:
@@ -119,7 +120,7 @@ def _told(annotation: Type_, form: str) -> str:
     """Say what is written for a member of a union: `{below: ...}` for a mapping whose keys are known."""
     if not is_dataclass(annotation):
         return _FORMS[form]
-    return "{" + ", ".join(f"{each.name}: ..." for each in dataclasses.fields(annotation)) + "}"
+    return "{" + ", ".join(f"{field.name}: ..." for field in dataclasses.fields(annotation)) + "}"
 
 
 def _shape_of(annotation: Type_) -> str:

@@ -138,14 +138,14 @@ def keys_of(params: Hashable) -> Mapping[str, Key]:
     """Return the keys of an operator's own parameters, made from its dataclass."""
     hints = typing.get_type_hints(params)
     keys = {}
-    for each in dataclasses.fields(typing.cast(Any, params)):
-        parts = members(hints[each.name])
-        keys[each.name] = _key(
-            each.name,
-            yaml_type(hints[each.name]),
+    for field in dataclasses.fields(typing.cast(Any, params)):
+        parts = members(hints[field.name])
+        keys[field.name] = _key(
+            field.name,
+            yaml_type(hints[field.name]),
             takes_list=any(origin(part) is tuple for part in parts),
             takes_range=int in parts,
-            required=is_required(each),
+            required=is_required(field),
         )
     return keys
 

@@ -160,7 +160,7 @@ class Contest:
         cases = [case for case in self.cases if self._differs(case, [self.space.incumbent, *finalists])]
         yield from self._turns("final", beside, finalists, cases)
         refused: list[str] = []
-        for place, finalist in enumerate(beside.ranked(each for each in finalists if each.name not in self.failed)):
+        for place, finalist in enumerate(beside.ranked(other for other in finalists if other.name not in self.failed)):
             why = beside.objection(finalist)
             if not why:
                 yield from self._proof(f"proof.{place + 1}", beside, finalist, cases)
@@ -197,9 +197,11 @@ class Contest:
             self._told.clear()
             done += rounds
             rounds, turn = done, turn + 1
-            doubts = {each.name: beside.doubtful(each) for each in finalists if each.name not in self.failed}
-            finalists = [each for each in finalists if doubts.get(each.name)]
-            cases = [case for case in cases if any(case.id in doubts[each.name] for each in finalists)]
+            doubts = {
+                entrant.name: beside.doubtful(entrant) for entrant in finalists if entrant.name not in self.failed
+            }
+            finalists = [entrant for entrant in finalists if doubts.get(entrant.name)]
+            cases = [case for case in cases if any(case.id in doubts[entrant.name] for entrant in finalists)]
 
     def _choose(self, one: Entrant, found: Sequence[Compared]) -> None:
         self.chosen, self.decision, self.why = one, "tuned", ""

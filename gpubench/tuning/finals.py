@@ -75,13 +75,13 @@ class Finals:
         ids = {record.case.id for record in both if record.contender == names[1]}
         if not ids:
             return []
-        result = ResultSet("", "", (), {}, {}, Ceiling(), tuple(r for r in both if r.case.id in ids))
+        result = ResultSet("", "", (), {}, {}, Ceiling(), tuple(record for record in both if record.case.id in ids))
         options = Options(Rule(self._resolution), Selection(a=names[0], b=names[1]), interleaved=True)
         return [row for row in compare(result, result, options).rows if row.estimate is not None]
 
     def _as_planned(self, record: Record, one: Entrant) -> Record | None:
         """Return the record of whoever has this finalist's plan on a case, as the finalist's own."""
-        runner = next((each for each in self._space.entrants if each.name == record.contender), None)
+        runner = next((entrant for entrant in self._space.entrants if entrant.name == record.contender), None)
         if runner is None or record.contender == self._space.incumbent.name:
             return record
         same = runner.plans[record.case.id] == one.plans[record.case.id]

@@ -27,7 +27,7 @@ def printable(text: str, keep_newlines: bool = False) -> str:
 
 def markdown(text: str) -> str:
     """Return `text` as one Markdown table cell: nothing in it can be a link, a mention, HTML or a cell border."""
-    safe = "".join(f"&#{ord(c)};" if c in _MARKDOWN_SPECIAL else c for c in printable(text))
+    safe = "".join(f"&#{ord(letter)};" if letter in _MARKDOWN_SPECIAL else letter for letter in printable(text))
     return safe.replace("://", "&#58;//").replace("www.", "www&#46;")  # bare addresses become links too
 
 

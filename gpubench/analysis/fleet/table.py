@@ -80,7 +80,13 @@ def _answer(record: Record) -> Answer:
 
 def _figures(result: ResultSet, records: Sequence[Record]) -> dict[str, float]:
     """Return the medians of what moved while the member was measured, and the highest temperature."""
-    clocks = [s.sm_mhz for r in records if r.timing for s in r.timing.samples if s.sm_mhz is not None]
+    clocks = [
+        sample.sm_mhz
+        for record in records
+        if record.timing
+        for sample in record.timing.samples
+        if sample.sm_mhz is not None
+    ]
     found = {"sm_mhz": clocks} if clocks else {}
     for name in ("memory_mhz", "power_w", "temperature_c"):
         told = [(record.telemetry or {}).get(name) for record in records]

@@ -70,5 +70,7 @@ def _row(result: ResultSet, record: Record) -> dict[str, Any]:
         "ci95_low_us": low,
         "ci95_high_us": high,
         **{name: facts.figure(record, name) for name in figures},
-        "rounds_us": [] if record.timing is None else [[sample.us for sample in each] for each in record.timing.rounds],
+        "rounds_us": []
+        if record.timing is None
+        else [[sample.us for sample in samples] for samples in record.timing.rounds],
     }

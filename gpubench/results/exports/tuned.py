@@ -95,7 +95,7 @@ def _points(result: ResultSet, row: Mapping[str, Any], listed: Sequence[Sequence
                 yield _Point(values, None, error=INVALID)  # the time was over before its turn
                 continue
             mean = math.exp(sum(math.log(statistics.median(medians)) for medians in known) / len(known))
-            yield _Point(values, mean, tuple(ms for medians in known for ms in medians))
+            yield _Point(values, mean, tuple(median_ms for medians in known for median_ms in medians))
 
 
 def _times(result: ResultSet, row: Mapping[str, Any]) -> dict[tuple[str, str], list[float]]:

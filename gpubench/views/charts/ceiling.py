@@ -93,7 +93,7 @@ def _draw(
         notes.append(f"Small: {NO_SHARE} (under 3 times an empty launch, {style.duration(limit)}).")
     if any(dot.x > 101 for line in page for dot in line.dots):
         notes.append("Over 100 %: faster than the plain kernels that measure the ceiling.")
-    if any(point in HOST_CONTENDERS for point in dict.fromkeys(r.contender for r in result.records)):
+    if any(point in HOST_CONTENDERS for point in dict.fromkeys(record.contender for record in result.records)):
         notes.append("numpy runs on the host, so it has no share of the device's ceiling.")
     made = sheet(
         TITLE + (f" ({number} of {last})" if last > 1 else ""),
