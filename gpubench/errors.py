@@ -10,6 +10,7 @@ GpubenchError                 2  (the exit code of each class stands on the righ
 +-- ComparisonError           3  nothing compared, too little data, or results that must not be compared
 +-- CompileError              2  a kernel that does not compile (status `compile_error` inside a run)
 +-- UnsupportedError          2  an operator or variant that does not take this case (status `unsupported`)
++-- TooSlowError              5  work of which one run takes longer than was allowed (status `timeout`)
 +-- DeviceError               5  the device reported an error
     +-- FatalDeviceError      5  ... after which the process can no longer use the device
     +-- OutOfMemoryError      5  an allocation was refused; the process can go on
@@ -108,6 +109,12 @@ class CompileError(GpubenchError):
 
 class UnsupportedError(GpubenchError):
     """An operator, variant or peer does not take this case. The message is the reason."""
+
+
+class TooSlowError(GpubenchError):
+    """One run took longer than the limit of a call. Nothing is lost, and nobody else is concerned."""
+
+    exit_code = ExitCode.FAILED_CASE
 
 
 class DeviceError(GpubenchError):

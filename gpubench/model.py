@@ -38,6 +38,9 @@ Method = Literal["cold", "hot", "graph", "graph-cold"]
 COLD_METHODS: tuple[Method, ...] = ("cold", "graph-cold")
 """The L2 cache is flushed, and in-place operands restored, before each run."""
 
+REPEATS = 10
+"""Runs that one sample of the other methods is the mean of."""
+
 Order = Literal["random", "alternating"]
 Clock = Literal["events", "cupti", "both"]
 Integrity = Literal["plain", "strict"]
@@ -49,9 +52,9 @@ Role = Literal["in", "out", "inout"]
 class TimingOptions:
     """How long and how often a contender is timed. `max_noise` is the half-width of the median's 95 % interval
     relative to the median at which sampling stops; `time_limit_s` bounds the sampling of one contender over all
-    rounds; `timeout_s` is the deadline of the whole case, after which its worker is killed. `order`: who comes when in
-    a round, at random or alternating (A B, B A, A B ...). `clock`: CUDA events, CUPTI's, or events and some by CUPTI.
-    `integrity`: strict for contenders that may not be honest (`engine.strict`).
+    rounds; `call_limit_s` what one sample may take where times are real; `timeout_s` is the deadline of the whole case,
+    after which its worker is killed. `order`: who comes when in a round, at random or alternating (A B, B A, A B ...).
+    `clock`: CUDA events, CUPTI's, or events and some by CUPTI. `integrity`: strict for contenders not to be trusted.
     """
 
     method: Method = "cold"
@@ -64,6 +67,7 @@ class TimingOptions:
     order: Order = "random"
     clock: Clock = "events"
     integrity: Integrity = "plain"
+    call_limit_s: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,9 @@ Exit codes (the first that applies):
 )
 @click.option("--max-noise", callback=share, metavar="SHARE", help="Stop when the median is known to 0.5%, say.")
 @click.option("--time-limit", type=SECONDS, metavar="S", help="Stop sampling a contender after S seconds.")
+@click.option(
+    "--call-limit", type=SECONDS, metavar="S", help="Give a contender up of which one call takes S seconds (10)."
+)
 @click.option("--timeout", type=SECONDS, metavar="S", help="End a case that takes longer than S seconds.")
 @click.option(
     "--method",
@@ -228,7 +231,7 @@ def _nothing_measured(finished: Finished) -> str:
     return f"Nothing was measured. Of {len(finished.result.records)} records {count} say: {reason}{more}"
 
 
-_TIMING = {"time_limit": "time_limit_s", "timeout": "timeout_s"}
+_TIMING = {"time_limit": "time_limit_s", "call_limit": "call_limit_s", "timeout": "timeout_s"}
 """The timing options that the command line calls otherwise."""
 
 
@@ -236,8 +239,8 @@ def _cases(suite: Suite, filters: Filters, given: dict[str, Any]) -> tuple[Case,
     """Return the cases with what the command line adds and overrides, filtered."""
     from gpubench.api.cases import chosen, overridden
 
-    names = ("rounds", "min_samples", "max_noise", "time_limit", "timeout", "method", "clock", "integrity")
-    timing = {_TIMING.get(name, name): given[name] for name in names}
+    names = ("rounds", "min_samples", "max_noise", "method", "clock", "integrity")
+    timing = {name: given[name] for name in names} | {key: given[name] for name, key in _TIMING.items()}
     planned = planned_rounds(given["rounds_from"], given["rounds"])
     cases = [
         replace(case, timing=with_planned(case.timing, planned.get(case.id)))

@@ -16,13 +16,10 @@ from gpubench.devices.cuda_errors import reporting
 from gpubench.devices.cuda_launch import KernelLoader
 from gpubench.devices.cuda_memory import CudaBuffer
 from gpubench.errors import DeviceError
-from gpubench.model import DeviceInfo, Method, Sample
+from gpubench.model import REPEATS, DeviceInfo, Method, Sample
 
 Enqueue = Callable[[], None]
 Clock = Literal["events", "cupti"]
-
-REPEATS = 10
-"""Runs between the two events of one hot or graph sample; the sample is their mean."""
 
 BATCH = 16
 """Samples whose stamps and events are read together. Each has a gate of its own, and nothing is enqueued behind it

@@ -20,7 +20,7 @@ from gpubench.devices.overhead import SelfTimed
 from gpubench.engine.environment import environment
 from gpubench.measure.correction import corrected_us
 from gpubench.measure.interval import median_interval
-from gpubench.measure.timing import warm_up
+from gpubench.measure.warming import warm_up
 from gpubench.model import Case, Json, Plan, Sample
 from gpubench.operators import operator
 

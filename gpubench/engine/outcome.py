@@ -12,6 +12,7 @@ from gpubench.errors import (
     GpubenchError,
     MissingExtraError,
     OutOfMemoryError,
+    TooSlowError,
     UnsupportedError,
     UsageError,
 )
@@ -24,6 +25,7 @@ _STATUS: tuple[tuple[type[BaseException], Status], ...] = (
     (CompileError, "compile_error"),
     (OutOfMemoryError, "out_of_memory"),
     (MemoryError, "out_of_memory"),
+    (TooSlowError, "timeout"),
     (DeviceError, "device_error"),
     (UsageError, "unsupported"),
 )

@@ -22,9 +22,9 @@ from gpubench.engine.clocks import Clocks
 from gpubench.engine.contenders import Runner
 from gpubench.engine.guards import room
 from gpubench.engine.memory import storage_bytes
+from gpubench.engine.patience import TIME
 from gpubench.engine.timed import Round, Timed
 from gpubench.errors import GpubenchError
-from gpubench.measure.timing import warm_up
 from gpubench.model import Problem, Sample
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class StrictTimed(Timed):
         device: Device,
         problem: Problem[Any],
         pristine: Pristine,
-        announce: Callable[[str], None],
+        announce: Callable[[str, str], None],
         inks: Inks,
         clocks: Clocks,
         seed: int,
@@ -58,7 +58,7 @@ class StrictTimed(Timed):
 
     def prepare(self) -> Round:
         """Make the sets, each with inputs changed before the contender sees them."""
-        self.announce(self.name)
+        self.announce(self.name, TIME)
         began = time.perf_counter()
         self._round += 1
         sets = [_Set(self, self._runners[0])]
@@ -113,7 +113,7 @@ class _Set:
 
     def warm_up(self) -> None:
         """Run the plain way, then poison, so that what is checked was written by timed runs."""
-        warm_up(self.restore, self.run, self._timed.device.synchronize)
+        self._timed.warm_up(self.restore, self.run)
         self.operands.poison()
         self.operands.restore()
 

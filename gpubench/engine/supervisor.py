@@ -19,6 +19,7 @@ from gpubench.engine.faults import at_fault, fault_of, status_of
 from gpubench.engine.legs import legs
 from gpubench.engine.measurer import Outcome as Outcome
 from gpubench.engine.messages import Begin, Fault, Finished, FromWorker, Job, JobDone, ProtocolError
+from gpubench.engine.patience import Patience
 from gpubench.engine.process import WorkerEndedError, WorkerProcess
 from gpubench.engine.workers import InterruptError, StopRunError, WorkerOptions, Workers
 from gpubench.errors import DeviceError, GpubenchError, ResultFileError
@@ -280,16 +281,16 @@ class Supervisor:
         )
         worker.send(job)
         self._used = True
-        current = Begin(self._number, "", "")
-        deadline = time.monotonic() + state.case.timing.timeout_s
-        while (left := deadline - time.monotonic()) > 0:
+        patience = Patience(state.case, self._number)
+        while (overdue := patience.fault()) is None:
             try:
-                message = self._workers.receive(left)
+                message = self._workers.receive(patience.left_s())
                 match message:
                     case None:
-                        continue
+                        if line := patience.line():
+                            self._on_event(Note(line))
                     case Begin(self._number):
-                        current = message
+                        patience.turn(message)
                         self._on_event(ContenderStarted(state.case.id, message.contender, message.stage))
                     case Fault(self._number):
                         return message
@@ -298,10 +299,10 @@ class Supervisor:
                     case _:
                         self._keep(state, self._accept(state, message))
             except WorkerEndedError as error:
-                return fault_of(current, error.status, str(error))
+                return fault_of(patience.current, error.status, str(error))
             except ProtocolError as error:
-                return fault_of(current, "crashed", f"the worker wrote what is no message: {error}")
-        return fault_of(current, "timeout", f"the case was not done within {state.case.timing.timeout_s:g} s: killed")
+                return fault_of(patience.current, "crashed", f"the worker wrote what is no message: {error}")
+        return overdue
 
     def _job_done(self, state: _State, message: JobDone) -> Fault | None:
         self._spend(message.seconds)

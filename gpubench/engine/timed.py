@@ -11,8 +11,9 @@ from gpubench.engine.buffers import Landing, Operands, Pristine
 from gpubench.engine.contenders import Runner
 from gpubench.engine.guards import Stray
 from gpubench.engine.idle import AT_WORK
+from gpubench.engine.patience import FIRST_CALL, TIME
 from gpubench.errors import DeviceError, GpubenchError, UnsupportedError
-from gpubench.measure.timing import warm_up
+from gpubench.measure.warming import LONG_CALL_S, require_in_time, warm_up
 from gpubench.model import COLD_METHODS, Clock, Json, Method, Problem, Sample, Traced
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ TRACED = 8
 
 
 class Timed:
-    """A contestant of `measure.timing`. `announce` is called with its name before it touches the device."""
+    """A contestant of `measure.timing`. `announce` is called with its name and what comes, before it does that."""
 
     def __init__(
         self,
@@ -32,7 +33,7 @@ class Timed:
         device: Device,
         problem: Problem[Any],
         pristine: Pristine,
-        announce: Callable[[str], None],
+        announce: Callable[[str, str], None],
     ) -> None:
         self.name = runner.name
         self.runner = runner
@@ -43,6 +44,7 @@ class Timed:
         self.telemetry: dict[str, Json] = {}
         self._problem = problem
         self._pristine = pristine
+        self._call_s = 0.0
         self.traced: list[Traced] = []
         self.seconds: dict[str, float] = {}
         self.strays: list[Stray] = []
@@ -59,16 +61,31 @@ class Timed:
 
     def prepare(self) -> Round:
         """Allocate, fill, bind and warm up; then poison again, so that what is checked was written by timed runs."""
-        self.announce(self.name)
+        self.announce(self.name, TIME)
         began = time.perf_counter()
         operands = Operands(self.device, self._problem, self._pristine, *self.runner.workspace)
         run = self.runner.bind(operands)
-        warm_up(operands.restore, run, self.device.synchronize)
+        self.warm_up(operands.restore, run)
         operands.poison()
         operands.restore()
         self.device.synchronize()
         self.spend("prepare", time.perf_counter() - began)
         return Round(self, operands, operands.restore, run)
+
+    def warm_up(self, restore: Callable[[], None], run: Callable[[], None]) -> None:
+        """Run until warm. TooSlowError for what is too slow to be timed, where times are real: simulators are slow."""
+        is_limited = not self.device.info.simulated
+        if is_limited:
+            self.announce(self.name, FIRST_CALL)
+        self._call_s = warm_up(restore, run, self.device.synchronize)
+        if is_limited:
+            self.announce(self.name, TIME)
+            require_in_time(self._call_s, self._problem.case.timing)
+
+    @property
+    def samples_to_trace(self) -> int:
+        """How many samples CUPTI times in a round with the clock `both`: one where a run takes long."""
+        return TRACED if self._call_s <= LONG_CALL_S else 1
 
     def spend(self, what: str, seconds: float) -> None:
         """Add to the time of a part: prepare (allocate, fill, bind, warm up), samples, the device's work on them."""
@@ -136,7 +153,9 @@ class Round:
         began, worked = time.perf_counter(), timed.device.worked_s
         if timed.clock == "both" and not self._is_traced:
             self._is_traced = True
-            timed.traced += [sample.traced for sample in self._trace(TRACED) if sample.traced is not None]
+            timed.traced += [
+                sample.traced for sample in self._trace(timed.samples_to_trace) if sample.traced is not None
+            ]
         if timed.clock == "cupti":
             samples = self._trace(batch)
             timed.traced += [sample.traced for sample in samples if sample.traced is not None]

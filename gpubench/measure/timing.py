@@ -19,7 +19,6 @@ from gpubench.measure.clock_watch import ClockWatch
 from gpubench.measure.interval import half_width
 from gpubench.model import Sample, Timing, TimingOptions
 
-WARM_UP = 3
 RESOLUTION_US = 0.032
 """The step of a GPU's event times. A median that is known to one step cannot become better known by more samples,
 so for short kernels this is the noise allowed, where `max_noise` of the median is less."""
@@ -102,14 +101,6 @@ class _Tally:
     def taken(self) -> int:
         """All samples, slow ones too."""
         return sum(len(samples) for samples in self.rounds)
-
-
-def warm_up(restore: Callable[[], None], run: Callable[[], None], synchronize: Callable[[], None]) -> None:
-    """Run three times the plain way, so that lazy loading is over before anything is timed (or held by a gate)."""
-    for _ in range(WARM_UP):
-        restore()
-        run()
-    synchronize()
 
 
 def time_contestants(

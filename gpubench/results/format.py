@@ -14,7 +14,7 @@ Beyond what the keys say by themselves:
   `ceiling.rounds`: the same kernels timed again in several rounds, `phase` `start` and `end` of the run, each with
   `launch_us` and `event_overhead_us`; `ceiling.launch_overhead_us`: what events add to the duration of one kernel. What
   was not measured is absent. In `records[].case.timing`, `clock` is absent where it is `events`, `integrity` where it
-  is `plain`.
+  is `plain`, `call_limit_s` where it is 10.
 - `environment.libraries`: contender -> package -> version, for each other library that the run timed.
 - `suite`: `name` and `sha256`; where cases were drawn, `random`: `generator`, the version of what draws them, and
   `seeds`, one a random entry.
@@ -114,6 +114,9 @@ def with_sample_clocks(record: Record) -> Record:
 _CLOCK_KEYS = ("sm_mhz", "discarded_sm_mhz")
 
 
+_UNSAID: Mapping[str, Json] = {"clock": "events", "integrity": "plain", "call_limit_s": 10.0}
+
+
 def _without_defaults(block: dict[str, Json], defaults: Mapping[str, Json]) -> dict[str, Json]:
     """Leave out what came to the format later, where it has the meaning that its absence has."""
     return {key: value for key, value in block.items() if key not in defaults or value != defaults[key]}
@@ -129,7 +132,7 @@ def case_to_json(case: Case) -> dict[str, Json]:
         "distribution": case.distribution,
         "seed": case.seed,
         "contenders": list(case.contenders),
-        "timing": _without_defaults(asdict(case.timing), {"clock": "events", "integrity": "plain"}),
+        "timing": _without_defaults(asdict(case.timing), _UNSAID),
         **({"limits": plain(case.limits)} if case.limits else {}),
     }
 

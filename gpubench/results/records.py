@@ -205,6 +205,7 @@ _OPTIONS: dict[str, Callable[[Node], Any]] = {
     "order": lambda node: node.text(_ORDERS),
     "clock": lambda node: node.text(_CLOCKS),
     "integrity": lambda node: node.text(get_args(Integrity)),
+    "call_limit_s": lambda node: node.number(positive=True),
 }
 
 

@@ -61,6 +61,7 @@ TIMING = strict_model(
         "max_samples": (whole(1, 100_000), None),
         "max_noise": (number(1e-6, 1.0), None),
         "time_limit_s": (number(1e-3, 86400.0), None),
+        "call_limit_s": (number(1e-3, 86400.0), None),
     },
 )
 

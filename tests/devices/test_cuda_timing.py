@@ -6,9 +6,9 @@ import pytest
 
 from gpubench.devices import cuda_launch, cuda_timing
 from gpubench.devices.cuda_launch import KernelLoader
-from gpubench.devices.cuda_timing import BATCH, REPEATS, Sampler
+from gpubench.devices.cuda_timing import BATCH, Sampler
 from gpubench.errors import DeviceError, FatalDeviceError
-from gpubench.model import Sample
+from gpubench.model import REPEATS, Sample
 from tests.devices.cuda_double import INFO, CudaDouble, compile_nothing
 
 WORK = "work"

@@ -9,7 +9,7 @@ import pytest
 
 from gpubench.errors import DeviceError, FatalDeviceError, GpubenchError, OutOfMemoryError
 from gpubench.measure.clock_watch import ClockWatch
-from gpubench.measure.timing import LostContestantError, Progress, time_contestants, warm_up
+from gpubench.measure.timing import LostContestantError, Progress, time_contestants
 from gpubench.model import Sample, Timing, TimingOptions
 
 
@@ -325,8 +325,15 @@ def test_progress_is_told_after_each_batch() -> None:
     assert (seen[-1].contestant, seen[-1].round, seen[-1].samples) == ("a", 2, contestant.taken)
 
 
-def test_warm_up_restores_before_every_run() -> None:
-    """In-place work warms up on its own input."""
-    calls: list[str] = []
-    warm_up(lambda: calls.append("restore"), lambda: calls.append("run"), lambda: calls.append("synchronize"))
-    assert calls == ["restore", "run"] * 3 + ["synchronize"]
+@pytest.mark.parametrize(("seconds", "samples"), [(0.6, 4), (5.0, 3), (100.0, 3)])
+def test_what_takes_seconds_is_sampled_once_a_round(seconds: float, samples: int) -> None:
+    """A slow contestant gets what the interval of its rounds needs, and its message says how few samples that is."""
+    clock = Clock()
+    slow, quick = Scripted("slow", clock, steady(seconds * 1e6), seconds), Scripted("quick", clock, steady())
+    found = timed(clock, slow, quick)
+    assert slow.taken == samples
+    assert quick.taken >= 20
+    told = found["slow"]
+    assert isinstance(told, Timing)
+    assert [bool(samples) for samples in told.rounds] == [True] * 3
+    assert f"Only {samples} of 20 samples" in str(told.message)
