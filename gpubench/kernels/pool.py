@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import multiprocessing
 import os
 import resource
 import signal
-from collections.abc import Callable, Generator, Sequence
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
@@ -18,6 +20,8 @@ from gpubench.errors import CompileError
 MOST_SECONDS = 600.0
 """Processor time of one job. The costliest program of ours takes a hundredth of it."""
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -26,15 +30,17 @@ def each(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int) -> 
     """Yield (number of the job, what `work` made of it) as they come. No job may take more than MOST_SECONDS.
 
     The processes are killed when the iteration ends before its time (close the iterator to be sure of it). They die
-    with this process, and a signal from the terminal is this process's business alone. CompileError when one is lost.
+    with this process, and what a terminal sends is this process's business alone. CompileError when one is lost.
     """
     context = multiprocessing.get_context("spawn")  # a forked copy of a process that uses a GPU could not go on
     others = set(multiprocessing.active_children())
     parent = (os.getpid(), most_compiler_bytes())
-    pool = ProcessPoolExecutor(min(processes, len(jobs)), context, initializer=_begin, initargs=parent)
+    with _undisturbed():
+        pool = ProcessPoolExecutor(min(processes, len(jobs)), context, initializer=bind, initargs=parent)
     done = False
     try:
-        numbers = {pool.submit(_within, MOST_SECONDS, work, job): number for number, job in enumerate(jobs)}
+        with _undisturbed():  # the first job starts all processes
+            numbers = {pool.submit(_within, MOST_SECONDS, work, job): number for number, job in enumerate(jobs)}
         for future in as_completed(numbers):
             yield numbers[future], future.result()
         done = True
@@ -59,6 +65,21 @@ def _within(seconds: float, work: Callable[[Job], Result], job: Job) -> Result:
     return work(job)
 
 
-def _begin(parent: int, space_bytes: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    bind(parent, space_bytes)
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Put off what would interrupt this process: one that is half started would be waited for without end.
+
+    What is started inherits what is blocked: it never hears of Ctrl-C or a closed terminal, not even while it loads.
+    """
+    held: list[int] = []
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+    is_main = threading.current_thread() is threading.main_thread()  # handlers run there, whatever thread was chosen
+    handlers = {one: signal.signal(one, lambda number, _: held.append(number)) for one in SIGNALS if is_main}
+    try:
+        yield
+    finally:
+        for one, handler in handlers.items():
+            signal.signal(one, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number in held[:1]:
+            signal.raise_signal(number)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,6 +107,37 @@ def sleep(seconds: float) -> float:
 def die(number: int) -> int:
     """End the process without a word."""
     os._exit(number)
+
+
+def deaf(_: int) -> bool:
+    """Tell whether neither Ctrl-C nor a closed terminal reaches this process."""
+    return {signal.SIGINT, signal.SIGHUP} <= signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_a_process_is_deaf_to_the_terminal_before_it_loads_anything() -> None:
+    """Ctrl-C reaches all of a terminal's processes: one that loads its modules would show where it was interrupted.
+
+    The mask is inherited, and this process has its own back.
+    """
+    assert list(pool.each(deaf, [0], 1)) == [(0, True)]
+    assert not deaf(0)
+
+
+@pytest.mark.parametrize("number", pool.SIGNALS)
+def test_a_signal_while_processes_start_waits_until_they_have_started(number: int) -> None:
+    """Between the two a process would be there that nobody knows of, and the pool would wait for it without end."""
+    seen = []
+    before = signal.signal(number, lambda *_: seen.append("handled"))
+    try:
+        with pool._undisturbed():
+            os.kill(os.getpid(), number)
+            thread = threading.Thread(target=time.sleep, args=(0.01,))  # one that the signal may choose, as numpy's
+            thread.start()
+            thread.join()
+            seen.append("started")
+        assert seen == ["started", "handled"]
+    finally:
+        signal.signal(number, before)
 
 
 def test_results_come_as_they_are_ready() -> None:
