@@ -28,10 +28,6 @@ if TYPE_CHECKING:
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 
-SEED_DTYPES = ("float32", "float16")
-"""The dtypes for which other libraries' designs are compiled when nobody asks for more: those that the texts on them
-measure. They are here to be compared with; `auto` never takes them, and a run compiles what it needs."""
-
 
 @click.command()
 @click.argument("suites", nargs=-1, metavar="[SUITE]...")
@@ -60,8 +56,7 @@ measure. They are here to be compared with; `auto` never takes them, and a run c
     "--all",
     "everything",
     is_flag=True,
-    help=f"Other libraries' designs for all dtypes; without it for {' and '.join(SEED_DTYPES)}, unless --variant, "
-    "--dtype or -k asks for them.",
+    help="Other libraries' designs, too; without it only ours, unless --variant, --dtype or -k asks for them.",
 )
 @click.option(
     "--jobs", type=click.IntRange(1, 1024), metavar="N", help="Processes at the same time; all cores without it."
@@ -89,6 +84,10 @@ def command(
     last column begins the hash of the machine code: equal hashes are equal kernels. The exit code is 2 when a kernel
     does not compile.
     """
+    from gpubench.kernels.nvrtc import check_architecture
+
+    for arch in architectures:
+        check_architecture(arch)
     chosen = {"operator": operators, "variant": variants, "dtype": dtypes}
     started, used = time.monotonic(), _processor_seconds()
     if suites:
@@ -119,11 +118,8 @@ def _of_suites(
     allow: Permission,
 ) -> tuple[list[Item], list[Outcome]]:
     """Compile what the cases of suites launch. UsageError where what a suite brings may not be compiled."""
-    from gpubench.kernels.nvrtc import check_architecture
     from gpubench.suite.expand import load_suites
 
-    for arch in architectures:
-        check_architecture(arch)
     loaded, here = load_suites(suites), first_gpu()
     devices = devices_of(architectures, here)
     assumed = [f"{device.name} ({device.sm_count} SMs)" for device in devices if device is not here]
@@ -169,8 +165,11 @@ def _processor_seconds() -> float:
 
 
 def _is_spared(item: Item) -> bool:
-    """Say whether an instance of another library's design is left out when nobody asks for it."""
-    return "/seeds/" in item.request.source and item.dtype not in SEED_DTYPES
+    """Say whether an instance is left out when nobody asks for it: another library's design, here to be compared with.
+
+    `auto` never takes one, and a run compiles what it needs.
+    """
+    return "/seeds/" in item.request.source
 
 
 def _matching(items: Sequence[Item], expression: str | None, chosen: Mapping[str, Sequence[str]]) -> list[Item]:

@@ -16,7 +16,7 @@ from gpubench.kernels.estimate import Estimate, Progress
 from gpubench.kernels.sources import Program, SourceTree, default_tree, tree_of
 from gpubench.model import DeviceInfo, KernelResources, Launch
 
-BATCH = 12
+BATCH = 24
 """Instances compiled as one program by `compile_many`. Reading the headers takes 30 ms of CPU time, an instance 10 to
 400: a larger batch saves little; a smaller one spreads better over processes."""
 
