@@ -14,6 +14,7 @@ from gpubench.names import AUTO, TRUSTED, is_peer
 from gpubench.views import text
 from gpubench.views.means import counted, geometric, means
 from gpubench.views.rows import OF_CEILING, Row, rows
+from studies.markdown import grid
 
 CONTENDER = AUTO
 """Whose times the others are held against."""
@@ -107,7 +108,7 @@ def summary_table(result: ResultSet, source: str) -> str:
         )
         for summary in summaries(result)
     ]
-    return f"{_origin(result, source)}\n\n{text.markdown_grid(head, body, range(1, len(head)))}"
+    return f"{_origin(result, source)}\n\n{grid(head, body, range(1, len(head)))}"
 
 
 def page(results: Sequence[tuple[str, ResultSet]]) -> str:
@@ -134,7 +135,7 @@ def _cases(group: Iterable[Line], names: Sequence[str]) -> str:
         )
         for line in group
     ]
-    return text.markdown_grid(head, body, range(1, len(head) - 1))
+    return grid(head, body, range(1, len(head) - 1))
 
 
 def _time(row: Row | None) -> str:

@@ -12,6 +12,7 @@ from gpubench.model import ResultSet
 from gpubench.views import text
 from gpubench.views.charts.sheets import file_name
 from gpubench.views.means import geometric
+from studies.markdown import grid
 from studies.measured import Line, lines
 
 BEGIN, END = "<!-- unseen: begin (scripts/unseen writes this) -->", "<!-- unseen: end -->"
@@ -58,7 +59,7 @@ CHARTS = "charts/unseen"
 def section(results: Sequence[ResultSet]) -> str:
     """Return the page's part as Markdown: geometric means and shares by operator, then each one's profile and worst."""
     found = standings(results)
-    parts = [_origin(results), text.markdown_grid(*_summary(found), range(1, 20))]
+    parts = [_origin(results), grid(*_summary(found), range(1, 20))]
     for standing in found:
         head = ("case", "ours", "best library", "its time", "over the best", "of the ceiling", "variant")
         name = text.markdown(standing.operator)
@@ -66,7 +67,7 @@ def section(results: Sequence[ResultSet]) -> str:
             f"![Performance profile of {name} over {len(standing.found)} random cases: in which share of them each "
             f"library is within a factor of the fastest]({CHARTS}/{file_name('profile', standing.operator)}.svg)",
             f"{name}, the worst {min(WORST, len(standing.found))}:",
-            text.markdown_grid(head, [_case(line) for line in standing.found[:WORST]], range(1, len(head) - 1)),
+            grid(head, [_case(line) for line in standing.found[:WORST]], range(1, len(head) - 1)),
         ]
     return "\n\n".join(parts) + "\n"
 

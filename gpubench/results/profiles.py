@@ -11,7 +11,6 @@ from gpubench.files import read_bounded
 from gpubench.findings import Profile, Standard
 from gpubench.results.format import plain
 from gpubench.results.strict import Node, parse, shown
-from gpubench.results.write import replace_file
 
 VERSION = 1
 MAX_BYTES = 16 << 20
@@ -27,11 +26,6 @@ def dumps(profile: Profile) -> str:
     ]
     rows = ",\n".join(json.dumps(asdict(standard), allow_nan=False) for standard in profile.standards)
     return "{" + ",\n".join([*lines, f'"standards": [\n{rows}\n]']) + "}\n"
-
-
-def write_profile(profile: Profile, path: Path) -> None:
-    """Put the profile at `path`, as one step. ResultFileError."""
-    replace_file(path, dumps(profile).encode("ascii"))
 
 
 def read_profile(path: Path) -> Profile:

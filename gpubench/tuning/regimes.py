@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from gpubench.operators.base import Operator
 from gpubench.operators.constants import Constant, Regime, Value, text_of
 from gpubench.own.definitions import Kernel
 from gpubench.own.expression import Expression, ExpressionError, read
-from gpubench.own.plan import known_names, names_of_problem
+from gpubench.own.plan import names_of_problem
 
 _WORDS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 EVERYWHERE = "all"
@@ -109,15 +109,3 @@ def names_in(constants: Mapping[str, Value]) -> dict[str, int | float]:
         elif value is not None:
             found[name] = value
     return found
-
-
-def require_sound(operator: Operator[Any], regimes: Sequence[Regime]) -> None:
-    """ExpressionError for a condition of a regime that names what is not there. For tests and readers of suites."""
-    plain: Collection[str] = known_names(operator)
-    for regime in regimes:
-        read(regime.when, plain)
-        constants = {
-            constant.name: value for constant in regime.tune for value in constant.candidates if value is not None
-        }
-        for text in regime.constraints:
-            read(text, {*plain, *names_in(constants)})

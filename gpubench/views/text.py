@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable
 
 MISSING = "-"
 _MARKDOWN_SPECIAL = set("\\`*_{}[]<>#+!|~&@$")
@@ -37,12 +37,6 @@ def markdown_code(text: str) -> str:
     if not safe.strip() or any(character in "`|\\" for character in safe):
         return markdown(safe)
     return f"`{safe}`"
-
-
-def markdown_grid(heading: Sequence[str], lines: Iterable[Sequence[str]], right: Container[int]) -> str:
-    """Return a Markdown table of cells that are Markdown already; `right`: the columns set to the right."""
-    marks = ["---:" if column in right else "---" for column in range(len(heading))]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (heading, marks, *lines))
 
 
 def cell_width(text: str) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gpubench.model import Json
 from gpubench.views import text
+from studies.markdown import grid
 
 BESIDE = (
     ("gpubench:uncollapsed", "gpubench:auto_pytorch"),
@@ -43,7 +44,7 @@ def counted(counts: Mapping[str, Json]) -> str | None:
             if len(numbers) == 2:
                 lines.append((text.markdown_code(case), *_cells((before, after), *numbers)))
     heading = ("case", "before", "after", "DRAM bytes before", "after", "instructions before", "after", "saved")
-    return text.markdown_grid(heading, lines, right=(3, 4, 5, 6, 7)) if lines else None
+    return grid(heading, lines, right=(3, 4, 5, 6, 7)) if lines else None
 
 
 def _numbers(one: Mapping[str, Json]) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from gpubench.model import Json, ResultSet
 from gpubench.names import MEASURED
 from gpubench.views import text
 from gpubench.views.rows import Row
+from studies.markdown import grid
 from studies.texts.beside_torch import against_torch
 from studies.texts.claims import ACROSS, CLAIMS, SLIPS, TABLE, WIDTHS, WORDS, WORKED, Claim, Worked
 from studies.texts.counted import counted
@@ -118,7 +119,7 @@ def _claims(figures: Figures) -> str:
             )
         )
     heading = ("the text", "case", "slower", "faster", "ratio there (A100)", "ratio here", "here")
-    return text.markdown_grid(heading, lines, right=(2, 3, 4, 5))
+    return grid(heading, lines, right=(2, 3, 4, 5))
 
 
 def _less(claim: Claim, slow: Row, fast: Row) -> str:
@@ -139,7 +140,7 @@ def _table(figures: Figures) -> str:
         times = [shown(row) for row in (ours, other, torch)]
         lines.append((_code(case), f"{pytorch} us", f"{oneflow} us", there, *times, here, agrees))
     heading = ("case", "PyTorch, A100", "OneFlow, A100", "faster there", "auto_pytorch", "oneflow", "torch")
-    return text.markdown_grid((*heading, "faster here", "as there"), lines, right=(1, 2, 4, 5, 6))
+    return grid((*heading, "faster here", "as there"), lines, right=(1, 2, 4, 5, 6))
 
 
 def _assumed_launch(figures: Figures) -> list[str]:
@@ -172,7 +173,7 @@ def _worked(figures: Figures, examples: Sequence[Worked]) -> str:
         cells = [_code(example.case), _code(example.contender), _words(example.wanted), _same(example, chosen)]
         lines.append((*cells[:2], example.says, *cells[2:]) if example.says else tuple(cells))
     says = ("the text",) if any(example.says for example in examples) else ()
-    return text.markdown_grid(("case", "contender", *says, "the rule gives", "chosen here"), lines, right=())
+    return grid(("case", "contender", *says, "the rule gives", "chosen here"), lines, right=())
 
 
 def _same(example: Worked, chosen: dict[str, Json] | None) -> str:
@@ -203,7 +204,7 @@ def _thread_rules(figures: Figures) -> str | None:
         ratio = text.ratio(median(wrapped) / median(intended))
         lines.append((_code(case), shown(intended), shown(wrapped), ratio, _defect(figures, wrapped, intended)))
     heading = ("case", "intended (signed)", "as written (unsigned)", "ratio", "the defect")
-    return text.markdown_grid(heading, lines, right=(1, 2, 3)) if lines else None
+    return grid(heading, lines, right=(1, 2, 3)) if lines else None
 
 
 def _defect(figures: Figures, wrapped: Row, intended: Row) -> str:
@@ -229,7 +230,7 @@ def _across(figures: Figures) -> str | None:
         over = text.ratio(median(rule) / median(min(measured, key=median)))
         lines.append((_code(case), *(shown(row) for row in found), str(taken), over))
     heading = ("case", *(name.rpartition("x")[2] for name in ACROSS), "the rule takes", "rule over the best")
-    return text.markdown_grid(heading, lines, right=tuple(range(1, 9))) if lines else None
+    return grid(heading, lines, right=tuple(range(1, 9))) if lines else None
 
 
 def _widths(figures: Figures) -> str | None:
@@ -243,7 +244,7 @@ def _widths(figures: Figures) -> str | None:
         gain = text.ratio(median(found[0]) / median(best))
         lines.append((_code(case), *(shown(row) for row in found), gain, verdict(found[0], best)))
     heading = ("case", "1", "2", "4", "8", "1 over the best", "wider is faster")
-    return text.markdown_grid(heading, lines, right=(1, 2, 3, 4, 5)) if lines else None
+    return grid(heading, lines, right=(1, 2, 3, 4, 5)) if lines else None
 
 
 def _all(figures: Figures) -> str:
@@ -257,7 +258,7 @@ def _all(figures: Figures) -> str:
             lines.append((_code(case), _code(contender), shown(row), fraction, row.status + bound(row)))
         else:
             lines.append((_code(case), _code(contender), "-", "-", _failed(record.status)))
-    return text.markdown_grid(("case", "contender", "median", "of the ceiling", "status"), lines, right=(2, 3))
+    return grid(("case", "contender", "median", "of the ceiling", "status"), lines, right=(2, 3))
 
 
 def _failed(status: str) -> str:

@@ -12,9 +12,11 @@ from gpubench.model import Case, DeviceInfo, Plan
 from gpubench.operators import OPERATORS
 from gpubench.operators.architectures import device_of
 from gpubench.operators.constants import Constant, Regime, in_force
+from gpubench.own.expression import read
+from gpubench.own.plan import known_names
 from gpubench.suite.expand import load_suite
 from gpubench.tuning import space as space_module
-from gpubench.tuning.regimes import regime_of, require_candidates, require_sound
+from gpubench.tuning.regimes import names_in, regime_of, require_candidates
 from gpubench.tuning.space import Space, Subject, spaces
 
 NOT_FAST = ("naive", "reduce_config", "auto_pytorch", "large_index")
@@ -53,7 +55,14 @@ def test_every_fast_variant_declares_what_can_be_tuned(name: str) -> None:
 def test_conditions_name_what_there_is(name: str) -> None:
     """Every `when` and constraint is an expression of the operator's names; constants' names stand for one thing."""
     operator = OPERATORS[name]
-    require_sound(operator, operator.regimes)
+    plain = known_names(operator)
+    for regime in operator.regimes:
+        read(regime.when, plain)
+        constants = {
+            constant.name: value for constant in regime.tune for value in constant.candidates if value is not None
+        }
+        for text in regime.constraints:
+            read(text, {*plain, *names_in(constants)})
     shipped: dict[str, object] = {}
     for constant in (constant for regime in operator.regimes for constant in regime.tune):
         assert shipped.setdefault(constant.name, constant.shipped) == constant.shipped

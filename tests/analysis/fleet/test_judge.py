@@ -17,7 +17,7 @@ from gpubench.cli.fleet import code
 from gpubench.errors import ComparisonError, ExitCode
 from gpubench.findings import Findings
 from gpubench.fleet import Repeat
-from gpubench.results.profiles import read_profile, write_profile
+from gpubench.results.profiles import dumps, read_profile
 from tests.analysis.fleet.bed import MODEL, fleet, measured, members
 
 
@@ -167,7 +167,7 @@ def test_a_failure_is_the_gpus_only_where_others_had_none() -> None:
 def test_few_gpus_are_judged_by_a_profile_only(tmp_path: Path) -> None:
     """Four GPUs: exit 3 without a profile; with the file of one, the slow GPU is found, against a healthy control."""
     profile = make_profile(fleet(8), measured(8), judge(fleet(8), measured(8)))
-    write_profile(profile, tmp_path / "p.json")
+    (tmp_path / "p.json").write_text(dumps(profile))
     assert read_profile(tmp_path / "p.json") == profile
     data = measured(4, {1: 0.03})
     alone = judge(fleet(4), data)
