@@ -20,7 +20,7 @@ from gpubench.engine.clocks import Clocks
 from gpubench.engine.contenders import Runner, resolve
 from gpubench.engine.host_time import time_host
 from gpubench.engine.memory import beyond_simulation, device_parts, free_host_bytes, host_parts, shortage
-from gpubench.engine.outcome import describe, judged, status_of
+from gpubench.engine.recorder import Recorder
 from gpubench.engine.reference import KeptReference
 from gpubench.engine.strict import StrictTimed
 from gpubench.engine.timed import Timed
@@ -28,14 +28,10 @@ from gpubench.errors import FatalDeviceError
 from gpubench.measure.check import check
 from gpubench.measure.clock_watch import ClockWatch
 from gpubench.measure.digest import digest
-from gpubench.measure.plausible import too_fast
-from gpubench.measure.summary import summarise
 from gpubench.measure.timing import time_contestants
-from gpubench.model import Case, Ceiling, Check, Json, Problem, Record, Timing, Traced
+from gpubench.model import Case, Ceiling, Problem, Record, Timing
 from gpubench.names import NUMPY
 from gpubench.operators import operator as find_operator
-from gpubench.operators.sectors import touched_bytes
-from gpubench.results.format import with_sample_clocks
 
 if TYPE_CHECKING:
     from gpubench.devices.base import Device
@@ -83,7 +79,7 @@ class Pipeline:
         except Exception as error:  # a stage that serves all contenders failed: each of them gets the reason
             work.fail_rest(error)
         finally:
-            if work.failures:
+            if work.recorder.failures:
                 gc.collect()  # an error holds the frames that it passed, and with them buffers on the device
         return work.seconds
 
@@ -109,7 +105,7 @@ class _Shared:
 
 
 class _Work:
-    """The state of one case at work. `_waiting` are the contenders that have no record yet."""
+    """The state of one case at work. `_waiting` are the contenders that have no record yet: the recorder's own list."""
 
     def __init__(
         self,
@@ -128,29 +124,21 @@ class _Work:
         self._secret = shared.secret
         self._is_strict = case.timing.integrity == "strict"
         self._upcoming = upcoming
-        self.failures = 0
         self._device = shared.device
         self._watch = shared.watch
         self._landing = shared.landing
         self._digests = shared.digests
         self._case = case
-        self._waiting = list(dict.fromkeys(contenders))
-        self._ceiling = ceiling
         self._announce = begin
-        self._finished = finished
-        self._bytes: int | None = None
-        self._moved = (0, 0)
-        self._touched: tuple[int, int] | None = None
-        self._assumed: Mapping[str, int] = {}
+        self.recorder = Recorder(case, contenders, ceiling, shared.device.info, shared.secret, finished)
+        self._waiting = self.recorder.waiting
 
     def run(self, seed: int) -> None:
         """Take the case through all stages."""
         operator = find_operator(self._case.operator)
         self._begin("", "problem")
         problem = operator.problem(self._case)
-        self._bytes = problem.bytes
-        self._moved = (problem.bytes_read, problem.bytes_written)
-        self._touched, self._assumed = touched_bytes(problem), problem.assumed
+        self.recorder.problem(problem)
         runners: dict[str, Runner] = {}
         with self._stage("plan"):
             for name in self._each("plan", [name for name in self._waiting if name != NUMPY]):
@@ -173,7 +161,7 @@ class _Work:
         if NUMPY in self._waiting:
             with self._stage("numpy"), self._blaming(NUMPY):
                 self._begin(NUMPY, "time")
-                self._record_host(time_host(operator.numpy(problem, inputs), self._case.timing))
+                self.recorder.host(time_host(operator.numpy(problem, inputs), self._case.timing))
         if self._waiting:
             several = [runners[name] for name in self._waiting]
             self._on_device(problem, inputs, reference, several, keep_inputs, seed)
@@ -181,7 +169,7 @@ class _Work:
     def fail_rest(self, error: BaseException) -> None:
         """Give every contender without a record the status of an error that concerns them all."""
         for name in list(self._waiting):
-            self._fail(name, error)
+            self.recorder.fail(name, error)
 
     # --- stages ------------------------------------------------------------------------------------------------------
 
@@ -191,13 +179,13 @@ class _Work:
         room = free_host_bytes()
         lack = shortage(host_parts(problem, room), room, "host")
         if lack is not None:
-            self._skip(self._waiting, lack)
+            self.recorder.skip(self._waiting, lack)
             return False
         if not runners:
             return False
         too_large = beyond_simulation(problem, self._device.info)
         if too_large is not None:
-            self._skip([runner.name for runner in runners], too_large)
+            self.recorder.skip([runner.name for runner in runners], too_large)
             return False
         workspaces = [runner.workspace[0] for runner in runners]
         free, l2_bytes = self._device.free_bytes(), self._device.info.l2_bytes
@@ -205,7 +193,7 @@ class _Work:
             return True
         lack = shortage(device_parts(problem, workspaces, l2_bytes, False), free, "device")
         if lack is not None:
-            self._skip([runner.name for runner in runners], lack)
+            self.recorder.skip([runner.name for runner in runners], lack)
         return False
 
     def _on_device(
@@ -248,7 +236,7 @@ class _Work:
                         verdict = replace(verdict, ok=False, stray_writes=strays)
                     if self._digests and work.runner.repeatable and not self._is_strict:  # whose inputs differ
                         verdict = replace(verdict, answer_sha256=digest(output))
-                    self._record_device(work, outcome, verdict)
+                    self.recorder.device(work, outcome, verdict)
                 work.forget()
 
     def _timed(self, runner: Runner, problem: Problem[Any], pristine: Pristine, inks: Inks | None) -> Timed:
@@ -265,54 +253,6 @@ class _Work:
             self._clocks,
             self._secret,
         )
-
-    # --- records -----------------------------------------------------------------------------------------------------
-
-    def _record_device(self, one: Timed, timing: Timing, verdict: Check) -> None:
-        simulated = self._device.info.simulated
-        summary = self._summary(timing, self._ceiling, simulated, one.traced)
-        unbelievable = too_fast(summary, self._ceiling, self._case.timing) if self._is_strict else None
-        status, message = judged(one, timing, verdict, unbelievable, simulated)
-        self._give(
-            Record(
-                self._case,
-                one.name,
-                status,
-                message,
-                self._bytes,
-                simulated,
-                timing,
-                summary,
-                verdict,
-                one.runner.kernel(),
-                dict(one.telemetry),
-            )
-        )
-
-    def _record_host(self, timing: Timing) -> None:
-        # On the host device the ceiling is that of the memory which numpy works in; on a GPU it is another memory's.
-        ceiling = self._ceiling if self._device.info.kind == "host" else Ceiling()
-        summary = self._summary(timing, ceiling, False)
-        self._give(Record(self._case, NUMPY, "ok", timing.message, self._bytes, False, timing, summary))
-
-    def _summary(
-        self, timing: Timing, ceiling: Ceiling, simulated: bool, traced: Sequence[Traced] = ()
-    ) -> dict[str, Json]:
-        summary = summarise(timing, self._moved, ceiling, simulated, self._case.timing, traced, self._touched)
-        strict = {"integrity": {"mode": "strict", "seed": self._secret}} if self._is_strict else {}
-        return summary | ({"assumed": dict(self._assumed)} if self._assumed else {}) | strict
-
-    def _skip(self, names: Sequence[str], reason: str) -> None:
-        for name in list(names):
-            self._give(Record(self._case, name, "skipped", reason, self._bytes))
-
-    def _fail(self, name: str, error: BaseException) -> None:
-        self.failures += 1
-        self._give(Record(self._case, name, status_of(error), describe(error), self._bytes))
-
-    def _give(self, record: Record) -> None:
-        self._waiting.remove(record.contender)
-        self._finished(with_sample_clocks(replace(record, case=self._case)))
 
     # --- bookkeeping -------------------------------------------------------------------------------------------------
 
@@ -337,7 +277,7 @@ class _Work:
         except Exception as error:  # whatever it is, it is this contender's outcome and no other's
             if name not in self._waiting:
                 raise
-            self._fail(name, error)
+            self.recorder.fail(name, error)
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
