@@ -111,11 +111,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", nargs="+")
     parser.add_argument("-k", dest="expression", default=None)
+    parser.add_argument("--largest", type=int, default=None, metavar="N", help="only the N cases that move most bytes")
     parser.add_argument("--contender", action="append")
     parser.add_argument("--json", type=Path, default=None, help="write the counts, by case and contender, to this file")
     parser.add_argument("--one", default=None, help=argparse.SUPPRESS)
     options = parser.parse_args()
     cases = select(load_suites(tuple(options.suite)).cases, expression=options.expression)
+    if options.largest is not None:
+        cases = tuple(sorted(cases, key=lambda case: -OPERATORS[case.operator].problem(case).bytes)[: options.largest])
     contenders = options.contender or ["gpubench:auto"]
     if options.one is not None:
         run_once(next(case for case in cases if case.id == options.one), contenders[0])

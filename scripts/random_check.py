@@ -4,13 +4,15 @@
     scripts/random_check.py --cases 10000 --processes 8 cuda:0
     scripts/random_check.py --operator sum --cases 200 --variants all host
     scripts/random_check.py --operator index_add --cases 200 host
+    scripts/random_check.py --cases 200 host:build=checked          # or build=sanitize: AddressSanitizer
 
 Draws shapes (0 to 5 dims, sizes from 0 to some hundred thousand elements, round numbers, primes and neighbours of
 powers of two), a dim, a dtype, a layout (permuted, stepped, broadcast, misaligned) and a distribution (NaN and infinity
 among them), for index_add also a pattern of indices and alpha; of elementwise, random entries of a suite, each followed
 by cases with other sizes. Runs the variant that `auto` picks (or those named, where they take the case) twice on one
 workspace, and checks the second answer against the variant's own bound. Prints the counts by variant; exit code 4 when
-an answer was wrong. Needs gpubench to be installed, or PYTHONPATH to name the checkout.
+an answer was wrong. `--seconds` draws no further case after so long. Needs gpubench to be installed, or PYTHONPATH to
+name the checkout.
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ from __future__ import annotations
 import argparse
 import collections
 import itertools
+import json
 import multiprocessing
 import os
 import random
 import sys
+import time
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
@@ -30,6 +34,7 @@ import random_index_add
 
 from gpubench.children import bind
 from gpubench.devices import open_device
+from gpubench.devices.host_compiler import sanitizer_environment
 from gpubench.engine.buffers import Operands, Pristine
 from gpubench.errors import GpubenchError
 from gpubench.layout import Layout
@@ -120,13 +125,18 @@ def run_case(device: Any, case: Case, variants: str) -> list[tuple[str, str]]:
 
 
 def run_part(
-    spec: str, operator: str, seed: int, numbers: range, largest: int, variants: str
-) -> tuple[dict[str, int], list[str]]:
-    """Run some of the cases in this process: counts by variant, and what was wrong."""
+    spec: str, operator: str, seed: int, numbers: range, largest: int, variants: str, seconds: float
+) -> tuple[int, dict[str, int], list[str]]:
+    """Run some of the cases in this process: how many it came to, counts by variant, and what was wrong."""
     device = open_device(spec)
     counts: collections.Counter[str] = collections.Counter()
-    wrong = []
+    wrong: list[str] = []
+    end = time.monotonic() + seconds
+    drawn = 0
     for number in numbers:
+        if time.monotonic() >= end:
+            break
+        drawn += 1
         case = draw_case(OPERATORS[operator], seed, number, largest)
         try:
             outcomes = run_case(device, case, variants)
@@ -138,7 +148,7 @@ def run_part(
             if problem:
                 wrong.append(f"{name}: {problem}")
     device.close()
-    return counts, wrong
+    return drawn, counts, wrong
 
 
 def compile_one(source: str, kernel: str, arch: str) -> None:
@@ -177,13 +187,18 @@ def main() -> int:
     parser.add_argument("--largest", type=int, default=400_000, help="elements of a case at most")
     parser.add_argument("--variants", default="auto", help="auto, all, or names separated by commas")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop drawing cases after so long")
+    parser.add_argument("--json", action="store_true", help="print the counts as one line of JSON at the end, too")
     options = parser.parse_args()
+    if "build=sanitize" in options.device and "asan" not in os.environ.get("LD_PRELOAD", ""):
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **sanitizer_environment()})
     if options.processes > 1 and options.operator != "elementwise":  # whose families each need kernels of their own
         compile_all(options.device, OPERATORS[options.operator], options.processes)
     bounds = [options.cases * i // options.processes for i in range(options.processes + 1)]
     parts = [range(*pair) for pair in itertools.pairwise(bounds)]
     arguments = [
-        (options.device, options.operator, options.seed, part, options.largest, options.variants) for part in parts
+        (options.device, options.operator, options.seed, part, options.largest, options.variants, options.seconds)
+        for part in parts
     ]
     if options.processes == 1:
         results = [run_part(*arguments[0])]
@@ -191,14 +206,17 @@ def main() -> int:
         with processes_of_ours(options.processes) as pool:
             results = list(pool.map(run_part, *zip(*arguments, strict=True)))
     counts: collections.Counter[str] = collections.Counter()
-    wrong = []
-    for part_counts, part_wrong in results:
+    wrong: list[str] = []
+    for _, part_counts, part_wrong in results:
         counts.update(part_counts)
         wrong += part_wrong
-    print(f"{options.cases} cases, seed {options.seed}, on {options.device}: {sum(counts.values())} answers checked")
+    drawn = sum(part_drawn for part_drawn, _, _ in results)
+    print(f"{drawn} cases, seed {options.seed}, on {options.device}: {sum(counts.values())} answers checked")
     for name, count in sorted(counts.items()):
         print(f"  {name:16} {count}")
     print(f"{len(wrong)} wrong", *wrong[:20], sep="\n")
+    if options.json:
+        print(json.dumps({"cases": drawn, "answers": counts, "wrong": wrong}))
     return 4 if wrong else 0
 
 

@@ -243,11 +243,10 @@ def _sanitizer_lines(message: str) -> list[str]:
 
 def _sanitized_worker() -> WorkerProcess:
     """Start a worker with AddressSanitizer in it from the first instruction on: it must come before everything else."""
-    from gpubench.devices.host_compiler import sanitizer_library
+    from gpubench.devices.host_compiler import sanitizer_environment
     from gpubench.engine.process import WorkerProcess
 
-    options = "detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1:abort_on_error=1:symbolize=1"
-    with _environment(LD_PRELOAD=str(sanitizer_library()), ASAN_OPTIONS=options):
+    with _environment(**sanitizer_environment()):
         return WorkerProcess()
 
 

@@ -274,6 +274,12 @@ def sanitizer_library() -> Path:
     return Path(said).resolve()
 
 
+def sanitizer_environment() -> dict[str, str]:
+    """Return what a process must be started with that will load kernels of the build `sanitize`. NoDeviceError."""
+    options = "detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1:abort_on_error=1:symbolize=1"
+    return {"LD_PRELOAD": str(sanitizer_library()), "ASAN_OPTIONS": options}
+
+
 # --- Places in a library ---------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,168 @@
+"""The verification of all kernels within a budget: what ran is counted, kept and gone on with; nothing passes unrun."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from gpubench.children import Done
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+SUMMARY = "= 37 passed, 1 skipped in 12.30s ="
+MOVED = "sum/a gpubench:auto: read 1.00 MB of 1.00, wrote 0.00 MB of 0.00, together {over} of the fewest, 1 million"
+
+
+@pytest.fixture(scope="module")
+def scripts() -> Iterator[tuple[ModuleType, ModuleType]]:
+    """Load the script and its tools as modules."""
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        yield importlib.import_module("verify_gpu"), importlib.import_module("verify_tools")
+    finally:
+        sys.path.remove(str(SCRIPTS))
+
+
+def words_after(command: list[str], name: str) -> str:
+    """Return the value of an option."""
+    return command[command.index(name) + 1]
+
+
+def fake(said: list[str], wrong: str = "", cases: int = 50) -> Callable[[Any, str], Done]:
+    """Return what stands for running a piece: every tool says what the real one would."""
+
+    def run(piece: Any, gpu: str) -> Done:
+        command = [str(word) for word in piece.command]
+        line = " ".join([*command, piece.env.get("GPUBENCH_TEST_PAIRS", ""), f"on {gpu}"])
+        said.append(line)
+        if "random_check.py" in line:
+            count = min(int(words_after(command, "--cases")), cases)
+            found = [wrong] if wrong and words_after(command, "--operator") == "sum" else []
+            text = json.dumps({"cases": count, "answers": {"auto": count}, "wrong": found})
+            return Done(4 if found else 0, f"{count} cases\n{text}\n", None)
+        if "dram_bytes.py" in line:
+            return Done(0, "\n".join(MOVED.format(over=over) for over in ("1.002",)) + "\n", None)
+        if pairs := piece.env.get("GPUBENCH_TEST_PAIRS"):
+            told = [f"{pair.replace('-', ' ')}: 12 cases, 0 wrong" for pair in pairs.split(",")]
+            return Done(0, "\n".join(told), None)
+        return Done(0, SUMMARY, None)
+
+    return run
+
+
+def verified(
+    scripts: tuple[ModuleType, ModuleType], path: Path, run: Any, kind: str = "cuda", cases: int = 120, **changes: Any
+) -> Any:
+    """Verify with the fake tools on two GPUs; return the ledger."""
+    verify, tools_module = scripts
+    tools = tools_module.tools_of(kind, 2)
+    rows = [row for tool in tools for row in tool.rows(cases)]
+    about = {"device": "Fake", "gpus": 2, "kernels_sha256": "ab", **changes}
+    ledger = verify.Ledger(path, about, rows)
+    verify.Lanes(ledger, tools, run).go(["0", "1"], 2, 3600.0)
+    ledger.save()
+    return ledger
+
+
+def test_every_tool_runs_on_every_operator_until_all_is_done(
+    scripts: tuple[ModuleType, ModuleType], tmp_path: Path
+) -> None:
+    """Random cases add up over pieces with seeds of their own, each variant is named once a tool; both GPUs work."""
+    said: list[str] = []
+    ledger = verified(scripts, tmp_path / "l.json", fake(said))
+    assert all(row.ran >= row.wanted for row in ledger.rows if row.tool != "dram"), ledger.rows
+    assert len({(row.tool, row.operator) for row in ledger.rows}) == 4 * (1 + 5 + 1) + 2
+    seeds = [seed for row in ledger.rows for seed in row.seeds]
+    assert len(seeds) == len(set(seeds)) == 4 * 3  # 120 cases by 50
+    assert {line[-4:] for line in said} == {"on 0", "on 1"}
+    for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):
+        named = [pair for line in said if f"scripts/sanitize {tool} " in line for pair in line.split()[2].split(",")]
+        assert len(named) == len(set(named)) == sum(row.wanted for row in ledger.rows if row.tool == tool)
+    assert scripts[0].exit_code(ledger.rows) == 0
+    kept = json.loads((tmp_path / "l.json").read_text())
+    assert kept["kernels_sha256"] == "ab"
+    assert {row["left"] for row in kept["rows"] if row["tool"] == "random"} == {0}
+
+
+def test_a_second_run_goes_on_where_the_first_ended(scripts: tuple[ModuleType, ModuleType], tmp_path: Path) -> None:
+    """More cases are asked for: only these run, with seeds that were not used; other kernels are refused."""
+    path = tmp_path / "l.json"
+    said: list[str] = []
+    first = verified(scripts, path, fake([]))
+    second = verified(scripts, path, fake(said), cases=150)
+    assert all("random_check" in line or "dram_bytes" in line for line in said), said
+    assert [row.ran for row in second.rows if row.tool == "random"] == [150] * 4
+    assert min(row.seeds[-1] for row in second.rows if row.tool == "random") > max(
+        seed for row in first.rows for seed in row.seeds
+    )
+    with pytest.raises(ValueError, match="of another device or other kernels: name another --out"):
+        verified(scripts, path, fake([]), kernels_sha256="cd")
+
+
+def test_a_wrong_answer_is_a_finding_and_the_rest_goes_on(
+    scripts: tuple[ModuleType, ModuleType], tmp_path: Path
+) -> None:
+    """It is in the file and the table, and makes the exit code 4."""
+    ledger = verified(scripts, tmp_path / "l.json", fake([], wrong="sum/x seed 3: at (1,)"))
+    assert {row.operator for row in ledger.rows if row.findings} == {"sum"}
+    assert scripts[0].exit_code(ledger.rows) == 4
+    table = scripts[0].table(ledger.rows, scripts[1].tools_of("cuda", 1))
+    assert "random sum: sum/x seed 3: at (1,)" in table
+    assert all(row.ran >= row.wanted for row in ledger.rows if row.tool == "random")
+
+
+@pytest.mark.parametrize(
+    ("done", "note", "code"),
+    [
+        (Done(1, "Traceback\nImportError: no cupy\n", None), "failed (exit code 1): ImportError: no cupy", 5),
+        (Done(-9, "half a line", "time"), "was cut off", 0),
+    ],
+)
+def test_what_says_nothing_counts_as_nothing(
+    done: Done, note: str, code: int, scripts: tuple[ModuleType, ModuleType], tmp_path: Path
+) -> None:
+    """A tool that fails or is cut off has run nothing, is told so, and is not started again and again."""
+    calls: list[object] = []
+    lock = threading.Lock()
+
+    def run(piece: Any, gpu: str) -> Done:
+        with lock:
+            calls.append((piece, gpu))
+        return done
+
+    ledger = verified(scripts, tmp_path / "l.json", run)
+    assert sum(row.ran for row in ledger.rows) == 0
+    assert len(calls) == len(ledger.rows)
+    assert any(note in row.note for row in ledger.rows)
+    assert scripts[0].exit_code(ledger.rows) == code
+
+
+def test_a_sanitizers_report_is_laid_upon_its_variants(scripts: tuple[ModuleType, ModuleType], tmp_path: Path) -> None:
+    """compute-sanitizer's count of errors is a finding even where every answer is right; 0 errors are none."""
+    usual = fake([])
+
+    def run(piece: Any, gpu: str) -> Done:
+        done = usual(piece, gpu)
+        is_race = piece.command[-1] == "racecheck" and "sum-naive" in piece.env["GPUBENCH_TEST_PAIRS"].split(",")
+        return Done(9, f"{done.output}\n========= ERROR SUMMARY: 2 errors\n", None) if is_race else done
+
+    found = [row for row in verified(scripts, tmp_path / "l.json", run).rows if row.findings]
+    assert [(row.tool, row.operator) for row in found] == [("racecheck", "sum")]
+    assert found[0].findings[0].endswith("ERROR SUMMARY: 2 errors")
+    assert "naive" in found[0].findings[0]
+
+
+def test_without_time_nothing_begins(scripts: tuple[ModuleType, ModuleType], tmp_path: Path) -> None:
+    """A budget below what a piece needs to start runs none, and the table says that there was no time."""
+    verify, tools_module = scripts
+    tools = tools_module.tools_of("host", 1)
+    ledger = verify.Ledger(tmp_path / "l.json", {"device": "h", "kernels_sha256": ""}, tools[0].rows(9))
+    verify.Lanes(ledger, tools, lambda piece, gpu: pytest.fail(f"{piece} {gpu}")).go([""], 2, 1.0)
+    assert "no time yet" in verify.table(ledger.rows, tools)
