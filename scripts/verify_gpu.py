@@ -28,6 +28,7 @@ import shutil
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ class Lanes:
         self._ledger = ledger
         self._tools = {tool.name: tool for tool in tools}
         self._run = run_piece
-        self._busy: set[tuple[str, str]] = set()
+        self._busy: Counter[tuple[str, str]] = Counter()
         self._failed: set[tuple[str, str]] = set()
         self._turn_s = LONGEST_S
         self.stopped = False
@@ -122,15 +123,16 @@ class Lanes:
         open_ = [
             row
             for row in self._ledger.rows
-            if row.left
-            and row.tool in self._tools
-            and self._tools[row.tool].is_alone == is_alone
-            and (row.tool, row.operator) not in self._busy | self._failed
+            if row.left and row.tool in self._tools and self._may_begin(row, self._tools[row.tool], is_alone)
         ]
-        row = min(open_, key=lambda one: (one.ran / one.wanted, one.seconds), default=None)
+        row = min(open_, key=lambda one: (self._busy[one.key], one.ran / one.wanted, one.seconds), default=None)
         if row is not None:
-            self._busy.add((row.tool, row.operator))
+            self._busy[row.key] += 1
         return row
+
+    def _may_begin(self, row: Row, tool: Tool, is_alone: bool) -> bool:
+        is_free = tool.is_split or not self._busy[row.key]
+        return tool.is_alone == is_alone and is_free and row.key not in self._failed
 
     def _do(self, row: Row, piece: Piece, gpu: str) -> None:
         began = time.monotonic()
@@ -143,8 +145,8 @@ class Lanes:
                 last = next((line for line in reversed(done.output.splitlines()) if line.strip()), "it said nothing")
                 row.note = f"failed (exit code {done.code}): {last.strip()[:200]}"
             if row.ran == before or (done.code and not is_explained):  # again would be no better
-                self._failed.add((row.tool, row.operator))
-            self._busy.discard((row.tool, row.operator))
+                self._failed.add(row.key)
+            self._busy[row.key] -= 1
             self._ledger.save()
 
 

@@ -51,6 +51,11 @@ class Row:
     note: str = ""
 
     @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from other rows."""
+        return self.tool, self.operator
+
+    @property
     def left(self) -> int:
         """Units that are still to be run."""
         return max(self.wanted - self.ran, 0)
@@ -80,7 +85,8 @@ class Piece:
 class Tool:
     """One tool. `counts`: what its rows count. `rows(cases)`: what to do, with so many random cases.
 
-    piece(row, turn): what to do next. is_alone: it wants a GPU to itself.
+    piece(row, turn): what to do next. is_alone: it wants a GPU to itself. is_split: several pieces of one row may run
+    at once.
     """
 
     name: str
@@ -88,6 +94,7 @@ class Tool:
     rows: Callable[[int], list[Row]]
     piece: Callable[[Row, Turn], Piece]
     is_alone: bool = False
+    is_split: bool = False
 
 
 def python() -> list[str]:
@@ -112,11 +119,14 @@ def random_tool(name: str, spec: str, cases: int | None, processes: int) -> Tool
         command = [*python(), str(ROOT / "scripts/random_check.py"), *words, "--json", spec.format(seed=seed)]
         return Piece(command, {}, turn.left_s, lambda said, cut: _count_cases(row, said, cut, seed))
 
-    return Tool(name, "cases", rows, piece)
+    return Tool(name, "cases", rows, piece, is_split=True)
 
 
 def _count_cases(row: Row, said: str, was_cut: bool, seed: int) -> bool:
     found = next((line for line in reversed(said.splitlines()) if line.startswith('{"cases"')), None)
+    if found is None and (report := re.search(r"ERROR: AddressSanitizer: .*", said)):
+        row.findings += [f"seed {seed}: {report[0]}"]
+        return True
     if found is None:
         row.note = f"seed {seed} was cut off" if was_cut else row.note
         return was_cut
@@ -153,10 +163,11 @@ def _count_variants(row: Row, asked: Sequence[str], said: str, was_cut: bool) ->
     names = [match[1] for match in found]
     row.done += names
     row.ran = len(row.done)
+    before = len(row.findings)
     row.findings += [f"{variant}: {wrong} of {cases} cases" for _, variant, cases, wrong in found if wrong != "0"]
     reports = [line for line in said.splitlines() if "ERROR SUMMARY" in line and "ERROR SUMMARY: 0 errors" not in line]
     row.findings += [f"{', '.join(names)}: {line.strip('= ')}" for line in reports]
-    return was_cut or bool(reports)
+    return was_cut or len(row.findings) > before
 
 
 def tests_tool(name: str) -> Tool:
@@ -197,7 +208,9 @@ def dram_tool() -> Tool:
         command = [*python(), script, row.operator, "--largest", str(row.wanted)]
         return Piece(command, {}, turn.left_s, lambda said, cut: _count_bytes(row, said, cut))
 
-    return Tool("dram", "cases", lambda _: [Row("dram", operator, LARGEST) for operator in OPERATORS], piece, True)
+    return Tool(
+        "dram", "cases", lambda _: [Row("dram", operator, LARGEST) for operator in OPERATORS], piece, is_alone=True
+    )
 
 
 def _count_bytes(row: Row, said: str, was_cut: bool) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,14 +19,13 @@ SUMMARY = "= 37 passed, 1 skipped in 12.30s ="
 MOVED = "sum/a gpubench:auto: read 1.00 MB of 1.00, wrote 0.00 MB of 0.00, together {over} of the fewest, 1 million"
 
 
-@pytest.fixture(scope="module")
-def scripts() -> Iterator[tuple[ModuleType, ModuleType]]:
-    """Load the script and its tools as modules."""
-    sys.path.insert(0, str(SCRIPTS))
-    try:
-        yield importlib.import_module("verify_gpu"), importlib.import_module("verify_tools")
-    finally:
-        sys.path.remove(str(SCRIPTS))
+@pytest.fixture
+def scripts(monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, ModuleType]:
+    """Load the script and its tools as modules; their ledgers are not flushed to the disk."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    verify, tools = importlib.import_module("verify_gpu"), importlib.import_module("verify_tools")
+    monkeypatch.setattr(verify, "replace", lambda path, data: path.write_bytes(data))
+    return verify, tools
 
 
 def words_after(command: list[str], name: str) -> str:
@@ -80,7 +78,7 @@ def test_every_tool_runs_on_every_operator_until_all_is_done(
     assert all(row.ran >= row.wanted for row in ledger.rows if row.tool != "dram"), ledger.rows
     assert len({(row.tool, row.operator) for row in ledger.rows}) == 4 * (1 + 5 + 1) + 2
     seeds = [seed for row in ledger.rows for seed in row.seeds]
-    assert len(seeds) == len(set(seeds)) == 4 * 3  # 120 cases by 50
+    assert len(seeds) == len(set(seeds)) >= 4 * 3  # 120 cases by 50, or more where two pieces ran at once
     assert {line[-4:] for line in said} == {"on 0", "on 1"}
     for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):
         named = [pair for line in said if f"scripts/sanitize {tool} " in line for pair in line.split()[2].split(",")]
@@ -98,7 +96,7 @@ def test_a_second_run_goes_on_where_the_first_ended(scripts: tuple[ModuleType, M
     first = verified(scripts, path, fake([]))
     second = verified(scripts, path, fake(said), cases=150)
     assert all("random_check" in line or "dram_bytes" in line for line in said), said
-    assert [row.ran for row in second.rows if row.tool == "random"] == [150] * 4
+    assert all(row.ran >= 150 for row in second.rows if row.tool == "random")
     assert min(row.seeds[-1] for row in second.rows if row.tool == "random") > max(
         seed for row in first.rows for seed in row.seeds
     )
@@ -157,6 +155,51 @@ def test_a_sanitizers_report_is_laid_upon_its_variants(scripts: tuple[ModuleType
     assert [(row.tool, row.operator) for row in found] == [("racecheck", "sum")]
     assert found[0].findings[0].endswith("ERROR SUMMARY: 2 errors")
     assert "naive" in found[0].findings[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "done", "message"),
+    [
+        ("cuda", Done(1, "sum naive: 12 cases, 3 wrong\nFAILED tests/gpu/x.py\n", None), "naive: 3 of 12 cases"),
+        (
+            "host",
+            Done(-6, "==1==ERROR: AddressSanitizer: heap-use on address\n", None),
+            ": ERROR: AddressSanitizer: heap",
+        ),
+    ],
+)
+def test_an_answer_that_is_wrong_explains_why_its_tool_failed(
+    kind: str, done: Done, message: str, scripts: tuple[ModuleType, ModuleType], tmp_path: Path
+) -> None:
+    """An exit code for a wrong variant, and a death under AddressSanitizer, are findings with their places."""
+    usual = fake([])
+
+    def run(piece: Any, gpu: str) -> Done:
+        is_wrong = kind == "host" or "sum-naive" in piece.env.get("GPUBENCH_TEST_PAIRS", "").split(",")
+        return done if is_wrong else usual(piece, gpu)
+
+    rows = verified(scripts, tmp_path / "a", run, kind).rows
+    told = [row.findings[0] for row in rows if row.findings]
+    assert message in told[0]
+    assert scripts[0].exit_code(rows) == 4
+    assert not any(row.note.startswith("failed") for row in rows if row.findings)
+
+
+def test_random_cases_of_one_operator_use_every_gpu(scripts: tuple[ModuleType, ModuleType], tmp_path: Path) -> None:
+    """Two GPUs work at once on the only row that is left, each with seeds of its own."""
+    verify, tools_module = scripts
+    together = threading.Barrier(2)
+    usual = fake([], cases=100)
+
+    def run(piece: Any, gpu: str) -> Done:
+        together.wait(20)
+        return usual(piece, gpu)
+
+    tool = tools_module.tools_of("cuda", 1)[0]
+    ledger = verify.Ledger(tmp_path / "l.json", {"device": "f", "kernels_sha256": ""}, tool.rows(100)[:1])
+    verify.Lanes(ledger, [tool], run).go(["0", "1"], 1, 3600.0)
+    assert ledger.rows[0].ran == 200
+    assert len(set(ledger.rows[0].seeds)) == 2
 
 
 def test_without_time_nothing_begins(scripts: tuple[ModuleType, ModuleType], tmp_path: Path) -> None:
