@@ -9,7 +9,8 @@
 Draws shapes (0 to 5 dims, sizes from 0 to some hundred thousand elements, round numbers, primes and neighbours of
 powers of two), a dim, a dtype, a layout (permuted, stepped, broadcast, misaligned) and a distribution (NaN and infinity
 among them), for index_add also a pattern of indices and alpha; of elementwise, random entries of a suite, each followed
-by cases with other sizes. Runs the variant that `auto` picks (or those named, where they take the case) twice on one
+by cases with other sizes. With --few-sms plans are made for 1 to 8 SMs and less shared memory, so that small cases
+are cut as large ones are. Runs the variant that `auto` picks (or those named, where they take the case) twice on one
 workspace, and checks the second answer against the variant's own bound. Prints the counts by variant; exit code 4 when
 an answer was wrong. `--seconds` draws no further case after so long. Needs gpubench to be installed, or PYTHONPATH to
 name the checkout.
@@ -27,6 +28,7 @@ import random
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import random_elementwise
@@ -39,7 +41,7 @@ from gpubench.engine.buffers import Operands, Pristine
 from gpubench.errors import GpubenchError
 from gpubench.layout import Layout
 from gpubench.measure.check import check
-from gpubench.model import Case, Problem, Refused
+from gpubench.model import Case, DeviceInfo, Problem, Refused
 from gpubench.operators import OPERATORS
 from gpubench.operators.base import Operator
 from gpubench.operators.cumsum.params import CumsumParams
@@ -97,8 +99,16 @@ def draw_case(operator: Operator[Any], seed: int, number: int, largest: int) -> 
     return Case(operator.label(normal, dtype), operator.name, dtype, to_json(normal), distribution, seed=number)
 
 
-def run_case(device: Any, case: Case, variants: str) -> list[tuple[str, str]]:
+def few_sms(info: DeviceInfo, seed: int) -> DeviceInfo:
+    """Return a device that cuts small cases as a GPU cuts large ones; it has no more of anything than this one."""
+    draw = random.Random(seed)
+    shared = min(draw.choice((64, 99, 163, 227)) << 10, info.max_shared_bytes)
+    return replace(info, sm_count=min(draw.choice((1, 2, 3, 8)), info.sm_count), max_shared_bytes=shared)
+
+
+def run_case(device: Any, case: Case, variants: str, few: bool = False) -> list[tuple[str, str]]:
     """Return (variant, what was wrong or nothing) of each variant run."""
+    info = few_sms(device.info, case.seed) if few else device.info
     operator = OPERATORS[case.operator]
     problem: Problem[Any] = operator.problem(case)
     inputs = operator.inputs(problem)
@@ -110,7 +120,7 @@ def run_case(device: Any, case: Case, variants: str) -> list[tuple[str, str]]:
         rules.append(operator.choose)
     outcomes = []
     for rule in rules:
-        plan = rule(problem, device.info)
+        plan = rule(problem, info)
         if isinstance(plan, Refused):
             continue
         operands = Operands(device, problem, pristine, plan.workspace_bytes, plan.workspace_zeroed)
@@ -125,7 +135,7 @@ def run_case(device: Any, case: Case, variants: str) -> list[tuple[str, str]]:
 
 
 def run_part(
-    spec: str, operator: str, seed: int, numbers: range, largest: int, variants: str, seconds: float
+    spec: str, operator: str, seed: int, numbers: range, largest: int, variants: str, seconds: float, few: bool
 ) -> tuple[int, dict[str, int], list[str]]:
     """Run some of the cases in this process: how many it came to, counts by variant, and what was wrong."""
     device = open_device(spec)
@@ -139,7 +149,7 @@ def run_part(
         drawn += 1
         case = draw_case(OPERATORS[operator], seed, number, largest)
         try:
-            outcomes = run_case(device, case, variants)
+            outcomes = run_case(device, case, variants, few)
         except GpubenchError as error:
             wrong.append(f"{case.id} seed {case.seed}: {type(error).__name__}: {error}")
             break  # the device may be of no more use
@@ -186,6 +196,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--largest", type=int, default=400_000, help="elements of a case at most")
     parser.add_argument("--variants", default="auto", help="auto, all, or names separated by commas")
+    parser.add_argument("--few-sms", action="store_true", help="cut small cases as large ones are")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop drawing cases after so long")
     parser.add_argument("--json", action="store_true", help="print the counts as one line of JSON at the end, too")
@@ -196,10 +207,8 @@ def main() -> int:
         compile_all(options.device, OPERATORS[options.operator], options.processes)
     bounds = [options.cases * i // options.processes for i in range(options.processes + 1)]
     parts = [range(*pair) for pair in itertools.pairwise(bounds)]
-    arguments = [
-        (options.device, options.operator, options.seed, part, options.largest, options.variants, options.seconds)
-        for part in parts
-    ]
+    chosen = (options.device, options.operator, options.seed)
+    arguments = [(*chosen, part, options.largest, options.variants, options.seconds, options.few_sms) for part in parts]
     if options.processes == 1:
         results = [run_part(*arguments[0])]
     else:
