@@ -63,9 +63,10 @@ class View:
             case events.RunStarted(records, resumed, environment):
                 if self._device == "auto" and environment["device"]["kind"] == "host":
                     output.report(FELL_BACK)
-                self._guarded(view.start, records - resumed)
+                self._guarded(view.start, max(records - resumed, 0))  # a search does not know how many will come
                 if resumed:
-                    self._guarded(view.note, f"{resumed} of {records} records are there already")
+                    whole = f" of {records}" if records else ""
+                    self._guarded(view.note, f"{resumed}{whole} records are there already")
             case events.ContenderStarted(case, contender, stage):
                 self._guarded(view.working, case, contender or stage)
             case events.RecordFinished(record):

@@ -180,8 +180,9 @@ def _broadcast(inputs: Sequence[Mapping[str, Any]]) -> list[int]:
 
 
 def _operand_word(spec: Mapping[str, Any]) -> str:
-    ones = "".join("1" if size == 1 else "n" for size in spec["shape"])
-    return " ".join(filter(None, [ones or "scalar", spec.get("dtype") or "", _layout_word(spec["layout"])]))
+    ones = ", ".join("1" if size == 1 else "n" for size in spec["shape"])
+    sizes = "scalar" if not ones else f"of [{ones}]" if "1" in ones else ""
+    return " ".join(filter(None, [sizes, spec.get("dtype") or "", _layout_word(spec["layout"])]))
 
 
 def _layout_word(layout: Mapping[str, Any]) -> str:

@@ -145,11 +145,12 @@ class Box:
         told = {name: own.told() for name, own in self.extents.items()}
         sizes = ", ".join(told.pop(name) for name in list(told) if name.startswith(SIZE))
         name = " ".join(filter(None, [self.operator, told.pop("function", "")]))
-        dims = f" over dim {told.pop('dim')}" if "dim" in told else ""
+        dims = f" over {_named('dim', told.pop('dim'))}" if "dim" in told else ""
         plain = {
             **dict.fromkeys(("layout", "source_layout", "out_layout"), "contiguous"),
             "keepdim": "False",
             "alpha": "1.0",
+            **{key: "contiguous" for key in told if key.startswith("operand ")},
         }
         rest = [_named(key, word) for key, word in told.items() if plain.get(key) != word]
         return f"{name}{dims}{f' of [{sizes}]' if sizes else ''}, {', '.join(rest)}"

@@ -74,7 +74,10 @@ def test_a_search_goes_on_where_it_was_ended(
     assert explored(planted, "--time", "60", "-q") == 130
     assert "--resume" in capsys.readouterr().err
     first = [record.case.id for record in read(Path("found.json")).records if record.status == "ok"]
-    assert explored(planted, "--time", "2", "-q", "--resume", "found.json") == 0
+    assert explored(planted, "--time", "2", "--resume", "found.json") == 0
+    told = capsys.readouterr().err
+    assert f"{len(first)} records are there already" in told
+    assert "/-" not in told
     second = [record.case.id for record in read(Path("found.json")).records]
     assert second[: len(first)] == first
     assert len(second) > len(first) > 0

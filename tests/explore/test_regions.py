@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from gpubench.explore.neighbours import memory_bytes, neighbours, values, with_value
 from gpubench.explore.regions import Region, extent, joined, merged
+from gpubench.explore.search import Search
 from gpubench.operators import OPERATORS
+from gpubench.standing import Standing
 from tests.suite.samples import cases_of
 
 
@@ -93,3 +95,26 @@ def test_boxes_of_one_kind_are_joined_unless_a_winner_lies_between() -> None:
     assert len(merged(boxes, [*cases_of("operator: cumsum, shape: [64, 15], dim: 0")])) == 2
     assert len(merged(boxes, [*cases_of("operator: cumsum, shape: [64, 16], dim: 0")])) == 1
     assert joined(extent({1: True, 2: True}), extent({"a": True})) is None
+
+
+def test_regions_name_operands_that_are_not_plain() -> None:
+    """Broadcast sizes and layouts of operands are told; whole contiguous operands are not; it is `any dim`."""
+    [case] = cases_of(
+        "operator: elementwise, function: add, inputs: "
+        "[{shape: [4, 5]}, {shape: [1, 5], layout: {offset: 1}}], dtype: int8"
+    )
+    assert Region(case).box().told() == "elementwise add of [4, 5], int8, operand 1 of [1, n] offset1"
+    [case] = cases_of("operator: cumsum, shape: [4, 5, 6], dim: 0")
+    found = Region(case)
+    found.note("dim", "1", True)
+    found.note("dim", "2", True)
+    assert found.box().told() == "cumsum over any dim of [4, 5, 6], float32"
+
+
+def test_a_case_that_was_not_varied_yet_is_told() -> None:
+    """A search that ends behind a draw that lost reports that case, though its region is not known."""
+    cases = cases_of("operator: cumsum, shape: [[4, 5], [400, 5]], dim: 0")
+    search = Search(iter(cases), "gpubench:auto", 0.95, 10**6)
+    for case, ours in zip(next(search.batches()), (20.0, 10.0), strict=True):
+        search.take(case, Standing(case, {"gpubench:auto": ours, "torch": 10.0}, ("gpubench:auto", "torch")))
+    assert [found.words for found in search.findings()] == ["cumsum over dim 0 of [4, 5], float32"]
