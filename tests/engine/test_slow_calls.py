@@ -19,6 +19,7 @@ from gpubench.results.format import case_to_json
 from gpubench.results.records import case_from_json
 from gpubench.results.strict import Node
 from tests.engine.bed import NAIVE, QUICK, case, run, script, statuses
+from tests.engine.test_pipeline import go
 
 CUMSUM = "gpubench::cumsum::*"
 REAL: dict[str, Any] = {"info": {"simulated": False}, "times": [{"us": 20.0}]}
@@ -78,6 +79,14 @@ def test_a_call_that_never_ends_costs_its_limit_not_the_deadline(
     assert message.endswith("0.3 s are allowed (--call-limit S, or call_limit_s in the suite's timing)")
     assert outcome.workers == 2
     assert any(isinstance(e, Note) and f"{NAIVE}: waiting for 0 s (first call)" in e.message for e in events)
+
+
+def test_a_slow_call_made_while_binding_counts_as_one() -> None:
+    """What a library enqueued when it was bound is waited for once, and ends its contender before it runs again."""
+    faults = [{"at": "synchronize", "do": "sleep", "seconds": 0.1, "times": 1}, {"at": "run", "error": "DeviceError"}]
+    (record,) = go(case(timing=replace(QUICK, call_limit_s=0.05)), faults=faults, **REAL)
+    assert record.status == "timeout"
+    assert "s; 0.05 s are allowed" in str(record.message)
 
 
 def test_a_simulator_may_be_slow(tmp_path: Path) -> None:
