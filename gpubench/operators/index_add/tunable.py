@@ -12,13 +12,13 @@ LAST_DIM = Constant("LAST_DIM", tuning.LAST_DIM, (2048, 65536, 1 << 40))
 GATHERED_LEAST = Constant("GATHERED_LEAST", tuning.GATHERED_LEAST, (8192, 65536, 1 << 40))
 CACHED_ROW = Constant("CACHED_ROW", tuning.CACHED_ROW, (0, 16, 256))
 CACHED_LEAST = Constant("CACHED_LEAST", tuning.CACHED_LEAST, (1 << 13, 1 << 15, 1 << 21, 1 << 40))
-CACHED_BLOCKS = Constant("CACHED_BLOCKS", 3, (1, 2, 6, 12))
+CACHED_BLOCKS = Constant("CACHED_BLOCKS", tuning.CACHED_BLOCKS, (1, 2, 6, 12))
 GROUPED_ROW = Constant("GROUPED_ROW", tuning.GROUPED_ROW, (32, 512))
-GROUPED_COST = Constant("GROUPED_COST", 1.0, (0.0, 0.5, 0.75, 1.5, 1000.0))
+GROUPED_COST = Constant("GROUPED_COST", tuning.GROUPED_COST, (0.0, 0.5, 0.75, 1.5, 1000.0))
 PARTITION_LEAST = Constant("PARTITION_LEAST", tuning.PARTITION_LEAST, (1 << 21, 1 << 23, 1 << 40))
 PARTITION_REACH = Constant("PARTITION_REACH", tuning.PARTITION_REACH, (24 << 20, 96 << 20, 768 << 20))
 WAVES = Constant("WAVES", tuning.WAVES, (1, 3, 12))
-WARPS = Constant("WARPS", 16, (4, 8, 32, 64))
+WARPS = Constant("WARPS", tuning.WARPS, (4, 8, 32, 64))
 
 REGIMES: tuple[Regime, ...] = (
     Regime(

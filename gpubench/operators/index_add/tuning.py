@@ -52,9 +52,18 @@ TOTALS_LEAST = 2**16
 TOTALS_PLACES = 4
 """... by way of 32-bit totals in the workspace, from so many elements on, up to so many of the destination for each."""
 
+CACHED_BLOCKS = 3
+"""Blocks an SM of `cached` where tiles are more than eight an SM."""
+
 GROUPED_ROW = 128
 GROUPED_ROW_SMALL = 16
 """Rows of fewer bytes are not sorted for."""
+
+GROUPED_COST = 1.0
+"""What the cost of sorting counts against that of atomics."""
+
+WARPS = 16
+"""Warps an SM from which a warp of `combined` takes more rows."""
 
 OWNED_LEAST = {1: 2**14, 2: 2**18, 4: 2**22, 8: 2**22, 16: 2**22}
 """Elements of the source from which threads own places where dims do not merge, or turn, by the bytes of one; `SMALL`
@@ -134,7 +143,7 @@ def is_for_grouped(form: Form, dtype: str, device: DeviceInfo) -> bool:
     moved = form.added * (3 if form.reached > form.outers * device.l2_bytes else 1)
     by_atomics = max(form.added / rate, moved / 3.6e6, (form.added + 2 * distinct) / 4.2e6)
     by_groups = sorting_us(form.count) + (form.added + 2 * distinct) / 3.9e6
-    return by_groups * tuned("GROUPED_COST", 1.0) < by_atomics
+    return by_groups * tuned("GROUPED_COST", GROUPED_COST) < by_atomics
 
 
 def is_for_cached(form: Form, dtype: str) -> bool:
@@ -209,7 +218,7 @@ def warp_rows(form: Form, device: DeviceInfo) -> int:
         return 4
     if vectors >= 4:
         for rows in (8,) if form.outers > 1 and vectors >= 32 else (32, 16, 8):
-            if ceil_div(form.count, rows) * work >= tuned("WARPS", 16) * device.sm_count:
+            if ceil_div(form.count, rows) * work >= tuned("WARPS", WARPS) * device.sm_count:
                 return rows
     return 4 if vectors >= 16 and form.count // 4 * work >= 16 * device.sm_count else 1
 
@@ -220,5 +229,5 @@ def cached_blocks(form: Form, tile: int, device: DeviceInfo) -> int:
     return (
         tiles
         if tiles * form.outers <= 8 * device.sm_count
-        else max(1, ceil_div(tuned("CACHED_BLOCKS", 3) * device.sm_count, form.outers))
+        else max(1, ceil_div(tuned("CACHED_BLOCKS", CACHED_BLOCKS) * device.sm_count, form.outers))
     )
