@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 
 from gpubench.devices.cuda_cupti import Activity
 from gpubench.devices.fake import FakeDevice
+from gpubench.devices.fake_memory import FakeBuffer
 from gpubench.devices.fake_script import parse_script
 from gpubench.devices.outside import between_stamps, still_busy
 from gpubench.engine.ahead import make_inputs
@@ -35,6 +38,24 @@ def judged(cheat: Cheat, timing: TimingOptions = STRICT, params: Any = CASE, **d
     return only(go(case(params=params, contenders=("own:mine",), timing=timing), **device))
 
 
+@pytest.fixture
+def lasting_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Keep the fake device's bytes until no thread of a cheat can write to them any more."""
+    kept: list[Any] = []
+    make = FakeBuffer.__init__
+
+    def make_and_keep(buffer: FakeBuffer, nbytes: int) -> None:
+        make(buffer, nbytes)
+        kept.append(buffer.bytes)
+
+    monkeypatch.setattr(FakeBuffer, "__init__", make_and_keep)
+    yield
+    for thread in threading.enumerate():
+        if isinstance(thread, threading.Timer):
+            thread.join()
+
+
+@pytest.mark.usefixtures("lasting_memory")
 @pytest.mark.parametrize("kind", CHEATS)
 def test_every_cheat_is_caught_and_named(kind: type[Cheat]) -> None:
     """Each is `wrong`, in words that say what it did."""
