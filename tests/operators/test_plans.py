@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import struct
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpubench.layout import view
-from gpubench.model import Pointer, Value
+from gpubench.model import Plan, Pointer, Value
 from gpubench.operators import OPERATORS
 from gpubench.operators.coalesce import coalesce
 from gpubench.operators.hard import hard_cases
@@ -140,3 +141,36 @@ def test_accuracy_counts_the_longest_path() -> None:
     assert (summed.additions, summed.accumulator) == (math.prod((3, 400)), "float32")
     added = plan_of("index_add", "float16", shape=[3, 4], indices=70, pattern="same").accuracy
     assert (added.additions, added.accumulator) == (72, "float16")
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.data())
+def test_every_variant_plans_or_refuses_whatever_fits_a_memory(data: st.DataObject) -> None:
+    """Sizes of up to 2^37 elements: a launch that a GPU takes, or a reason, never an overflow of some field."""
+    operator = OPERATORS[data.draw(st.sampled_from(sorted(OPERATORS)))]
+    shape: list[int] = []
+    for _ in range(data.draw(st.integers(1, 4))):
+        bits = data.draw(st.integers(0, 37 - math.ceil(math.log2(math.prod(shape)))))
+        shape.append(data.draw(st.integers(2 ** max(bits - 1, 0), 2**bits)))
+    params: dict[str, Any] = {"shape": tuple(shape), "layout": {"offset": data.draw(st.integers(0, 5))}}
+    if data.draw(st.booleans()):
+        params["layout"]["permute"] = tuple(data.draw(st.permutations(range(len(shape)))))
+    dim = data.draw(st.integers(0, len(shape) - 1))
+    others: dict[str, dict[str, Any]] = {
+        "cumsum": {"dim": dim},
+        "sum": {"dim": tuple(data.draw(st.sets(st.integers(0, len(shape) - 1), min_size=1)))},
+        "elementwise": {"function": "add"},
+        "index_add": {"dim": dim, "indices": data.draw(st.integers(1, 2**33))},
+    }
+    problem = operator.problem(
+        make_case(operator.name, data.draw(st.sampled_from(operator.dtypes)), **params, **others[operator.name])
+    )
+    for shared_kb in (64, 227):
+        device = dataclasses.replace(DEVICE, max_shared_bytes=shared_kb << 10)
+        for variant in operator.variants:
+            plan = variant.plan(problem, device)
+            for launch in plan.launches if isinstance(plan, Plan) else ():
+                assert 0 < launch.grid[0] < 2**31, variant.name
+                assert max(launch.grid[1:]) < 2**16, variant.name
+                assert math.prod(launch.block) <= 1024, variant.name
+                assert launch.shared_bytes <= device.max_shared_bytes, variant.name

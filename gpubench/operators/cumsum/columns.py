@@ -49,11 +49,13 @@ def strip_kernel(dtype: str, items: int, shape: StripShape, linked: bool) -> str
     return "gpubench::cumsum::linked_columns" + template(dtype, sum_dtype(dtype), *numbers)
 
 
-def strip_plan(name: str, problem: Problem[Any], columns: Columns, shape: StripShape, one: Cut) -> Plan:
-    """Return the plan of a cut problem."""
+def strip_plan(name: str, problem: Problem[Any], columns: Columns, shape: StripShape, one: Cut) -> Plan | Refused:
+    """Return the plan of a cut problem. Refuses more blocks than a grid has."""
     linked, items = name == "linked_columns", strip_items(problem, columns)
     x, y = problem.operand("x").dtype, problem.operand("y").dtype
     strips = one.strips * columns.outer
+    if strips * one.share >= 2**31:
+        return Refused("has more strips than a grid has blocks")
     tables = 2 * (shape.warps + 1) * shape.lanes * items * accumulator_bytes(y)
     more = (Workspace(0), Workspace(16)) if linked else (int32(shape.lanes.bit_length() - 1),)
     launch = Launch(

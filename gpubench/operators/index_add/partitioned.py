@@ -47,8 +47,11 @@ class Partitioned(OfForm):
     )
 
     def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
-        """Two launches. Refuses rows, elements of 64 bits and more, and more than 32-bit numbers count."""
-        return build(problem, form, device)
+        """Two launches. Refuses rows, elements of 64 bits and more, more than 32-bit numbers count, small devices."""
+        plan = build(problem, form, device)
+        if isinstance(plan, Plan) and max(launch.shared_bytes for launch in plan.launches) > device.max_shared_bytes:
+            return Refused("the pairs of a block are more than the device's shared memory")
+        return plan
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Two an index dtype; none for wide elements."""

@@ -10,7 +10,7 @@ import pytest
 from gpubench.model import DeviceInfo, Plan
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import resident_tuning, tuning
-from tests.operators.cases import DEVICE, auto, make_case, planned
+from tests.operators.cases import DEVICE, auto, make_case, planned, refusal
 from tests.operators.cumsum.edges import chosen, edges
 
 CUMSUM = OPERATORS["cumsum"]
@@ -305,3 +305,11 @@ def test_strips_of_a_few_bytes_are_shared_where_they_are_long(near: int, name: s
 def test_narrow_columns_are_walked_the_further_the_emptier_a_strip(near: int, name: str) -> None:
     """Two columns leave seven eighths of a strip's lanes idle."""
     assert chosen((9000, tuning.WALKED_COLUMN * 8 + near, 2), 1, "int32") == name
+
+
+def test_more_strips_than_a_grid_has_blocks_are_left_to_others() -> None:
+    """Two-row columns of over four billion matrices: `columns` refuses, `auto` has a plan."""
+    problem = CUMSUM.problem(make_case("cumsum", "int8", shape=(2**32 + 5, 2, 3), dim=1))
+    columns = next(variant for variant in CUMSUM.variants if variant.name == "columns")
+    assert "grid" in (refusal(columns, problem) or "")
+    assert auto(problem)

@@ -237,6 +237,14 @@ def test_partitions_are_right(pattern: str, dtype: str) -> None:
     answers(problem, small_slices(problem, host().info), "random:2")
 
 
+def test_partitions_need_the_shared_memory_of_their_pairs() -> None:
+    """A device of 64 KB has no room for a block's pairs: refused before the launch fails."""
+    small = dataclasses.replace(DEVICE, max_shared_bytes=64 << 10)
+    problem = problem_of((3000,), 2**20)
+    assert isinstance(partitioned.Partitioned().plan(problem, DEVICE), Plan)
+    assert isinstance(partitioned.Partitioned().plan(problem, small), Refused)
+
+
 def test_partitions_count_lists_of_over_a_billion() -> None:
     """Three times the indices of a slice are more than 32 bits count where there is one slice: the bound is cut."""
     problem = problem_of((521,), 1_628_235_599, "uint8")
