@@ -125,7 +125,7 @@ class Lanes:
             for row in self._ledger.rows
             if row.left and row.tool in self._tools and self._may_begin(row, self._tools[row.tool], is_alone)
         ]
-        row = min(open_, key=lambda one: (self._busy[one.key], one.ran / one.wanted, one.seconds), default=None)
+        row = min(open_, key=lambda row: (self._busy[row.key], row.ran / row.wanted, row.seconds), default=None)
         if row is not None:
             self._busy[row.key] += 1
         return row

@@ -149,8 +149,10 @@ def variants_tool(name: str) -> Tool:
         return [Row(name, operator.name, len(operator.variants)) for operator in OPERATORS.values()]
 
     def piece(row: Row, turn: Turn) -> Piece:
-        waiting = [one.name for one in OPERATORS[row.operator].variants if one.name not in row.done][:VARIANTS]
-        env = {"GPUBENCH_TEST_PAIRS": ",".join(f"{row.operator}-{one}" for one in waiting), "PYTHON": sys.executable}
+        waiting = [variant.name for variant in OPERATORS[row.operator].variants if variant.name not in row.done][
+            :VARIANTS
+        ]
+        env = {"GPUBENCH_TEST_PAIRS": ",".join(f"{row.operator}-{name}" for name in waiting), "PYTHON": sys.executable}
         test = [*_pytest("tests/gpu/test_operators.py"), "-k", "answers"]
         command = [str(ROOT / "scripts/sanitize"), name] if name in GPU_TOOLS else test
         return Piece(command, env, turn.left_s, lambda said, cut: _count_variants(row, waiting, said, cut))

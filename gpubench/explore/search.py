@@ -125,7 +125,7 @@ class Search:
         losers = [measured for loses, measured in timed if loses]
         winners = [measured.case for loses, measured in timed if not loses]
         boxes = [region.box() for region in self._regions]
-        alone = [one.case for one in losers if not any(box.holds(one.case) for box in boxes)]  # not varied yet
+        alone = [loser.case for loser in losers if not any(box.holds(loser.case) for box in boxes)]  # not varied yet
         boxes = merged([*boxes, *(Region(case).box() for case in alone)], winners)
         found = [finding(box, losers, self._subject) for box in boxes]
         return sorted(found, key=lambda region: (region.ratio, region.words))

@@ -74,12 +74,12 @@ def _undisturbed() -> Iterator[None]:
     held: list[int] = []
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     is_main = threading.current_thread() is threading.main_thread()  # handlers run there, whatever thread was chosen
-    handlers = {one: signal.signal(one, lambda number, _: held.append(number)) for one in SIGNALS if is_main}
+    handlers = {name: signal.signal(name, lambda number, _: held.append(number)) for name in SIGNALS if is_main}
     try:
         yield
     finally:
-        for one, handler in handlers.items():
-            signal.signal(one, handler)
+        for name, handler in handlers.items():
+            signal.signal(name, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for number in held[:1]:
             signal.raise_signal(number)

@@ -23,7 +23,7 @@ from gpubench.model import Record
 from gpubench.results.read import read
 from tests.engine.bed import NAIVE, case, own_sources, script
 
-KILLS = int(os.environ.get("GPUBENCH_KILLS", "30"))
+KILLS = int(os.environ.get("GPUBENCH_KILLS", "20"))
 
 
 def test_kills_of_the_worker_lose_nothing(tmp_path: Path) -> None:

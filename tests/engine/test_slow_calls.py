@@ -155,5 +155,5 @@ def test_a_limit_survives_the_file_and_the_usual_one_is_not_written() -> None:
     """Files of before have no limit of a call and mean the default."""
     plain, other = case(), case(timing=replace(QUICK, call_limit_s=2.5))
     assert "call_limit_s" not in case_to_json(plain)["timing"]
-    for one in (plain, other):
-        assert case_from_json(Node(case_to_json(one), "case", "")).timing == one.timing
+    for written in (plain, other):
+        assert case_from_json(Node(case_to_json(written), "case", "")).timing == written.timing
