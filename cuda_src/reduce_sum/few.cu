@@ -4,7 +4,7 @@
 // eight or sixteen), and stores their sums as vectors. Its terms are [W][R] items on one vector of x, of which R side by side belong
 // to one output, in several places. W and R are 1 where x or y do not stand so: a warp still reads and writes side by side.
 // few_shared: of little, lanes that share an output, each with a part of its terms; up to 32 outputs a block.
-// few_words: rows of a few narrow terms side by side, by words of 32 bits, of which neighbouring threads share some.
+// few_words: rows of a few narrow terms, and their sums, side by side: by words of 32 bits, of which neighbouring threads share some.
 // few_transposed: outputs whose neighbours lie apart in x; tiles of sums turn in shared memory.
 // few_across: W outputs stand on a vector of y, their terms anywhere: two vectors of x for each term, of which neighbouring
 // threads share one. The ends of lines cut the outputs of a thread.
@@ -123,51 +123,35 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 1) few_shared(const T* x, Out* 
     if (lane_index() < outputs && output < shape.groups) store_sum(y + offsets.y, Once{}, accumulator_t<T>(sum));
 }
 
-// Rows of up to 4 x Words bytes, by words of 32 bits: two that stand side by side hold each four bytes of a row.
-template <int Words, int Groups, class T, class Out, class S>
-GPUBENCH_DEVICE void sum_words(const T* x, Out* y, const S& source, const FewShape<Sum>& shape) {
+// Rows of up to 4 x Words bytes, side by side as their sums are, by words of 32 bits: two that stand side by side hold each four bytes
+// of a row. All places fit 32 bits, from the word on that holds x's first item.
+template <class T, class Out, int Words, int Groups>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 4) few_words(const T* x, Out* y, const WordsShape shape) {
     constexpr int V = 4 / static_cast<int>(sizeof(T));
+    const uint32 begin = items_before<V>(x), terms = shape.terms;
+    const T* const base = x - begin;
+    const uint32 whole = (begin + shape.rows * terms) / V;  // words that lie in x
     const uint32 first = static_cast<uint32>(block_index_x()) * (block_size_x() * Groups) + thread_index_x();
     Packed<T, V> raw[Groups][Words + 1];
     GPUBENCH_UNROLL
     for (int g = 0; g < Groups; ++g) {
-        const uint32 row = first + g * block_size_x();
-        const T* const place = x + offsets_of(shape.sum, row).x;
-        const T* const word = place - items_before<V>(place);
+        const uint32 row = first + g * block_size_x(), at = begin + row * terms, word = at / V;
+        const uint32 end = (at + terms + V - 1) / V, stop = row >= shape.rows ? 0 : end < whole ? end : whole;
         GPUBENCH_UNROLL
-        for (int w = 0; w <= Words; ++w) {
-            const bool exists = row < shape.groups && word + w * V < place + shape.terms;
-            raw[g][w] = source.template load<V>(word + w * V, exists && !source.template beyond<V>(word + w * V));
-        }
+        for (uint32 w = 0; w <= Words; ++w) raw[g][w] = Source<T, true>{nullptr}.template load<V>(base + (word + w) * V, word + w < stop);
     }
-    const uint32 again = Groups > 1 ? static_cast<uint32>(opaque(static_cast<int>(first))) : first;  // worked out twice takes fewer registers
     GPUBENCH_UNROLL
     for (int g = 0; g < Groups; ++g) {
-        const uint32 row = again + g * block_size_x();
-        if (row >= shape.groups) break;
-        const Offsets offsets = offsets_of(shape.sum, row);
-        const T* const place = x + offsets.x;
-        Packed<T, V> terms[Words];
+        const uint32 row = first + g * block_size_x(), at = begin + row * terms;
+        if (row >= shape.rows) break;
+        Packed<T, V> own[Words];
         GPUBENCH_UNROLL
-        for (int w = 0; w < Words; ++w) {
-            terms[w] = keep_items(shift_items(raw[g][w], raw[g][w + 1], items_before<V>(place)), 0, shape.terms - w * V);
-        }
-        part_t<T> sum = sum_vectors(terms);
-        const T* last = place + shape.terms - 1;
-        last -= items_before<V>(last);
-        if (source.template beyond<V>(last)) {
-            for (int j = 0; j < V; ++j) {
-                if (last + j >= place && last + j < place + shape.terms) sum = add(sum, convert<part_t<T>>(last[j]));
-            }
-        }
-        store_sum(y + offsets.y, finish_of(shape.sum), accumulator_t<T>(sum));
+        for (int w = 0; w < Words; ++w) own[w] = keep_items(shift_items(raw[g][w], raw[g][w + 1], at % V), 0, shape.terms - w * V);
+        part_t<T> sum = sum_vectors(own);
+        GPUBENCH_NO_UNROLL
+        for (uint32 item = whole * V; item < at + terms; ++item) sum = add(sum, convert<part_t<T>>(base[item]));  // the last row's last
+        store_sum(y + row, Once{}, accumulator_t<T>(sum));
     }
-}
-
-template <class T, class Out, int Words, int Groups>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 4) few_words(const T* x, Out* y, const FewShape<Sum> shape) {
-    if (shape.sum.first_out != 0) sum_words<Words, Groups>(x, y, Source<T, true>{x + shape.sum.extent}, shape);
-    else sum_words<Words, Groups>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
 }
 
 template <class T, class Out, int Terms>

@@ -49,6 +49,13 @@ struct SharedShape {
 };
 GPUBENCH_LAYOUT(SharedShape, 96, sum, 44);
 
+// Rows side by side, as their sums are.
+struct WordsShape {
+    uint32 rows;
+    int32 terms;
+};
+GPUBENCH_LAYOUT(WordsShape, 8, terms, 4);
+
 // Outputs whose neighbours lie apart in x: a block's tile of 32 x 32 is read along the first kept dim and written along the second.
 struct TransposedShape {
     FewShape<Sum> few;

@@ -56,6 +56,9 @@ SHARED_SHAPE = Struct(
 )
 
 
+WORDS_SHAPE = Struct("gpubench::sum::WordsShape", HEADER, rows="u4", terms="i4")
+
+
 TRANSPOSED_SHAPE = Struct(
     "gpubench::sum::TransposedShape",
     HEADER,
@@ -274,15 +277,14 @@ def build_shared(problem: Problem[Any], shape: Merged, outputs: int, lanes: int)
 def build_words(problem: Problem[Any], shape: Merged, words: int, groups: int, threads: int) -> Plan | Refused:
     """Return the plan for short rows of narrow items, by words of 32 bits."""
     dtype, terms = problem.case.dtype, shape.terms
-    if shape.itemsize > 2 or len(shape.reduced) != 1 or shape.reduced[0].x != 1:
-        return Refused("not rows of narrow items")
-    if terms * shape.itemsize > 4 * words or not fast.fits(shape.outputs + threads * groups):
-        return Refused("longer rows than a thread takes")
-    packed = SHAPE.value(**_fields(shape.reduced, fast.common(shape, shape.kept), shape.outputs))
-    bound = fast.accuracy(dtype, 1, 8)
+    if shape.itemsize > 2 or not tuning.are_side_by_side(shape) or terms * shape.itemsize > 4 * words:
+        return Refused("not short rows of narrow items, side by side")
+    packed = WORDS_SHAPE.value(rows=shape.outputs, terms=terms)
     notes = {"words": words, "groups": groups, "threads": threads}
     which = (SOURCE, fast.instance("few_words", dtype, words, groups))
-    return fast.one_launch(which, ceil_div(shape.outputs, threads * groups), threads, packed, bound, notes)
+    return fast.one_launch(
+        which, ceil_div(shape.outputs, threads * groups), threads, packed, fast.accuracy(dtype, 1, 8), notes
+    )
 
 
 def build_transposed(problem: Problem[Any], shape: Merged, terms: int) -> Plan | Refused:
