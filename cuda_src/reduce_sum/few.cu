@@ -159,13 +159,14 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 4) few_transposed(const T* x, O
     constexpr int side = warp_size, rows = 4;
     using A = accumulator_t<T>;
     GPUBENCH_SHARED(A, sums, side * (side + 1));
-    const Kept& kept = shape.few.sum.kept;
+    const Plain& kept = shape.few.sum;
     const auto tile = shape.tiles.divide(block_index_x()), other = shape.other_tiles.divide(tile.quotient);
     const uint32 across = tile.remainder * side, down = other.remainder * side;
     const int lane = lane_index(), warp = thread_index_x() / warp_size, warps = side / rows;
-    const T* const place = x + int64{across + lane} * kept.x_steps[0] + int64{down} * kept.x_steps[1] + int64{other.quotient} * kept.x_steps[2];
+    const T* const place = x + (across + lane) * kept.x_steps[0] + down * kept.x_steps[1] + other.quotient * kept.x_steps[2];
     Vector<A, 1> totals[rows] = {};
-    TermWalk<gpubench::sum::Sum> walk;
+    TermWalk<Plain> walk;
+    GPUBENCH_NO_UNROLL
     for (int base = 0; base < shape.few.terms; base += Terms) {
         Packed<T, 1> raw[rows][Terms];
         GPUBENCH_UNROLL
@@ -173,7 +174,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 4) few_transposed(const T* x, O
             const T* const term = place + walk.next(shape.few);
             GPUBENCH_UNROLL
             for (int r = 0; r < rows; ++r) {
-                const int row = warp + r * warps;
+                const uint32 row = warp + r * warps;
                 const bool exists = across + lane < kept.first.divisor && down + row < kept.second.divisor && base + t < shape.few.terms;
                 raw[r][t] = Source<T, false>{nullptr}.template load<1>(term + row * kept.x_steps[1], exists);
             }
@@ -185,12 +186,12 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 4) few_transposed(const T* x, O
     GPUBENCH_UNROLL
     for (int r = 1; r < rows; ++r) store_vector(own + r * warps * (side + 1), totals[r]);
     meet(own, totals[0], true);
-    Out* const target = y + int64{across} * kept.y_steps[0] + int64{down + lane} * kept.y_steps[1] + int64{other.quotient} * kept.y_steps[2];
+    Out* const target = y + across * kept.y_steps[0] + (down + lane) * kept.y_steps[1] + other.quotient * kept.y_steps[2];
     GPUBENCH_UNROLL
     for (int r = 0; r < rows; ++r) {
         const uint32 row = warp + r * warps;
         if (across + row < kept.first.divisor && down + lane < kept.second.divisor) {
-            store_sum(target + row * kept.y_steps[0], shape.few.sum.finish, sums[lane * (side + 1) + row]);
+            store_sum(target + row * kept.y_steps[0], Once{}, sums[lane * (side + 1) + row]);
         }
     }
 }

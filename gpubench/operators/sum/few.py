@@ -62,7 +62,7 @@ WORDS_SHAPE = Struct("gpubench::sum::WordsShape", HEADER, rows="u4", terms="i4")
 TRANSPOSED_SHAPE = Struct(
     "gpubench::sum::TransposedShape",
     HEADER,
-    few=SHAPE,
+    few=LITTLE,
     tiles=INTEGER_DIVIDER,
     other_tiles=INTEGER_DIVIDER,
 )
@@ -292,8 +292,8 @@ def build_transposed(problem: Problem[Any], shape: Merged, terms: int) -> Plan |
     dtype = problem.case.dtype
     if refused := fast.too_many(shape.reduced, 2, "reduced") or fast.too_many(shape.kept, 3, "kept"):
         return refused
-    if len(shape.kept) < 2:
-        return Refused("one kept dim")
+    if len(shape.kept) < 2 or not fast.is_plain(shape):
+        return Refused("one kept dim, or sums that are stored several times")
     across = shape.kept[0]
     down, *others = sorted(shape.kept[1:], key=lambda dim: dim.y)
     kept = (across, down, *others)
@@ -302,7 +302,7 @@ def build_transposed(problem: Problem[Any], shape: Merged, terms: int) -> Plan |
     if shape.outputs >= 2**32 or not fast.fits(grid, *(dim.size + 32 for dim in kept)):
         return Refused("more outputs than the kernel counts")
     packed = TRANSPOSED_SHAPE.value(
-        few=tuple(_fields(shape.reduced, fast.common(shape, kept), shape.outputs).values()),
+        few=tuple(_fields(shape.reduced, fast.plain(shape, kept), shape.outputs).values()),
         tiles=divider(tiles),
         other_tiles=divider(other_tiles),
     )

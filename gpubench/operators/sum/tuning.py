@@ -186,7 +186,7 @@ def words(shape: Merged) -> int:
 
 def is_transposed(shape: Merged) -> bool:
     """Say whether outputs of a few terms lie side by side along one dim of x, and are written along another."""
-    walked = len(shape.kept) in (2, 3) and len(shape.reduced) <= 2
+    walked = len(shape.kept) in (2, 3) and len(shape.reduced) <= 2 and is_plain(shape)
     if not walked or shape.terms > TRANSPOSED_TERMS or shape.bytes < TRANSPOSED_BYTES:
         return False
     first, down = shape.kept[0], min(shape.kept[1:], key=lambda dim: dim.y)
