@@ -208,19 +208,21 @@ GPUBENCH_DEVICE void add_last(Vector<part_t<T>, W>& sums, const T* last, const T
     }
 }
 
-template <int W, int Terms, class T, class Out, class S>
-GPUBENCH_DEVICE void sum_across(const T* x, Out* y, const S& source, const FewShape<Sum>& shape) {
+template <class T, class Out, int W, int Terms>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 3) few_across(const T* x, Out* y, const FewShape<Plain> shape) {
+    const Source<T, true> source{x + shape.sum.extent};
     const uint32 group = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
     if (group >= shape.groups) return;
-    const Offsets offsets = offsets_of(shape.sum, group);
-    const int number = static_cast<int>(shape.sum.kept.dims > 1 ? shape.sum.kept.first.divide(group).remainder : group);
+    const auto offsets = offsets_of(shape.sum, group);
+    const int number = static_cast<int>(shape.sum.first.divide(group).remainder);
     const int before = items_before<W>(y + offsets.y), left = shape.line + before - number * W;
     const int from = number == 0 ? before : 0, to = left < W ? left : W;
     const T* const place = x + offsets.x - before;
     Out* const target = y + offsets.y - before;
     if (to <= from) return;
     Vector<part_t<T>, W> sums{};
-    TermWalk<gpubench::sum::Sum> walk;
+    TermWalk<Plain> walk;
+    GPUBENCH_NO_UNROLL
     for (int base = 0; base < shape.terms; base += Terms) {
         Packed<T, W> words[Terms][2];
         int shifts[Terms];
@@ -241,19 +243,13 @@ GPUBENCH_DEVICE void sum_across(const T* x, Out* y, const S& source, const FewSh
     add_last<W>(sums, place + shape.reach, source.end);
     const Vector<accumulator_t<T>, W> totals = convert_items<W, accumulator_t<T>>(sums);
     if (from == 0 && to == W) {
-        store_sums(target, finish_of(shape.sum), totals);
+        store_sums(target, Once{}, totals);
     } else {
         GPUBENCH_UNROLL
         for (int j = 0; j < W; ++j) {
-            if (j >= from && j < to) store_sum(target + j, finish_of(shape.sum), totals[j]);
+            if (j >= from && j < to) store_sum(target + j, Once{}, totals[j]);
         }
     }
-}
-
-template <class T, class Out, int W, int Terms>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 3) few_across(const T* x, Out* y, const FewShape<Sum> shape) {
-    if (shape.sum.first_out != 0) sum_across<W, Terms>(x, y, Source<T, true>{x + shape.sum.extent}, shape);
-    else sum_across<W, Terms>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
 }
 
 }  // namespace gpubench::sum

@@ -177,7 +177,7 @@ def form_of(shape: Merged, dtype: str) -> Form:
         if first.y == 1 and stands(shape, shape.kept, vector_of(dtype), 1):
             return Form(vector_of(dtype))
         width = across_width(dtype)
-        wide = first.y == 1 and first.size >= LEAST_LINE and all(dim.y % width == 0 for dim in shape.copies)
+        wide = first.y == 1 and first.size >= LEAST_LINE and fast.is_plain(shape)
         return Form(width, across=True) if wide and width > 1 else Form(1)
     run = first.size
     pairs = run == shape.terms == shape.itemsize == 2 and dtypes.is_exact(dtype)  # 5000000 x 2 21.6 us, 26.3 so
@@ -236,9 +236,9 @@ def build(problem: Problem[Any], shape: Merged, form: Form, device: DeviceInfo) 
         return Refused("more terms than a thread has on their way at once")
     if not fast.fits(groups + block, line or 1, *(dim.size for dim in kept)):
         return Refused("more outputs than the kernel counts")
-    packed = (LITTLE if little else SHAPE).value(
-        **_fields(reduced, (fast.plain if little else fast.common)(shape, kept), groups, line)
-    )
+    near = little or form.across
+    outputs = (fast.plain if near else fast.common)(shape, kept)
+    packed = (LITTLE if near else SHAPE).value(**_fields(reduced, outputs, groups, line))
     bound = fast.accuracy(dtype, ceil_div(inner.size * outer.size, 4), 6)
     notes = {"width": form.width, "run": form.run, "across": form.across, "terms": terms, "threads": threads}
     which = (SOURCE, kernel(dtype, form, terms, little))
