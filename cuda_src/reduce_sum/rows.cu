@@ -145,6 +145,22 @@ GPUBENCH_DEVICE void sum_terms(TotalSum<T>& sum, const T* x, const S& source, co
     else sum_runs<R>(sum, x, source, shape, part * block_size_x() + thread_index_x());
 }
 
+// The sum of all parts, for the block of the last one; false for the others, which publish theirs.
+template <class A>
+GPUBENCH_DEVICE bool join_parts(A& sum, char* words, int part, int parts) {
+    const uint32 launch = grid_number();
+    if (part < parts - 1) {
+        if (thread_index_x() == 0) publish(published_at<A>(words, part), launch, sum);
+        return false;
+    }
+    if (thread_index_x() < warp_size) {
+        const A others = collect<A>(words, launch, Published<A>::bytes, lane_index(), warp_size, parts - 1);
+        warp_barrier();  // lanes that had to wait longer rejoin the others
+        sum = add(warp_reduce(others, Add{}), sum);
+    }
+    return true;
+}
+
 template <class T, class Out, Runs R>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(R == Runs::ragged ? 256 : 512, R == Runs::ragged ? 3 : 2)
     rows(const T* x, Out* y, void* words, const RowsShape shape) {
@@ -159,18 +175,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(R == Runs::ragged ? 256 : 512, R == 
     if (shape.sum.first_out != 0) sum_terms<R>(terms, x + offsets.x, Source<T, true>{x + shape.sum.extent}, shape, place.remainder);
     else sum_terms<R>(terms, x + offsets.x, Source<T, false>{x + shape.sum.extent}, shape, place.remainder);
     A sum = block_reduce_first(terms.total(), A{}, Add{});
-    if (parts > 1) {
-        const uint32 launch = grid_number();
-        if (part < parts - 1) {
-            if (thread_index_x() == 0) publish(published_at<A>(mine, part), launch, sum);
-            return;
-        }
-        if (thread_index_x() < warp_size) {
-            const A others = collect<A>(mine, launch, Published<A>::bytes, lane_index(), warp_size, parts - 1);
-            warp_barrier();  // lanes that had to wait longer rejoin the others
-            sum = add(warp_reduce(others, Add{}), sum);
-        }
-    }
+    if (parts > 1 && !join_parts(sum, mine, part, parts)) return;
     store_sum_by_block(y + offsets.y, shape.sum.finish, sum);
 }
 
@@ -201,6 +206,36 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) rows_held(const T* x, Out* y
     part_t<T> sum = add(sum_vectors(raw), convert<part_t<T>>(edge));
     sum = block_reduce_first(sum, part_t<T>{}, Add{});
     if (thread == 0) store_sum(y + offsets.y, Once{}, accumulator_t<T>(sum));
+}
+
+// Everything, of little: the threads of all blocks have x on its way at once. x's first vector is known, so that a thread's first
+// address is a product and a sum.
+struct AllShape {
+    uint32 items, head, vectors;  // elements; those before the first vector; vectors
+};
+GPUBENCH_LAYOUT(AllShape, 12, vectors, 8);
+
+template <class T, class Out, int Loads>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) rows_all(const T* x, Out* y, void* words, const AllShape shape) {
+    using A = accumulator_t<T>;
+    constexpr int V = vector_terms<T>;
+    const int parts = grid_size_x(), part = block_index_x();
+    const uint32 threads = parts * block_size_x(), thread = part * block_size_x() + thread_index_x();
+    Packed<T, V> raw[Loads];
+    const T* const place = x + shape.head + thread * V;
+    GPUBENCH_UNROLL
+    for (uint32 k = 0; k < Loads; ++k) {
+        raw[k] = Source<T, false>{nullptr}.template load<V>(place + k * threads * V, k * threads + thread < shape.vectors);
+    }
+    T edge{};  // of the items before and behind the vectors
+    const uint32 item = thread < shape.head ? thread : thread + shape.vectors * V;
+    if (V > 1 && item < shape.items) edge = x[item];
+    char* const mine = static_cast<char*>(words);
+    if (parts > 1 && part == parts - 1) ask_for(mine, int64{parts - 1} * Published<A>::bytes, thread_index_x(), block_size_x());
+    const part_t<T> own = add(sum_vectors(raw), convert<part_t<T>>(edge));
+    A sum = A(block_reduce_first(own, part_t<T>{}, Add{}));
+    if (parts > 1 && !join_parts(sum, mine, part, parts)) return;
+    if (thread_index_x() == 0) store_sum(y, Once{}, sum);
 }
 
 }  // namespace gpubench::sum

@@ -28,6 +28,7 @@ SHAPE = Struct(
 
 
 HELD_SHAPE = Struct("gpubench::sum::HeldShape", SOURCE, items="u4", sum=fast.PLAIN)
+ALL_SHAPE = Struct("gpubench::sum::AllShape", SOURCE, **dict.fromkeys(("items", "head", "vectors"), "u4"))
 HELD = (1, 2, 4, 8)
 """Vectors of a thread that has all of them on their way at once: the instances."""
 
@@ -45,24 +46,21 @@ class Rows(fast.Fast):
         """Refuses more vectors than are counted."""
         vectors, runs = vectors_of(shape), runs_of(shape)
         if threads := tuning.held(vectors, shape, device):
-            return build_held(problem, shape, threads)
+            return build_held(problem, shape, threads) if shape.kept else build_all(problem, shape, threads, 1)
         threads, parts = tuning.rows(vectors * runs, shape.outputs, runs > 1 and is_ragged(shape), device)
-        return build(problem, shape, tuned("ROWS_THREADS", threads), parts)
+        threads = tuned("ROWS_THREADS", threads)
+        everything = build_all(problem, shape, threads, parts)
+        return everything if isinstance(everything, Plan) else build(problem, shape, threads, parts)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance for each way that runs lie."""
-        held = [held_kernel(dtype, loads) for loads in HELD]
+        held = [fast.instance(name, dtype, loads) for name in ("rows_held", "rows_all") for loads in HELD]
         return tuple((SOURCE, name) for name in (*(kernel(dtype, runs) for runs in ("one", "whole", "ragged")), *held))
 
 
 def kernel(dtype: str, runs: str) -> str:
     """Return the name expression for runs that lie so: gpubench::sum::Runs."""
     return fast.instance("rows", dtype, f"gpubench::sum::Runs::{runs}")
-
-
-def held_kernel(dtype: str, loads: int) -> str:
-    """Return the name expression for outputs of which a block's threads hold `loads` vectors each."""
-    return fast.instance("rows_held", dtype, loads)
 
 
 def build_held(problem: Problem[Any], shape: Merged, threads: int) -> Plan | Refused:
@@ -75,7 +73,24 @@ def build_held(problem: Problem[Any], shape: Merged, threads: int) -> Plan | Ref
     packed = HELD_SHAPE.value(items=shape.terms, sum=fast.plain(shape, shape.kept))
     bound = fast.accuracy(dtype, 1, 3 + shape.vector.bit_length() + 10)
     notes = {"threads": threads, "parts": 1, "held": loads}
-    return fast.one_launch((SOURCE, held_kernel(dtype, loads)), shape.outputs, threads, packed, bound, notes)
+    which = (SOURCE, fast.instance("rows_held", dtype, loads))
+    return fast.one_launch(which, shape.outputs, threads, packed, bound, notes)
+
+
+def build_all(problem: Problem[Any], shape: Merged, threads: int, parts: int) -> Plan | Refused:
+    """Return the plan of one sum of little, with `parts` blocks that hold all of its terms at once."""
+    dtype = problem.case.dtype
+    head = min(-shape.offset % shape.vector, shape.terms)
+    vectors = (shape.terms - head) // shape.vector
+    loads = next((loads for loads in HELD if loads * threads * parts >= vectors), 0)
+    if shape.kept or len(shape.reduced) != 1 or loads == 0 or not fast.is_plain(shape) or parts * threads > 2**24:
+        return Refused("not one run that all blocks hold at once")
+    packed = ALL_SHAPE.value(items=shape.terms, head=head, vectors=vectors)
+    bound = fast.accuracy(dtype, 1, 3 + shape.vector.bit_length() + 10, parts)
+    words = fast.word_bytes(dtype) * parts if parts > 1 else 0
+    notes = {"threads": threads, "parts": parts, "held": loads}
+    which = (SOURCE, fast.instance("rows_all", dtype, loads))
+    return fast.one_launch(which, parts, threads, packed, bound, notes, words=words)
 
 
 def run_dims(shape: Merged) -> tuple[Dim, Dim, Dim]:

@@ -67,6 +67,7 @@ def plans_with_parts(problem: Problem[Any]) -> Iterator[Plan]:
     else:
         found += [rows.build(problem, shape, 64, parts) for parts in (1, 3)]
         found += [rows.build_held(problem, shape, threads) for threads in (32, 512)]
+        found += [rows.build_all(problem, shape, 32, parts) for parts in (1, 3, 40)]
         if len(shape.reduced) == 1 and rows.vectors_of(shape) <= 256:
             found += [lanes.build(problem, shape, 32, 8, 1)]
     forms = {few.form_of(shape, problem.case.dtype), few.Form(1)}
@@ -93,6 +94,8 @@ SHAPES: list[tuple[tuple[int, ...], Any, dict[str, Any]]] = [
     ((5, 3001), 1, {"offset": 1}),
     ((3, 5, 7, 11), (0, 2), {"permute": (2, 0, 3, 1)}),
     ((5, 13, 305), 1, {"offset": 3}),  # terms that stand anywhere
+    ((1999,), 0, {"offset": 3}),  # everything, with a head and a tail
+    ((3,), 0, {"offset": 1}),
     ((4, 3, 5, 257), (0, 2), {"offset": 1}),
     ((2, 300, 2), (0, 2), {}),  # neighbours of one output on a vector
     ((301, 2), 1, {"offset": 4}),
