@@ -14,13 +14,12 @@ struct RowsShape {
     int64 step, other_step;   // elements between runs, and between rounds of `inner` runs
     uint32 vectors, inner;    // of a run; runs of a round
     uint32 all;               // vectors of an output
-    uint32 turn, turn_vectors, turn_inner, turn_outer;  // vectors from one that a thread takes to the next, as a whole and by digits; of
-                                                        // one run the second is the vectors that a lane takes at once
+    uint32 turn, turn_vectors, turn_inner, turn_outer;  // vectors from one that a thread takes to the next, as a whole and by digits
 };
 GPUBENCH_LAYOUT(RowsShape, 192, turn_outer, 184);
 
-// How the terms of an output lie: as one run at any alignment, as runs that stand on the vectors' grid, as runs at any alignment.
-enum class Runs { one, whole, ragged };
+// How the runs of an output lie: on the vectors' grid, or at any alignment.
+enum class Runs { whole, ragged };
 
 // Of a thread's list of vectors, the digits of the next one's number, and where it is: its own address (whole), or that of
 // its run (ragged).
@@ -89,43 +88,6 @@ GPUBENCH_DEVICE void load_places(Packed<T, vector_terms<T>> (&raw)[K], const S& 
     }
 }
 
-// The terms of one run. A warp takes chunks of up to eight vectors a lane, side by side, so that one address serves them all; the
-// vectors that the run's ends cut come last.
-template <class T, class S>
-GPUBENCH_DEVICE void sum_run(TotalSum<T>& sum, const T* run, const S& source, const RowsShape& shape, uint32 part) {
-    constexpr int V = vector_terms<T>, loads = 8;
-    const int before = items_before<V>(run);
-    const uint32 first = before > 0, stop = static_cast<uint32>((before + shape.items) / V);
-    const T* const base = run - before;
-    const uint32 warps = block_size_x() / warp_size, warp = part * warps + thread_index_x() / warp_size;
-    const uint32 width = shape.turn_vectors * warp_size, turn = warps * shape.parts.divisor * width;
-    Packed<T, V> raw[loads];
-    for (uint32 next = first + warp * width; next < stop; next += turn) {
-        const T* const place = base + (uint64{next} + lane_index()) * V;
-        const uint32 left = stop - next < width ? stop - next : width;
-        if (left == loads * warp_size) {
-            GPUBENCH_UNROLL
-            for (int k = 0; k < loads; ++k) raw[k] = source.template load<V>(place + k * (warp_size * V), true);
-        } else {
-            GPUBENCH_UNROLL
-            for (uint32 k = 0; k < loads; ++k) {
-                raw[k] = source.template load<V>(place + k * (warp_size * V), k * warp_size + lane_index() < left);
-            }
-        }
-        sum.take(raw);
-    }
-    const uint32 number = part * block_size_x() + thread_index_x();
-    Packed<T, V> edge[1];
-    if (number == 0 && before > 0) {
-        edge[0] = keep_items(source.template load_any<V>(base), before, before + shape.items < V ? static_cast<int>(before + shape.items) : V);
-        sum.take(edge);
-    }
-    if (number == shape.turn - 1 && stop >= first && (before + shape.items) % V > 0) {
-        edge[0] = keep_items(source.template load_any<V>(base + int64{stop} * V), 0, static_cast<int>((before + shape.items) % V));
-        sum.take(edge);
-    }
-}
-
 template <Runs R, class T, class S>
 GPUBENCH_DEVICE void sum_runs(TotalSum<T>& sum, const T* x, const S& source, const RowsShape& shape, uint32 number) {
     constexpr int loads = R == Runs::whole ? 8 : 4;
@@ -139,103 +101,144 @@ GPUBENCH_DEVICE void sum_runs(TotalSum<T>& sum, const T* x, const S& source, con
     }
 }
 
-template <Runs R, class T, class S>
-GPUBENCH_DEVICE void sum_terms(TotalSum<T>& sum, const T* x, const S& source, const RowsShape& shape, uint32 part) {
-    if constexpr (R == Runs::one) sum_run(sum, x, source, shape, part);
-    else sum_runs<R>(sum, x, source, shape, part * block_size_x() + thread_index_x());
+// What a block and a thread are of an output's.
+struct Share {
+    uint32 output;
+    int part, parts;
+    GPUBENCH_DEVICE uint32 threads() const { return parts * block_size_x(); }
+    GPUBENCH_DEVICE uint32 thread() const { return part * block_size_x() + thread_index_x(); }
+};
+GPUBENCH_DEVICE Share share_of(const IntegerDivider& parts) {
+    const auto place = parts.divide(block_index_x());
+    return {place.quotient, static_cast<int>(place.remainder), static_cast<int>(parts.divisor)};
 }
 
-// The sum of all parts, for the block of the last one; false for the others, which publish theirs.
+// The words of an output's blocks; the one that will collect them asks for them.
 template <class A>
-GPUBENCH_DEVICE bool join_parts(A& sum, char* words, int part, int parts) {
-    const uint32 launch = grid_number();
-    if (part < parts - 1) {
-        if (thread_index_x() == 0) publish(published_at<A>(words, part), launch, sum);
-        return false;
+GPUBENCH_DEVICE char* words_of(void* words, const Share& share) {
+    char* const own = static_cast<char*>(words) + int64{share.output} * share.parts * Published<A>::bytes;
+    if (share.part < share.parts - 1 || share.parts == 1) return own;
+    ask_for(own, int64{share.parts - 1} * Published<A>::bytes, thread_index_x(), block_size_x());
+    return own;
+}
+
+// The sum of what an output's threads have, stored by the last of its blocks; the others publish theirs.
+template <class A, class P, class Out, class F>
+GPUBENCH_DEVICE void join(P own, Out* y, const F& finish, char* words, const Share& share) {
+    A sum = A(block_reduce_first(own, P{}, Add{}));
+    if (share.parts > 1) {
+        const uint32 launch = grid_number();
+        if (share.part < share.parts - 1) {
+            if (thread_index_x() == 0) publish(published_at<A>(words, share.part), launch, sum);
+            return;
+        }
+        if (thread_index_x() < warp_size) {
+            const A others = collect<A>(words, launch, Published<A>::bytes, lane_index(), warp_size, share.parts - 1);
+            warp_barrier();  // lanes that had to wait longer rejoin the others
+            sum = add(warp_reduce(others, Add{}), sum);
+        }
     }
-    if (thread_index_x() < warp_size) {
-        const A others = collect<A>(words, launch, Published<A>::bytes, lane_index(), warp_size, parts - 1);
-        warp_barrier();  // lanes that had to wait longer rejoin the others
-        sum = add(warp_reduce(others, Add{}), sum);
-    }
-    return true;
+    store_sum_by_block(y, finish, sum);
 }
 
 template <class T, class Out, Runs R>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(R == Runs::ragged ? 256 : 512, R == Runs::ragged ? 3 : 2)
     rows(const T* x, Out* y, void* words, const RowsShape shape) {
     using A = accumulator_t<T>;
-    const auto place = shape.parts.divide(block_index_x());
-    const int part = static_cast<int>(place.remainder), parts = static_cast<int>(shape.parts.divisor);
-    const Offsets offsets = offsets_of(shape.sum.kept, place.quotient);
-    char* const mine = static_cast<char*>(words) + int64{place.quotient} * parts * Published<A>::bytes;
-    if (parts > 1 && part == parts - 1) ask_for(mine, int64{parts - 1} * Published<A>::bytes, thread_index_x(), block_size_x());
+    const Share share = share_of(shape.parts);
+    const Offsets offsets = offsets_of(shape.sum, share.output);
+    char* const mine = words_of<A>(words, share);
     TotalSum<T> terms;
     terms.clear();
-    if (shape.sum.first_out != 0) sum_terms<R>(terms, x + offsets.x, Source<T, true>{x + shape.sum.extent}, shape, place.remainder);
-    else sum_terms<R>(terms, x + offsets.x, Source<T, false>{x + shape.sum.extent}, shape, place.remainder);
-    A sum = block_reduce_first(terms.total(), A{}, Add{});
-    if (parts > 1 && !join_parts(sum, mine, part, parts)) return;
-    store_sum_by_block(y + offsets.y, shape.sum.finish, sum);
+    if (shape.sum.first_out != 0) sum_runs<R>(terms, x + offsets.x, Source<T, true>{x + shape.sum.extent}, shape, share.thread());
+    else sum_runs<R>(terms, x + offsets.x, Source<T, false>{x + shape.sum.extent}, shape, share.thread());
+    join<A>(terms.total(), y + offsets.y, shape.sum.finish, mine, share);
 }
 
-// An output whose only run a block's threads have on its way at once: as little code and as few parameters as do.
-struct HeldShape {
-    uint32 items;  // of a run
-    Plain sum;
+// An output's only run. C says where outputs lie: Everything (one output), Plain (of little, a block each) or Sum (several blocks).
+struct Everything {
+    uint32 head;  // elements before x's first vector: a thread's first address is a product and a sum
 };
-GPUBENCH_LAYOUT(HeldShape, 56, sum, 4);
+template <class C>
+struct RunShape {
+    using Items = conditional_t<is_same<C, gpubench::sum::Sum>, int64, uint32>;
+    Items items;           // of a run
+    IntegerDivider parts;  // Sum: blocks an output
+    C sum;
+};
+GPUBENCH_LAYOUT(Everything, 4, head, 0);
+GPUBENCH_LAYOUT(RunShape<Everything>, 20, sum, 16);
+GPUBENCH_LAYOUT(RunShape<Plain>, 68, sum, 16);
+GPUBENCH_LAYOUT(RunShape<gpubench::sum::Sum>, 144, sum, 24);
 
-template <class T, class Out, int Loads>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) rows_held(const T* x, Out* y, const HeldShape shape) {
+GPUBENCH_DEVICE Share share_of(const RunShape<Everything>&) { return {0, static_cast<int>(block_index_x()), static_cast<int>(grid_size_x())}; }
+GPUBENCH_DEVICE Share share_of(const RunShape<Plain>&) { return {static_cast<uint32>(block_index_x()), 0, 1}; }
+GPUBENCH_DEVICE Share share_of(const RunShape<Sum>& shape) { return share_of(shape.parts); }
+GPUBENCH_DEVICE NearOffsets offsets_of(const Everything&, uint32) { return {0, 0}; }
+GPUBENCH_DEVICE Once finish_of(const Everything&) { return {}; }
+template <class T>
+GPUBENCH_DEVICE uint32 head_of(const Everything& everything, const T*, uint32) { return everything.head; }
+template <class T, class C, class Items>
+GPUBENCH_DEVICE uint32 head_of(const C&, const T* run, Items items) {
+    const uint32 head = (vector_terms<T> - items_before<vector_terms<T>>(run)) % vector_terms<T>;
+    return head < items ? head : static_cast<uint32>(items);
+}
+
+// Up to `Loads` vectors a thread: neighbouring threads of all blocks take neighbours.
+template <int Loads, class T, class S>
+GPUBENCH_DEVICE void load_once(Packed<T, vector_terms<T>> (&raw)[Loads], const T* first, const S& source, const Share& share, uint32 vectors) {
     constexpr int V = vector_terms<T>;
-    const uint32 threads = block_size_x(), thread = thread_index_x();
-    const auto offsets = offsets_of(shape.sum, block_index_x());
-    const T* const run = x + offsets.x;
-    const uint32 to_grid = (V - items_before<V>(run)) % V, head = to_grid < shape.items ? to_grid : shape.items;
-    const uint32 vectors = (shape.items - head) / V;
-    Packed<T, V> raw[Loads];
-    const T* const place = run + head + thread * V;
+    const uint32 threads = share.threads(), thread = share.thread();
+    const T* const place = first + thread * V;
     GPUBENCH_UNROLL
-    for (uint32 k = 0; k < Loads; ++k) {
-        raw[k] = Source<T, false>{nullptr}.template load<V>(place + k * threads * V, k * threads + thread < vectors);
-    }
-    T edge{};  // of the items before and behind the vectors
-    const uint32 item = thread < head ? thread : thread + vectors * V;
-    if (V > 1 && item < shape.items) edge = run[item];
-    part_t<T> sum = add(sum_vectors(raw), convert<part_t<T>>(edge));
-    sum = block_reduce_first(sum, part_t<T>{}, Add{});
-    if (thread == 0) store_sum(y + offsets.y, Once{}, accumulator_t<T>(sum));
+    for (uint32 k = 0; k < Loads; ++k) raw[k] = source.template load<V>(place + k * threads * V, k * threads + thread < vectors);
 }
 
-// Everything, of little: the threads of all blocks have x on its way at once. x's first vector is known, so that a thread's first
-// address is a product and a sum.
-struct AllShape {
-    uint32 items, head, vectors;  // elements; those before the first vector; vectors
-};
-GPUBENCH_LAYOUT(AllShape, 12, vectors, 8);
+// Turns of eight vectors a lane, a warp's side by side, so that one address serves them all; then what is left, shared by all threads.
+template <class T, class S>
+GPUBENCH_DEVICE accumulator_t<T> sum_turns(const T* first, const S& source, const Share& share, uint32 vectors) {
+    constexpr int V = vector_terms<T>, loads = 8;
+    const uint32 turn = share.threads() * loads;
+    const T* place = first + uint64{share.thread() - lane_index()} * (loads * V) + lane_index() * V;
+    Packed<T, V> raw[loads];
+    TotalSum<T> sum;
+    sum.clear();
+    GPUBENCH_NO_UNROLL
+    for (; vectors >= turn; vectors -= turn) {
+        GPUBENCH_UNROLL
+        for (int k = 0; k < loads; ++k) raw[k] = source.template load<V>(place + k * (warp_size * V), true);
+        sum.take(raw);
+        place += uint64{turn} * V;
+        first += uint64{turn} * V;
+    }
+    if (vectors > 0) {
+        load_once(raw, first, source, share, vectors);
+        sum.take(raw);
+    }
+    return sum.total();
+}
 
-template <class T, class Out, int Loads>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) rows_all(const T* x, Out* y, void* words, const AllShape shape) {
+// Loads 0: by turns; otherwise all of an output is on its way at once.
+template <class T, class Out, class C, int Loads, bool FirstOut>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) rows_run(const T* x, Out* y, void* words, const RunShape<C> shape) {
     using A = accumulator_t<T>;
+    using P = conditional_t<Loads == 0, A, part_t<T>>;
     constexpr int V = vector_terms<T>;
-    const int parts = grid_size_x(), part = block_index_x();
-    const uint32 threads = parts * block_size_x(), thread = part * block_size_x() + thread_index_x();
-    Packed<T, V> raw[Loads];
-    const T* const place = x + shape.head + thread * V;
-    GPUBENCH_UNROLL
-    for (uint32 k = 0; k < Loads; ++k) {
-        raw[k] = Source<T, false>{nullptr}.template load<V>(place + k * threads * V, k * threads + thread < shape.vectors);
-    }
+    const Source<T, FirstOut> source{nullptr};
+    const Share share = share_of(shape);
+    const auto offsets = offsets_of(shape.sum, share.output);
+    const T* const run = x + offsets.x;
+    const uint32 head = head_of(shape.sum, run, shape.items), vectors = static_cast<uint32>((shape.items - head) / V);
+    Packed<T, V> raw[Loads == 0 ? 1 : Loads];
+    if constexpr (Loads > 0) load_once(raw, run + head, source, share, vectors);
+    const auto item = share.thread() < head ? share.thread() : share.thread() + static_cast<decltype(shape.items)>(vectors) * V;
     T edge{};  // of the items before and behind the vectors
-    const uint32 item = thread < shape.head ? thread : thread + shape.vectors * V;
-    if (V > 1 && item < shape.items) edge = x[item];
-    char* const mine = static_cast<char*>(words);
-    if (parts > 1 && part == parts - 1) ask_for(mine, int64{parts - 1} * Published<A>::bytes, thread_index_x(), block_size_x());
-    const part_t<T> own = add(sum_vectors(raw), convert<part_t<T>>(edge));
-    A sum = A(block_reduce_first(own, part_t<T>{}, Add{}));
-    if (parts > 1 && !join_parts(sum, mine, part, parts)) return;
-    if (thread_index_x() == 0) store_sum(y, Once{}, sum);
+    if (V > 1 && item < shape.items) edge = run[item];
+    char* const mine = words_of<A>(words, share);
+    P own;
+    if constexpr (Loads == 0) own = sum_turns(run + head, source, share, vectors);
+    else own = sum_vectors(raw);
+    join<A>(add(own, convert<P>(edge)), y + offsets.y, finish_of(shape.sum), mine, share);
 }
 
 }  // namespace gpubench::sum

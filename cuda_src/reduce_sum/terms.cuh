@@ -173,9 +173,9 @@ GPUBENCH_DEVICE Out finished(const Finish& finish, A sum) {
     return convert<Out>(sum);
 }
 
-// A sum of thread 0, by the whole block.
-template <class Out, class A>
-GPUBENCH_DEVICE void store_sum_by_block(Out* y, const Finish& finish, A sum) {
+// A sum of thread 0, by the whole block. F: Finish, or Once.
+template <class Out, class F, class A>
+GPUBENCH_DEVICE void store_sum_by_block(Out* y, const F& finish, A sum) {
     if (finish.copies == 1) {
         if (thread_index_x() == 0) *y = finished<Out>(finish, sum);
         return;

@@ -27,8 +27,13 @@ SHAPE = Struct(
 )
 
 
-HELD_SHAPE = Struct("gpubench::sum::HeldShape", SOURCE, items="u4", sum=fast.PLAIN)
-ALL_SHAPE = Struct("gpubench::sum::AllShape", SOURCE, **dict.fromkeys(("items", "head", "vectors"), "u4"))
+EVERYTHING = Struct("gpubench::sum::Everything", SOURCE, head="u4")
+RUN = {
+    common: Struct(
+        f"gpubench::sum::RunShape<{common.cpp}>", SOURCE, items=items, parts=INTEGER_DIVIDER, sum=common
+    )
+    for common, items in ((EVERYTHING, "u4"), (fast.PLAIN, "u4"), (fast.SUM, "i8"))
+}
 HELD = (1, 2, 4, 8)
 """Vectors of a thread that has all of them on their way at once: the instances."""
 
@@ -45,17 +50,18 @@ class Rows(fast.Fast):
     def planned(self, problem: Problem[Any], shape: Merged, device: DeviceInfo) -> Plan | Refused:
         """Refuses more vectors than are counted."""
         vectors, runs = vectors_of(shape), runs_of(shape)
-        if threads := tuning.held(vectors, shape, device):
-            return build_held(problem, shape, threads) if shape.kept else build_all(problem, shape, threads, 1)
-        threads, parts = tuning.rows(vectors * runs, shape.outputs, runs > 1 and is_ragged(shape), device)
-        threads = tuned("ROWS_THREADS", threads)
-        everything = build_all(problem, shape, threads, parts)
-        return everything if isinstance(everything, Plan) else build(problem, shape, threads, parts)
+        if runs == 1:
+            threads, parts, hold = tuning.run(vectors, shape, device)
+            return build_run(problem, shape, tuned("ROWS_THREADS", threads), parts, hold)
+        threads, parts = tuning.rows(vectors * runs, shape.outputs, is_ragged(shape), device)
+        return build(problem, shape, tuned("ROWS_THREADS", threads), parts)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """One instance for each way that runs lie."""
-        held = [fast.instance(name, dtype, loads) for name in ("rows_held", "rows_all") for loads in HELD]
-        return tuple((SOURCE, name) for name in (*(kernel(dtype, runs) for runs in ("one", "whole", "ragged")), *held))
+        """By how several runs lie; of one run, by where outputs lie and what a thread holds, or with the hint or without."""
+        found = [kernel(dtype, runs) for runs in ("whole", "ragged")]
+        found += [run_kernel(dtype, common, loads, False) for common in (EVERYTHING, fast.PLAIN) for loads in HELD]
+        found += [run_kernel(dtype, common, 0, hint) for common in (EVERYTHING, fast.SUM) for hint in (False, True)]
+        return tuple((SOURCE, name) for name in found)
 
 
 def kernel(dtype: str, runs: str) -> str:
@@ -63,34 +69,37 @@ def kernel(dtype: str, runs: str) -> str:
     return fast.instance("rows", dtype, f"gpubench::sum::Runs::{runs}")
 
 
-def build_held(problem: Problem[Any], shape: Merged, threads: int) -> Plan | Refused:
-    """Return the plan with a block of `threads` an output, which hold all of its terms at once."""
-    dtype = problem.case.dtype
-    wanted = max(1, ceil_div(shape.terms // shape.vector, threads))
-    loads = next((loads for loads in HELD if loads >= wanted), 0)
-    if len(shape.reduced) != 1 or loads == 0 or not fast.is_plain(shape) or not fast.fits(shape.outputs):
-        return Refused("not one run an output that a block holds")
-    packed = HELD_SHAPE.value(items=shape.terms, sum=fast.plain(shape, shape.kept))
-    bound = fast.accuracy(dtype, 1, 3 + shape.vector.bit_length() + 10)
-    notes = {"threads": threads, "parts": 1, "held": loads}
-    which = (SOURCE, fast.instance("rows_held", dtype, loads))
-    return fast.one_launch(which, shape.outputs, threads, packed, bound, notes)
+def run_kernel(dtype: str, common: Struct, loads: int, first_out: bool) -> str:
+    """Return the name expression for one run an output: loads 0 for turns, first_out for the hint to the L2 cache."""
+    return fast.instance("rows_run", dtype, common.cpp, loads, str(first_out).lower())
 
 
-def build_all(problem: Problem[Any], shape: Merged, threads: int, parts: int) -> Plan | Refused:
-    """Return the plan of one sum of little, with `parts` blocks that hold all of its terms at once."""
-    dtype = problem.case.dtype
+def build_run(problem: Problem[Any], shape: Merged, threads: int, parts: int, hold: bool) -> Plan | Refused:
+    """Return the plan for one run an output by `parts` blocks: if they can hold it, with all of it at once."""
+    dtype, plain = problem.case.dtype, fast.is_plain(shape)
+    alone = plain and not shape.kept
     head = min(-shape.offset % shape.vector, shape.terms)
-    vectors = (shape.terms - head) // shape.vector
+    vectors = shape.terms // shape.vector
+    if len(shape.reduced) != 1 or vectors + fast.LOADS * threads * parts >= 2**32:
+        return Refused("more vectors than the kernel counts")
+    if not fast.fits(parts, shape.outputs * parts, *(dim.size for dim in shape.kept)):
+        return Refused("more outputs than the kernel counts")
     loads = next((loads for loads in HELD if loads * threads * parts >= vectors), 0)
-    if shape.kept or len(shape.reduced) != 1 or loads == 0 or not fast.is_plain(shape) or parts * threads > 2**24:
-        return Refused("not one run that all blocks hold at once")
-    packed = ALL_SHAPE.value(items=shape.terms, head=head, vectors=vectors)
-    bound = fast.accuracy(dtype, 1, 3 + shape.vector.bit_length() + 10, parts)
-    words = fast.word_bytes(dtype) * parts if parts > 1 else 0
+    loads = loads if hold and (alone or (plain and parts == 1)) else 0
+    common = EVERYTHING if alone else fast.PLAIN if loads else fast.SUM
+    outputs = (head,) if alone else (fast.plain if loads else fast.common)(shape, shape.kept)
+    turns = ceil_div(vectors, fast.LOADS * threads * parts)
+    bound = fast.accuracy(dtype, turns, 3 + shape.vector.bit_length() + 10, parts)
     notes = {"threads": threads, "parts": parts, "held": loads}
-    which = (SOURCE, fast.instance("rows_all", dtype, loads))
-    return fast.one_launch(which, parts, threads, packed, bound, notes, words=words)
+    return fast.one_launch(
+        (SOURCE, run_kernel(dtype, common, loads, not loads and shape.bytes < fast.PLAIN_FROM)),
+        shape.outputs * parts,
+        threads,
+        RUN[common].value(items=shape.terms, parts=divider(parts), sum=outputs),
+        bound,
+        notes,
+        words=fast.word_bytes(dtype) * parts * shape.outputs if parts > 1 else 0,
+    )
 
 
 def run_dims(shape: Merged) -> tuple[Dim, Dim, Dim]:
@@ -121,7 +130,7 @@ def build(problem: Problem[Any], shape: Merged, threads: int, parts: int) -> Pla
     dtype = problem.case.dtype
     vectors = vectors_of(shape)
     every = vectors * inner.size * outer.size
-    runs = "one" if inner.size * outer.size == 1 else "ragged" if is_ragged(shape) else "whole"
+    runs = "ragged" if is_ragged(shape) else "whole"
     threads = min(threads, 256) if runs == "ragged" else threads
     turn = threads * parts
     if every + turn >= 2**32 or not fast.fits(parts, shape.outputs * parts, *(dim.size for dim in shape.kept)):
@@ -130,8 +139,6 @@ def build(problem: Problem[Any], shape: Merged, threads: int, parts: int) -> Pla
         return Refused("longer runs than the kernel counts")
     turn_runs, turn_vectors = divmod(turn, vectors)
     turn_outer, turn_inner = divmod(turn_runs, inner.size)
-    if runs == "one":  # a lane's vectors at once
-        turn_vectors = min(fast.LOADS, ceil_div(every, turn))
     packed = SHAPE.value(
         sum=fast.common(shape, shape.kept),
         parts=divider(parts),

@@ -39,10 +39,6 @@ HELD_BYTES = 2**24
 """A block holds so many vectors at once: 16384 float32 6.1 us (6.4 by turns), 300 x 2048 7.0 (7.6); up to so many bytes
 in all: 335 x 18420 int16 10.4 us (11.0), but 1240 x 5680 int64, 56 MB, 23.3 (21.1)."""
 
-FEW_RUNS = 64
-"""Up to so many outputs of little, short runs on vectors are read as lists of runs: 64 x 56 x 86 x 2 int16 to two
-7.8 us (11.1 by places), 7486 x 5 x 16 int8 to five 7.6 (9.3)."""
-
 STAGED_GROUP = 16384
 WIDE_LINE = 128
 """Groups of columns of up to so many bytes go through shared memory, unless so many bytes of them lie side by side."""
@@ -84,6 +80,17 @@ float64 4.2 (5.5)."""
 
 FEW_THREADS = 128
 """50777 x 12 x 32 float64 45.2 us with 128 threads a block, 46.9 with 256."""
+
+
+def run(vectors: int, shape: Merged, device: DeviceInfo) -> tuple[int, int, bool]:
+    """Return (threads, parts, whether they hold a run of so many vectors at once) for outputs of one run."""
+    if threads := held(vectors, shape, device):
+        return threads, 1, True
+    if shape.kept:
+        return *rows(vectors, shape.outputs, False, device), False
+    parts = min(device.sm_count, ceil_div(vectors, 512))
+    threads = 256 if vectors <= 256 * LOADS * parts else 512
+    return threads, parts, vectors <= LOADS * threads * parts
 
 
 def held(vectors: int, shape: Merged, device: DeviceInfo) -> int:

@@ -36,7 +36,6 @@ def _around(sms: int, near: int) -> dict[str, Edge]:
         "rows that lanes take": ((tuning.LANES_ROWS + near, 128), (1,), "float32", {}),
         "a row that a block holds": ((300, 4 * (tuning.HELD_ROW + near)), (1,), "float32", {}),
         "rows that blocks hold": ((8 * sms + near, 300), (1,), "float32", {}),
-        "outputs of short runs": ((300, tuning.FEW_RUNS + near, 32), (0, 2), "float32", {}),
         "outputs of one block each": ((sms + near, 40_000), (1,), "float32", {}),
         "outputs that all SMs share": ((16, 4 * (tuning.EVEN_ROW + near)), (1,), "float32", {}),
         "bytes of small columns": ((cuts.SMALL_COLUMNS // 28 + near, 7), (0,), "float32", {}),

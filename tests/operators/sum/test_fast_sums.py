@@ -66,8 +66,7 @@ def plans_with_parts(problem: Problem[Any]) -> Iterator[Plan]:
             ]
     else:
         found += [rows.build(problem, shape, 64, parts) for parts in (1, 3)]
-        found += [rows.build_held(problem, shape, threads) for threads in (32, 512)]
-        found += [rows.build_all(problem, shape, 32, parts) for parts in (1, 3, 40)]
+        found += [rows.build_run(problem, shape, 32, *way) for way in ((1, True), (3, True), (40, True), (1, False), (3, False))]
         if len(shape.reduced) == 1 and rows.vectors_of(shape) <= 256:
             found += [lanes.build(problem, shape, 32, 8, 1)]
     forms = {few.form_of(shape, problem.case.dtype), few.Form(1)}
@@ -129,10 +128,10 @@ def test_every_cut_gives_the_right_sum_twice_with_the_same_bits(
 def test_words_of_a_launch_that_was_ended_are_as_good_as_empty(dtype: str) -> None:
     """Whatever an earlier launch left in the workspace, blocks wait for this launch's words."""
     problem = problem_of((5000,), 0, dtype)
-    plan = rows.build(problem, merged(problem), 64, 4)
-    assert isinstance(plan, Plan)
-    assert plan.workspace_bytes > 0
-    answers(problem, plan, stale=0x41)
+    for plan in (rows.build(problem, merged(problem), 64, 4), rows.build_run(problem, merged(problem), 64, 4, False)):
+        assert isinstance(plan, Plan)
+        assert plan.workspace_bytes > 0
+        answers(problem, plan, stale=0x41)
 
 
 def test_terms_that_are_one_element_count_without_overflow_or_new_nans() -> None:
