@@ -22,7 +22,7 @@ MOST_TERMS = 8192
 TRANSPOSED = (1, 2, 4)
 """Terms at once of an output whose neighbours lie apart in x: the instances."""
 
-WORDS = (2, 4)
+WORDS = (1, 2, 4)
 """Words of 32 bits of a short row: the instances."""
 
 LEAST_LINE = 256

@@ -29,9 +29,7 @@ SHAPE = Struct(
 
 EVERYTHING = Struct("gpubench::sum::Everything", SOURCE, head="u4")
 RUN = {
-    common: Struct(
-        f"gpubench::sum::RunShape<{common.cpp}>", SOURCE, items=items, parts=INTEGER_DIVIDER, sum=common
-    )
+    common: Struct(f"gpubench::sum::RunShape<{common.cpp}>", SOURCE, items=items, parts=INTEGER_DIVIDER, sum=common)
     for common, items in ((EVERYTHING, "u4"), (fast.PLAIN, "u4"), (fast.SUM, "i8"))
 }
 HELD = (1, 2, 4, 8)
@@ -57,9 +55,10 @@ class Rows(fast.Fast):
         return build(problem, shape, tuned("ROWS_THREADS", threads), parts)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """By how several runs lie; of one run, by where outputs lie and what a thread holds, or with the hint or without."""
+        """By how several runs lie; of one run, by where outputs lie, what a thread holds, and the hint to the cache."""
         found = [kernel(dtype, runs) for runs in ("whole", "ragged")]
-        found += [run_kernel(dtype, common, loads, False) for common in (EVERYTHING, fast.PLAIN) for loads in HELD]
+        found += [run_kernel(dtype, EVERYTHING, loads, False) for loads in HELD]
+        found += [run_kernel(dtype, fast.PLAIN, loads, hint) for loads in HELD for hint in (False, True)]
         found += [run_kernel(dtype, common, 0, hint) for common in (EVERYTHING, fast.SUM) for hint in (False, True)]
         return tuple((SOURCE, name) for name in found)
 
@@ -91,8 +90,9 @@ def build_run(problem: Problem[Any], shape: Merged, threads: int, parts: int, ho
     turns = ceil_div(vectors, fast.LOADS * threads * parts)
     bound = fast.accuracy(dtype, turns, 3 + shape.vector.bit_length() + 10, parts)
     notes = {"threads": threads, "parts": parts, "held": loads}
+    first_out = (tuning.HINT_FROM if loads else 0) <= shape.bytes < fast.PLAIN_FROM
     return fast.one_launch(
-        (SOURCE, run_kernel(dtype, common, loads, not loads and shape.bytes < fast.PLAIN_FROM)),
+        (SOURCE, run_kernel(dtype, common, loads, first_out)),
         shape.outputs * parts,
         threads,
         RUN[common].value(items=shape.terms, parts=divider(parts), sum=outputs),

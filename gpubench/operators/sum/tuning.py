@@ -35,9 +35,15 @@ HELD_ROW = 64
 rows of fewer vectors: 650 x 278 int32 6.0 us by a warp and a block a row (6.4 by lanes)."""
 
 HELD_VECTORS = 4096
-HELD_BYTES = 2**24
-"""A block holds so many vectors at once: 16384 float32 6.1 us (6.4 by turns), 300 x 2048 7.0 (7.6); up to so many bytes
-in all: 335 x 18420 int16 10.4 us (11.0), but 1240 x 5680 int64, 56 MB, 23.3 (21.1)."""
+HELD_ROWS = 2048
+HINT_FROM = 2**24
+"""A block holds so many vectors at once: 16384 float32 6.1 us (6.4 by turns), 300 x 2048 7.0 (7.6), and of many rows so
+many: 16384 x 4096 float32 68.8 us (72.4 by turns), 4096 x 4096 bfloat16 15.1 (15.9). With the hint to the L2 cache
+from so many bytes on: 1500000 float32 8.7 us without, 8.9 with."""
+
+MANY_VECTORS = 2**23
+"""From so many vectors on, everything is added up by two blocks an SM: 50000000 float32 56.1 us (56.9 by one), 30000000
+int8 15.4 by one (15.5)."""
 
 STAGED_GROUP = 16384
 WIDE_LINE = 128
@@ -69,14 +75,13 @@ SHARED_SCATTERED = 2304
 SHARED_BYTES = 5 * 2**19
 """More columns that stand on vectors are read by places: 77 x 23728 bfloat16 9.1 us (10.3)."""
 
-BUSY_LANE = 48
-"""Lanes with so many bytes of a row in four vectors take one row each: 4194304 x 16 float32 74.9 us (80.1 with two),
-100000 x 480 bfloat16 30.5 (31.7), but 1000000 x 20 float32 29.5 (27.3), 65536 x 1000 int8 27.1 (25.7)."""
-
 LITTLE = 4 * 2**20
 """Bytes of x and y below which a kernel's own code, which comes cold from memory too, is what counts, and of x alone
 below which a few terms are added up by single threads however they lie: 24 x 1358 float32 4.1 us (4.6), 1 x 51344
 float64 4.2 (5.5)."""
+
+LANES_THREADS = 128
+"""Threads of a block of short rows: 4194304 x 16 float32 74.3 us (75.5 with 256), 1048576 x 32 40.6 (41.2)."""
 
 FEW_THREADS = 128
 """50777 x 12 x 32 float64 45.2 us with 128 threads a block, 46.9 with 256."""
@@ -84,11 +89,12 @@ FEW_THREADS = 128
 
 def run(vectors: int, shape: Merged, device: DeviceInfo) -> tuple[int, int, bool]:
     """Return (threads, parts, whether they hold a run of so many vectors at once) for outputs of one run."""
+    sms = device.sm_count
     if threads := held(vectors, shape, device):
         return threads, 1, True
     if shape.kept:
         return *rows(vectors, shape.outputs, False, device), False
-    parts = min(device.sm_count, ceil_div(vectors, 512))
+    parts = min(sms, ceil_div(vectors, 512)) if vectors < MANY_VECTORS else 2 * sms
     threads = 256 if vectors <= 256 * LOADS * parts else 512
     return threads, parts, vectors <= LOADS * threads * parts
 
@@ -98,14 +104,20 @@ def held(vectors: int, shape: Merged, device: DeviceInfo) -> int:
 
     A warp by itself needs no barrier: 64 x 1000 float32 5.7 us with 32 threads, 5.9 with 128.
     """
-    if len(shape.reduced) != 1 or vectors > HELD_VECTORS or shape.outputs > 8 * device.sm_count:
+    some = device.sm_count <= shape.outputs
+    if vectors > HELD_VECTORS or not is_plain(shape):
         return 0
-    many = vectors > 1024 and shape.outputs >= device.sm_count
-    if not is_little(shape) and not (many and shape.bytes < HELD_BYTES and is_plain(shape)):
-        return 0
-    if shape.outputs >= LANES_ROWS and vectors < HELD_ROW:
-        return 0
-    return 32 if vectors <= 32 * LOADS else 256 if vectors <= 256 * LOADS else 512
+    if (is_little(shape) and shape.outputs <= 8 * device.sm_count) or (
+        vectors > 1024 and some and shape.bytes < HINT_FROM
+    ):
+        few = shape.outputs >= LANES_ROWS and vectors < HELD_ROW
+        return 0 if few else 32 if vectors <= 32 * LOADS else 256 if vectors <= 256 * LOADS else 512
+    return power_below(vectors * 9 // 16, 512) if some and LANES_ROW < vectors <= HELD_ROWS else 0
+
+
+def power_below(number: int, most: int) -> int:
+    """Return the largest power of two up to a number, and up to another."""
+    return min(most, 1 << max(5, number.bit_length() - 1))
 
 
 def rows(vectors: int, outputs: int, ragged: bool, device: DeviceInfo) -> tuple[int, int]:
@@ -123,7 +135,10 @@ def rows(vectors: int, outputs: int, ragged: bool, device: DeviceInfo) -> tuple[
     if 4 * outputs >= sms and vectors <= 4 * ONE_BLOCK:
         return 512, 1
     threads = 256 if every < 2**18 else 512
-    blocks = sms if every < 2**18 else sms // 2 if every < 2**20 else sms if every < 2**25 else 2 * sms
+    most = (
+        4 * sms if outputs > 1 else sms if every < 2**25 else 2 * sms
+    )  # 30 x 500000 bfloat16 15.4 us, 16.5 with a block an SM
+    blocks = sms if every < 2**18 else sms // 2 if every < 2**20 else most
     least = max(ceil_div(vectors, LOADS * threads), min(32 // outputs, vectors // threads))
     return threads, max(1, min(blocks // outputs if outputs < 16 else ceil_div(blocks, outputs), least))
 
@@ -175,20 +190,15 @@ def are_side_by_side(shape: Merged) -> bool:
 
 
 def words(shape: Merged) -> int:
-    """Return the words of 32 bits that rows of a few narrow items are, two or four, or 0 for other sums.
+    """Return the words of 32 bits that rows of a few narrow items are, one, two or four, or 0 for other sums.
 
-    3464896 x 6 int8 21.9 us (28.8 through shared memory, 38.8 item by item), 2000003 x 5 bfloat16 20.5 (25.4, 25.1).
+    3464896 x 6 int8 18.0 us (38.5 item by item), 2000003 x 5 bfloat16 15.4 (24.9), 3000001 x 3 int8 14.4 (19.4).
     """
     row = shape.terms * shape.itemsize
-    if (
-        not are_side_by_side(shape)
-        or shape.terms <= FEW_FLAT
-        or row > 16
-        or is_little(shape)
-        or shape.on_grid(shape.terms)
-    ):
+    narrow = shape.itemsize <= 2 <= shape.terms and row <= 16
+    if not narrow or not are_side_by_side(shape) or is_little(shape) or shape.on_grid(shape.terms):
         return 0
-    return 2 if row <= 8 else 4
+    return 1 if row <= 4 else 2 if row <= 8 else 4
 
 
 def is_transposed(shape: Merged) -> bool:
@@ -217,20 +227,19 @@ def threads_of_little(work: int, device: DeviceInfo) -> int:
 
 def lanes(vectors: int, shape: Merged, device: DeviceInfo) -> tuple[int, int, int, int]:
     """Return (lanes a row, vectors of a lane, rows a group, threads) for rows of so many vectors."""
-    little = is_little(shape)
-    width = min(32, power_of_two(ceil_div(vectors, 2 if little else 4)))
-    if vectors >= 8:
-        width = max(4, width)
-    if shape.itemsize == 1 and vectors >= 8 and not little:  # 141778 x 408 int8 22.9 us by 4 lanes, 36.4 by 16
-        width = max(2, power_of_two(ceil_div(vectors, LOADS)))
+    little, narrow = is_little(shape), shape.itemsize < 4
+    by_two = little or (4 if narrow else 2) < vectors <= 8
+    width = min(32, power_of_two(ceil_div(vectors, 2 if by_two else 4)))
     of_lane = power_of_two(ceil_div(vectors, width))
     threads = shape.outputs * width
     if little and of_lane < LOADS:
         return width, of_lane, 0, threads_of_little(threads, device)
-    busy = shape.itemsize > 1 and shape.terms * shape.itemsize >= BUSY_LANE * width
-    most = 1 if busy else LOADS // of_lane
-    slots = max(1, min(most, threads // (device.sm_count * 1024)))
-    return width, of_lane, slots, tuned("LANES_THREADS", 256)
+    if of_lane <= 2:  # 1048576 x 32 float32 40.6 us with two rows at once, 42.4 with four; 700000 x 24 26.0 and 24.1
+        most = 2 if vectors == 2 * width and (vectors <= 4 or not narrow) else 4
+    else:  # 300000 x 16 float32 11.8 us with one, 12.4 with two; 500000 x 160 int8 32.1 and 28.8
+        most = 1 if vectors >= 3 * width else 2
+    slots = max(1, min(most, LOADS // of_lane, threads // (device.sm_count * 1024)))
+    return width, of_lane, slots, tuned("LANES_THREADS", LANES_THREADS)
 
 
 def staged(terms: int, neighbours: int, shape: Merged) -> tuple[int, int, int]:

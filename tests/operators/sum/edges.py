@@ -35,6 +35,8 @@ def _around(sms: int, near: int) -> dict[str, Edge]:
         "a row of lanes": ((sms + 5, 4 * (tuning.LANES_ROW + near)), (1,), "float32", {}),
         "rows that lanes take": ((tuning.LANES_ROWS + near, 128), (1,), "float32", {}),
         "a row that a block holds": ((300, 4 * (tuning.HELD_ROW + near)), (1,), "float32", {}),
+        "many rows that blocks hold": ((5 * sms, 4 * (tuning.HELD_ROWS + near)), (1,), "float32", {}),
+        "everything by two blocks an SM": ((4 * (tuning.MANY_VECTORS + near),), (0,), "float32", {}),
         "rows that blocks hold": ((8 * sms + near, 300), (1,), "float32", {}),
         "outputs of one block each": ((sms + near, 40_000), (1,), "float32", {}),
         "outputs that all SMs share": ((16, 4 * (tuning.EVEN_ROW + near)), (1,), "float32", {}),
