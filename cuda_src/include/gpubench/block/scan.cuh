@@ -33,14 +33,6 @@ GPUBENCH_DEVICE BlockPlace<A> scan_warps(const A* totals, int warp, A identity, 
     return {before, total};
 }
 
-// The first of these alone, for a warp that stores the same sums many times: combining the others' totals would cost it 1 %.
-template <class A, class Combine>
-GPUBENCH_DEVICE A before_warp(const A* totals, int warp, A identity, Combine combine) {
-    A before = identity;
-    for (int other = 0; other < warp; ++other) before = combine(before, totals[other]);
-    return before;
-}
-
 // Scan one value a thread over the block: shuffles inside the warps, then the warps' totals. totals: one place a warp of
 // shared memory, free for other use after the next barrier.
 template <int Warps, class A, class Combine>
