@@ -30,10 +30,11 @@ GPUBENCH_DEVICE void scan_groups_of_warp(Vector<typename S::A, S::items>& upto, 
     if (lane >= warp_size - S::lanes) store_vector(totals + lane % S::lanes * S::items, upto);
 }
 
-// The same for a LooseStrip of `lanes` lanes. Of two or four columns a lane each step is a branch of its own: in a loop over the
-// steps 65536 x 8 x 64 float32 took 71.9 us, not 68.7, 4096 x 8192 int8 92.6, not 87.1. Eight columns run out of registers that
-// way (16 x 4096 x 1024 float16 81.4 us, 74.7 in the loop), and single ones are no faster (2048 x 16385 complex64 180.8 us,
-// 165.6). A branch a step for all columns, not one for each: 8192 x 8192 int32 214.3 us, 220.1. One H200.
+// The same for a LooseStrip of `lanes` lanes. Of two or four columns a lane, and of single integers, each step is a branch of its
+// own: in a loop over the steps 65536 x 8 x 64 float32 took 71.9 us, not 68.7, 4096 x 8192 int8 92.6, not 87.1, 4097 x 8191
+// int64 180.1, not 158.5. Eight columns run out of registers that way (16 x 4096 x 1024 float16 81.4 us, 74.7 in the loop), and
+// single floats are no faster (2048 x 16385 complex64 180.8 us, 165.6). A branch a step for all columns, not one for each: 8192
+// x 8192 int32 214.3 us, 220.1. One H200.
 template <class S, class Combine>
 GPUBENCH_DEVICE void scan_loose_groups(Vector<typename S::A, S::items>& upto, Vector<typename S::A, S::items>& before,
                                        typename S::A* totals, int lanes, Combine combine) {
@@ -46,7 +47,7 @@ GPUBENCH_DEVICE void scan_loose_groups(Vector<typename S::A, S::items>& upto, Ve
             if (place >= delta) upto[j] = combine(other, upto[j]);
         }
     };
-    if constexpr (S::items == 2 || S::items == 4) {
+    if constexpr (S::items == 2 || S::items == 4 || (S::items == 1 && is_integer<A>)) {
         GPUBENCH_UNROLL
         for (int delta = S::lanes; delta < warp_size; delta *= 2) {
             if (delta >= lanes) step(delta);
