@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from gpubench import dtypes
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning
-from gpubench.operators.cumsum.columns import strip_columns, strip_cut, strip_items
 from gpubench.operators.cumsum.geometry import columns_of, grouped_rows_of, in_parts, rows_of, transposed_of
 from gpubench.operators.cumsum.rows import lanes_vectors
-from gpubench.operators.cumsum.walked import walk_of
+from gpubench.operators.cumsum.strips import best_strips, shared_us
+from gpubench.operators.cumsum.walked import rows_at_once, walk_of
 from gpubench.operators.geometry.columns import Columns
 from gpubench.operators.geometry.rows import Rows
 from gpubench.operators.geometry.transposed import Transposed
@@ -129,24 +129,16 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
     empty = max(tuning.SHORT_COLUMN_WIDTH // columns.inner, 1)  # so many times as wide as the columns is a strip
     walked = tuned("WALKED_COLUMN", tuning.WALKED_COLUMN) * empty
     if walk is not None:
-        at_once = columns.length <= tuning.AT_ONCE
+        at_once = columns.length <= rows_at_once(walk, dtypes.dtype(problem.operand("x").dtype).itemsize, device)
         many = columns.length <= tuning.MANY_COLUMN and walk.vectors >= tuning.MANY_WALKS
         if at_once or many or (columns.length <= walked and walk.vectors >= _least_walks(columns)):
             return ("walked_lines",)
-    if columns.length <= tuned("SHORT_COLUMN", tuning.SHORT_COLUMN):
-        return ("columns",)
     problem, columns = in_parts(problem, columns)
-    shape, one = strip_cut(problem, columns, device)
-    x = problem.operand("x")
-    itemsize = dtypes.dtype(x.dtype).itemsize
-    row_bytes = strip_columns(shape, strip_items(problem, columns)) * itemsize
-    if row_bytes < tuning.STRIP_BYTES <= columns.inner * itemsize and columns.length >= tuning.LONG_STRIP:
-        return ("linked_columns", "column_forward", "columns")
-    strips = one.strips * columns.outer
-    if strips >= tuned("FULL_SHARE", tuning.FULL_SHARE) * device.sm_count:
+    if columns.outer >= device.sm_count or best_strips(problem, columns, device).us <= shared_us(problem, device):
         return ("columns",)
     resident = ("resident_columns",) if _is_worth_residence(problem, columns, device) else ()
-    small = x.view.size * itemsize <= tuning.LINKED_BYTES
+    x = problem.operand("x")
+    small = x.view.size * dtypes.dtype(x.dtype).itemsize <= tuning.LINKED_BYTES
     if small and columns.length <= tuned("LINKED_COLUMN", tuning.LINKED_COLUMN):
         return (*resident, "linked_columns", "column_forward", "columns")
     return (*resident, "column_forward", "linked_columns", "columns")

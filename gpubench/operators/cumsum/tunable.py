@@ -32,15 +32,14 @@ LINKED_VECTORS = Constant("LINKED_VECTORS", tuning.LINKED_VECTORS, (256, 512, 20
 LINKED_SHAPE = Constant("LINKED_SHAPE", None, ((8, 1), (8, 2), (8, 4), (16, 4), (8, 8), (16, 8)))
 RING = Constant("RING", None, ((16, 8, 4, 6), (16, 8, 4, 4), (16, 8, 8, 3), (8, 4, 4, 6), (20, 8, 8, 5), (8, 4, 2, 4)))
 STREAMING_L2 = Constant("STREAMING_L2", tuning.STREAMING_L2, (0.0, 1.0, 5.0))
-SHORT_COLUMN = Constant("SHORT_COLUMN", tuning.SHORT_COLUMN, (96, 192, 768))
+SHARED_US = Constant("SHARED_US", tuning.SHARED_US, (4.0, 16.0, 32.0))
 WALKED_COLUMN = Constant("WALKED_COLUMN", tuning.WALKED_COLUMN, (0, 24, 48, 192))
 WALK_BLOCKS = Constant("WALK_BLOCKS", tuning.WALK_BLOCKS, (1, 4))
 STRIP = Constant(
     "STRIP",
     None,
-    ((32, 8, 16, 1), (32, 4, 16, 1), (32, 8, 8, 2), (16, 8, 16, 1), (16, 8, 8, 2), (8, 8, 16, 1), (8, 8, 8, 2)),
+    ((32, 8, 16, 1), (32, 8, 8, 2), (16, 8, 16, 1), (16, 8, 8, 2), (8, 8, 16, 1), (8, 8, 8, 2)),
 )
-FULL_SHARE = Constant("FULL_SHARE", tuning.FULL_SHARE, (0.4, 0.6, 1.5, 3.0))
 LINKED_COLUMN = Constant("LINKED_COLUMN", tuning.LINKED_COLUMN, (0, 4096, 65536))
 RESIDENT_LEAST = Constant("RESIDENT_LEAST", resident_tuning.LEAST_BYTES, (2 << 20, 24 << 20, 1 << 40))
 SPILLED = Constant("SPILLED", resident_tuning.SPILLED, (0.0, 0.1, 0.5))
@@ -90,7 +89,7 @@ REGIMES: tuple[Regime, ...] = (
     ),
     Regime("long-rows", _ROWS, BLOCKS, (RING, STREAMING_L2)),
     Regime(
-        "short-columns", "contiguous and row_size <= 384", COLUMNS, (WALKED_COLUMN, SHORT_COLUMN, WALK_BLOCKS, WALK_FEW)
+        "short-columns", "contiguous and row_size <= 384", COLUMNS, (WALKED_COLUMN, SHARED_US, WALK_BLOCKS, WALK_FEW)
     ),
     Regime(
         "few-columns",
@@ -98,7 +97,7 @@ REGIMES: tuple[Regime, ...] = (
         COLUMNS,
         (RESIDENT_LEAST, SPILLED, LINKED_COLUMN, FORWARD_STAGE),
     ),
-    Regime("columns", "contiguous", COLUMNS, (STRIP, FULL_SHARE)),
+    Regime("columns", "contiguous", COLUMNS, (STRIP, SHARED_US)),
     Regime(
         "short-transposed-lines",
         "row_size <= 512",

@@ -150,37 +150,55 @@ class StripShape:
     blocks: int
 
 
-STRIPS: tuple[StripShape, ...] = (
-    # 16384 x 16384 float64: 1079 us, 0.935 of a copy; 1087 by (32, 8, 8, 2); int8: 696, 709. float32 544, with 4 rows
-    # 578 (of a kernel for this shape alone 533); 4096 x 200 x 100 182 us, with 4 rows 220.
-    StripShape(32, 8, 16, 1),
-    StripShape(16, 8, 16, 1),  # 16 x 4096 x 1024 float64: 266.0 us; 270.7 by strips twice as wide
-    StripShape(8, 8, 16, 1),  # 2048 x 1024 x 32 float32: 135.8 us; 137.6 by (8, 8, 8, 2), 169 by column_forward
-)
-STRIPS_8: tuple[StripShape, ...] = (
-    StripShape(16, 8, 16, 1),  # 16 x 4096 x 1024 float16: 77.1 us; 78.8 by (16, 8, 8, 2), 84.6 by (8, 4, 8, 2)
-    StripShape(8, 8, 16, 1),  # 64 x 4096 x 128 float16: 42.9 us; 45.3 by (8, 8, 8, 2), 54.6 by (16, 8, 16, 1)
-    StripShape(4, 8, 8, 2),  # 2048 x 1024 x 32 float16: 74.4 us; 85.5 by (4, 8, 16, 1)
-)
 LINKED_STRIPS: tuple[StripShape, ...] = (StripShape(8, 8, 8, 2),)
 LINKED_STRIPS_8: tuple[StripShape, ...] = (StripShape(8, 4, 8, 2),)
-SINGLE_STRIPS: tuple[StripShape, ...] = (StripShape(32, 16, 8, 2), StripShape(16, 16, 8, 2), StripShape(8, 16, 8, 2))
-SINGLE_STRIPS_WIDE: tuple[StripShape, ...] = (StripShape(32, 8, 8, 2), StripShape(16, 8, 8, 2), StripShape(8, 8, 8, 2))
-"""By the columns of a thread: a vector of 2 or 4 sums, of 8; shared strips; single columns (sums of 4 bytes, wider
-ones). Widest first; more rows a thread spill."""
+LINKED_SINGLES: tuple[StripShape, ...] = (StripShape(32, 16, 8, 2),)
+LINKED_SINGLES_WIDE: tuple[StripShape, ...] = (StripShape(32, 8, 8, 2),)
+"""Strips that blocks share, by the columns of a thread: a vector of 2 or 4 sums, of 8; single columns (sums of 4 bytes,
+wider ones). More rows a thread spill."""
+
+STRIP_LANES = (32, 16, 8, 4)
+STRIP_WARPS = (1, 2, 4, 8, 16)
+STRIP_ROWS = 8
+SINGLE_ROWS = (16, 8)
+"""Strips of `columns`: the rows of a thread are 8, of single columns of up to SINGLE_BYTES also 16."""
+
+SINGLE_BYTES = 4
+"""Of x; more rows of wider elements spill: 1652 x 22489 float64 310 us with 16 rows a thread, 181 with 8."""
+
+STRIP_WIDTH = 128
+"""Columns of a strip, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class StripTimes:
+    """What a strip's block takes, in microseconds and bytes: see `strips.time_us`."""
+
+    launch: float = 4.8
+    begin: float = 1.0
+    tile: float = 0.48
+    doubling: float = 0.025
+    sm_bytes: float = 61e3
+    element_bytes: float = 2.6
+    row_bytes: float = 21.0
+    cut_bytes: float = 32.0
+    whole_turns: float = 0.7
+
+
+STRIP_TIMES = StripTimes()
+"""Fitted to 2900 cuts of 130 random problems on one H200 (16 to 20000 rows, every dtype, aligned or not): the cut that
+takes least by it is 2.1 % slower than the best one on average, 2.3 % where it was fitted to the other half of the
+problems; by the tables that stood here, 8.9 %."""
+
+SHARED_US = 8.0
+SHARED_SM_BYTES = 32e3
+"""What columns take whose strips are shared, roughly: a constant, and the bytes of an SM in a microsecond. Shared
+and not: 1618 x 287 float32 8.7 us and 10.0, 1367 x 592 complex128 15.0, 14.0, 2 x 1521 x 410 int64 15.0, 13.2, 10409
+x 230 float16 14.1, 29.6."""
 
 FULL_SHARE = 0.9
 """Share of the strips wanted, as many as blocks fit the device, that is enough: 128 strips on 132 SMs walk 16384 x
 16384 float32 in 531 us."""
-
-STRIP_BYTES = 32
-LONG_STRIP = 4096
-"""Bytes of x in a strip's row below which blocks share wider strips, from so many rows on: 12324 x 2193 int8 135.5 us,
-207.4 by strips of eight columns; 1009 x 1013 11.9, 10.8."""
-
-SHORT_COLUMN = 384
-"""Columns of up to so many rows are a strip's, however few strips: to share them is worth it from there on. Strips and
-shared ones: 4 x 300 x 17 float64 5.4 us and 5.7 (column_forward 7.2), 200 x 182 bfloat16 5.0, 6.0."""
 
 WALKED_COLUMN = 96
 """Columns of up to so many rows are walked by a thread each (a vector of them where it can) ..."""
@@ -200,22 +218,6 @@ LINKED_COLUMN = 16384
 """Bytes of x, and rows, up to which `linked_columns` is ahead of `column_forward`: 4096 x 229 complex128 18.9 (26.0)
 us, 8192 x 64 complex64 8.6 (11.8), 4701 x 8 int16 6.4 (8.5); 25997 x 10 float32 10.5 (9.2), 1048576 x 16 float64 98.1
 (85.4)."""
-
-SHORT_STRIPS: tuple[StripShape, ...] = (
-    StripShape(4, 2, 1, 16),
-    StripShape(4, 4, 1, 16),
-    StripShape(8, 2, 1, 16),
-    StripShape(8, 4, 1, 16),
-    StripShape(8, 8, 1, 16),
-    StripShape(16, 4, 1, 16),
-    StripShape(16, 8, 1, 16),
-    StripShape(16, 8, 2, 8),
-    StripShape(32, 4, 1, 16),
-    StripShape(32, 8, 1, 16),
-    StripShape(32, 8, 2, 8),
-    StripShape(32, 8, 4, 4),
-)
-"""The first that is as wide as the columns (or the widest) and whose tile holds all rows."""
 
 STRIP_ITEMS = 8
 """Columns of a thread of columns.cu, at most."""
@@ -273,10 +275,6 @@ elements or threads are few, then even 32 of up to WALK_BYTES. 118 x 148 x 4 per
 
 WALK_BYTES = 8
 """Bytes of a thread's vector of x of which 32 are under way; twice those would spill."""
-
-AT_ONCE = 16
-"""Rows of a column that is always walked, all of it on its way at once: 3 x 4 x 2880 int32 5.8 us (strips 6.3), 10 x 16
-x 28 x 16 bfloat16 6.3 (6.8), 16 x 1024 int64 5.9 (6.2); of 24 rows 24 x 8 x 694 int32 7.0 (6.8)."""
 
 MANY_WALKS = 16384
 MANY_COLUMN = 512

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpubench.operators.base import Variant
 from gpubench.operators.cumsum.carry import CarryForward
 from gpubench.operators.cumsum.column_forward import ColumnForward
-from gpubench.operators.cumsum.columns import LinkedStrips, Strips
+from gpubench.operators.cumsum.columns import ColumnStrips, LinkedStrips
 from gpubench.operators.cumsum.copied import CopiedFirst
 from gpubench.operators.cumsum.flat_rows import FlatRows
 from gpubench.operators.cumsum.linked import LinkedBlocks
@@ -29,7 +29,7 @@ _STRAIGHT: tuple[Variant, ...] = (
     LinkedBlocks(),
     CarryForward(),
     WalkedLines(),
-    Strips(),
+    ColumnStrips(),
     LinkedStrips(),
     ColumnForward(),
     ResidentColumns(),

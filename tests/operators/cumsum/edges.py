@@ -29,18 +29,18 @@ def _around(sms: int, near: int) -> list[Edge]:
         ((4 * (tuning.LINKED_VECTORS + near),), 0, "float32", {}),
         ((2 * sms * 4 * linked + near,), 0, "float32", {}),
         ((2 * sms * 4 * resident + near,), 0, "float32", {}),
-        ((tuning.SHORT_COLUMN + near, 64), 0, "float32", {}),
+        ((600 + 300 * near, 64), 0, "float32", {}),  # a strip of one tile, of several, shared ones
         ((200, 20, tuning.SHORT_COLUMN_WIDTH + near), 1, "float32", {}),
         ((20, 4 * (tuning.LEAST_WALKS + near)), 0, "float32", {}),
-        ((tuning.AT_ONCE + near, 44), 0, "float32", {}),
+        ((tuning.WALK_ROWS[2] + near, 44), 0, "float32", {}),
         ((30, 4 * (tuning.MANY_WALKS + near)), 0, "float32", {}),
         ((tuning.MANY_COLUMN + near, 2 * tuning.MANY_WALKS), 0, "int8", {}),
         ((tuning.LONG_WALK + near, 148, 4), 0, "float64", {"permute": (0, 2, 1)}),
         ((9, tuning.WALK_ROWS[-1] + near, 33), 1, "bfloat16", {}),
         ((16, transposed_tuning.TILE_LEAST + near, 32), 1, "int8", {"permute": (0, 2, 1)}),
         ((9, 5, 2, transposed_tuning.FEW_LENGTH + near), 3, "complex64", {"permute": (1, 0, 3, 2)}),
-        ((round(tuning.FULL_SHARE * sms) + near, 2048, 32), 1, "float32", {}),
-        ((round(tuning.FULL_SHARE * sms) + near, 2048, 64), 1, "float16", {}),
+        ((sms // 2 + near, 9000, 32), 1, "float32", {}),
+        ((sms + near, 2048, 64), 1, "float16", {}),
         ((resident_tuning.LEAST_BYTES // 1024 + near, 64), 0, "complex128", {}),
         ((max(sms // resident_tuning.LEAST_SHARE, 1) + near, 420, 64), 1, "complex128", {}),
         ((4096, transposed_tuning.ACROSS + near), 0, "float32", TRANSPOSED),
@@ -54,7 +54,7 @@ def _around(sms: int, near: int) -> list[Edge]:
         ((70, 3, 4 * tuning.LANES_VECTORS + near), 2, "float32", {"permute": (1, 0, 2)}),  # rows in groups
         ((tuning.LANES_ROWS * sms + near, 4 * tuning.LANES_VECTORS), 1, "int8", {}),
         ((5000, tuning.WALKED_COLUMN * (tuning.SHORT_COLUMN_WIDTH // 3) + near, 3), 1, "float32", {}),
-        ((tuning.LONG_STRIP + near, 2193), 0, "int8", {}),  # strips of a few bytes, shared or not
+        ((4096 * 2**near, 2193), 0, "int8", {}),  # strips of a few bytes, shared or not
         ((16, tuning.WALK_FEW * sms + near), 0, "complex128", {}),
         ((tuning.WALK_ROWS[1] + near, 70001), 0, "int16", {}),
         ((tuning.FLAT_LEAST // 2 + near, 2), 1, "float32", {}),

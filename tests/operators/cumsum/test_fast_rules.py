@@ -154,7 +154,7 @@ def test_columns_by_their_length(length: int, name: str) -> None:
 @pytest.mark.parametrize(("inner", "name"), [(15, "walked_lines"), (16, "columns"), (17, "columns")])
 def test_short_narrow_columns_are_walked(inner: int, name: str) -> None:
     """Fewer columns side by side than a strip is worth."""
-    assert chosen((200, tuning.AT_ONCE + 1, inner), 1) == name
+    assert chosen((200, tuning.WALK_ROWS[-1] + 1, inner), 1) == name
 
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "columns"), (0, "walked_lines"), (1, "walked_lines")])
@@ -171,28 +171,6 @@ def test_a_few_megabytes_of_columns_are_linked(near: int, name: str) -> None:
     assert chosen((tuning.LINKED_COLUMN + near, 16), 0) == name
 
 
-@pytest.mark.parametrize(("outer", "name"), [(118, "column_forward"), (119, "columns"), (120, "columns")])
-def test_strips_are_shared_when_they_are_fewer_than_blocks(outer: int, name: str) -> None:
-    """From 0.9 strips an SM on every strip has one block."""
-    assert chosen((outer, 4096, 32), 1) == name
-
-
-@pytest.mark.parametrize(("outer", "name"), [(118, "column_forward"), (119, "columns"), (120, "columns")])
-def test_half_columns_are_shared_by_the_same_rule(outer: int, name: str) -> None:
-    """Two-byte elements make narrower strips of the same columns, and no rule of their own."""
-    assert chosen((outer, 4096, 32), 1, "float16") == name
-
-
-@pytest.mark.parametrize(
-    ("inner", "outer", "lanes"), [(16384, 1, 16), (128, 64, 8), (64, 1000, 8), (63 * 8, 40, 16), (32, 2048, 4)]
-)
-def test_strips_are_as_wide_as_leaves_work_for_the_device(inner: int, outer: int, lanes: int) -> None:
-    """The widest strips that are enough for all SMs and are not half empty; else the narrowest."""
-    problem = CUMSUM.problem(make_case("cumsum", "float16", shape=[outer, 4096, inner], dim=1))
-    columns = next(variant for variant in CUMSUM.variants if variant.name == "columns")
-    assert planned(columns, problem, DEVICE).notes["lanes"] == lanes
-
-
 @pytest.mark.parametrize(("near", "name"), [(-1, "column_forward"), (0, "resident_columns"), (1, "resident_columns")])
 def test_columns_stay_on_the_chip_from_a_few_megabytes_on(near: int, name: str) -> None:
     """One exchange of sums in the place of one a tile is worth it where there are many tiles; but x must fit."""
@@ -204,7 +182,7 @@ def test_columns_stay_on_the_chip_from_a_few_megabytes_on(near: int, name: str) 
 @pytest.mark.parametrize(("near", "name"), [(-1, "resident_columns"), (0, "resident_columns"), (1, "column_forward")])
 def test_few_blocks_of_columns_stay_on_the_chip(near: int, name: str) -> None:
     """Each block of columns has several SMs."""
-    assert chosen((SMS // resident_tuning.LEAST_SHARE + near, 4096, 64), 1) == name
+    assert chosen((SMS // resident_tuning.LEAST_SHARE + near, 16384, 16), 1) == name
 
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "resident_columns"), (0, "resident_columns"), (1, "column_forward")])
@@ -276,7 +254,7 @@ def test_a_lone_row_gets_more_warps(rows: int, warps: int) -> None:
 def test_many_columns_are_walked_further(near: int, name: str) -> None:
     """Where threads fill the device, a strip's exchange is not worth it; of few rows it never is."""
     assert chosen((tuning.MANY_COLUMN, 4 * (tuning.MANY_WALKS + near)), 0) == name
-    assert chosen((tuning.AT_ONCE - near, 44), 0) == ("walked_lines" if near == 0 else "columns")
+    assert chosen((tuning.WALK_ROWS[2] - near, 44), 0) == ("walked_lines" if near == 0 else "columns")
     assert chosen((tuning.MANY_COLUMN + 1, 4 * tuning.MANY_WALKS), 0) == "columns"
 
 
@@ -293,12 +271,6 @@ def test_many_rows_of_narrow_integers_go_to_lanes(near: int, name: str) -> None:
     rows = tuning.LANES_ROWS * DEVICE.sm_count + near
     assert chosen((rows, 4 * tuning.LANES_VECTORS), 1, "int8") == name
     assert chosen((rows, 4 * tuning.LANES_VECTORS + 2), 1, "int8") == "block_rows"
-
-
-@pytest.mark.parametrize(("near", "name"), [(-1, "columns"), (0, "linked_columns")])
-def test_strips_of_a_few_bytes_are_shared_where_they_are_long(near: int, name: str) -> None:
-    """Eight columns of int8 are a quarter of a sector."""
-    assert chosen((tuning.LONG_STRIP + near, 2193), 0, "int8") == name
 
 
 @pytest.mark.parametrize(("near", "name"), [(0, "walked_lines"), (1, "columns")])
