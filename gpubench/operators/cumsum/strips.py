@@ -28,6 +28,10 @@ MOST_WARPS = 16
 """Of an SM, by the registers of a thread."""
 
 
+FULL_BLOCK = 256
+"""Rows of a thread times warps with which a block takes all registers of an SM."""
+
+
 @dataclass(frozen=True, slots=True)
 class Elements:
     """What a cut depends on beside the columns: bytes of x and y, the widest vector on which every row starts, and
@@ -128,7 +132,8 @@ def time_us(
     tile = of.tile + of.doubling * math.log2(32 / shape.lanes) + data
     share = blocks / (sm_count * resident)
     turns = of.whole_turns * math.ceil(share) + (1 - of.whole_turns) * max(share, 1.0)
-    return of.launch + turns * (of.begin + cut.tiles * tile)
+    full = of.full if shape.warps * shape.rows >= FULL_BLOCK else 1.0
+    return full * (of.launch + turns * (of.begin + cut.tiles * tile))
 
 
 def shared_us(problem: Problem[Any], device: DeviceInfo) -> float:

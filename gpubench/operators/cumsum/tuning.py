@@ -175,19 +175,20 @@ class StripTimes:
     """What a strip's block takes, in microseconds and bytes: see `strips.time_us`."""
 
     launch: float = 4.8
-    begin: float = 1.0
-    tile: float = 0.48
-    doubling: float = 0.025
-    sm_bytes: float = 61e3
-    element_bytes: float = 2.6
-    row_bytes: float = 21.0
-    cut_bytes: float = 32.0
-    whole_turns: float = 0.7
+    begin: float = 1.0  # of a block
+    tile: float = 0.48  # of a tile, whatever its size
+    doubling: float = 0.025  # a tile's step of the scan over lanes
+    sm_bytes: float = 61e3  # that an SM moves a microsecond
+    element_bytes: float = 2.6  # as many as an element's instructions take
+    row_bytes: float = 21.0  # ... as the ends of a strip's row
+    cut_bytes: float = 32.0  # ... where rows of y start within sectors
+    whole_turns: float = 0.7  # share of the blocks of the last turn that wait for those before them
+    full: float = 1.08  # where the registers of one block are all of an SM
 
 
 STRIP_TIMES = StripTimes()
 """Fitted to 2900 cuts of 130 random problems on one H200 (16 to 20000 rows, every dtype, aligned or not): the cut that
-takes least by it is 2.1 % slower than the best one on average, 2.3 % where it was fitted to the other half of the
+takes least by it is 2.0 % slower than the best one on average, 2.3 % where it was fitted to the other half of the
 problems; by the tables that stood here, 8.9 %."""
 
 SHARED_US = 8.0
