@@ -35,7 +35,7 @@ HELD_ROW = 64
 rows of fewer vectors: 650 x 278 int32 6.0 us by a warp and a block a row (6.4 by lanes)."""
 
 HELD_VECTORS = 4096
-HELD_ROWS = 2048
+HELD_ROWS = 1024
 HINT_FROM = 2**24
 """A block holds so many vectors at once: 16384 float32 6.1 us (6.4 by turns), 300 x 2048 7.0 (7.6), and of many rows so
 many: 16384 x 4096 float32 68.8 us (72.4 by turns), 4096 x 4096 bfloat16 15.1 (15.9). With the hint to the L2 cache
@@ -104,15 +104,14 @@ def held(vectors: int, shape: Merged, device: DeviceInfo) -> int:
 
     A warp by itself needs no barrier: 64 x 1000 float32 5.7 us with 32 threads, 5.9 with 128.
     """
-    some = device.sm_count <= shape.outputs
     if vectors > HELD_VECTORS or not is_plain(shape):
         return 0
-    if (is_little(shape) and shape.outputs <= 8 * device.sm_count) or (
-        vectors > 1024 and some and shape.bytes < HINT_FROM
-    ):
+    many = shape.outputs >= device.sm_count
+    little = is_little(shape) and shape.outputs <= 8 * device.sm_count
+    if little or (many and vectors > 1024 and shape.bytes < HINT_FROM):
         few = shape.outputs >= LANES_ROWS and vectors < HELD_ROW
         return 0 if few else 32 if vectors <= 32 * LOADS else 256 if vectors <= 256 * LOADS else 512
-    return power_below(vectors * 9 // 16, 512) if some and LANES_ROW < vectors <= HELD_ROWS else 0
+    return power_below(vectors * 9 // 16, 512) if many and LANES_ROW < vectors <= HELD_ROWS else 0
 
 
 def power_below(number: int, most: int) -> int:
@@ -135,9 +134,7 @@ def rows(vectors: int, outputs: int, ragged: bool, device: DeviceInfo) -> tuple[
     if 4 * outputs >= sms and vectors <= 4 * ONE_BLOCK:
         return 512, 1
     threads = 256 if every < 2**18 else 512
-    most = (
-        4 * sms if outputs > 1 else sms if every < 2**25 else 2 * sms
-    )  # 30 x 500000 bfloat16 15.4 us, 16.5 with a block an SM
+    most = 4 * sms if outputs > 1 else sms if every < 2**25 else 2 * sms  # 30 x 500000 float32 22.8 us, 23.8 with sms
     blocks = sms if every < 2**18 else sms // 2 if every < 2**20 else most
     least = max(ceil_div(vectors, LOADS * threads), min(32 // outputs, vectors // threads))
     return threads, max(1, min(blocks // outputs if outputs < 16 else ceil_div(blocks, outputs), least))
@@ -228,8 +225,9 @@ def threads_of_little(work: int, device: DeviceInfo) -> int:
 def lanes(vectors: int, shape: Merged, device: DeviceInfo) -> tuple[int, int, int, int]:
     """Return (lanes a row, vectors of a lane, rows a group, threads) for rows of so many vectors."""
     little, narrow = is_little(shape), shape.itemsize < 4
-    by_two = little or (4 if narrow else 2) < vectors <= 8
-    width = min(32, power_of_two(ceil_div(vectors, 2 if by_two else 4)))
+    by_two = little or 6 <= vectors <= 8 or (vectors == 4 and not narrow)  # 1000000 x 20 float32 26.8 us, 28.7 so
+    many = shape.itemsize == 1 and vectors > 32  # 65536 x 1000 int8 23.6 us by eight vectors a lane, 26.2 by four
+    width = min(32, power_of_two(ceil_div(vectors, 2 if by_two else LOADS if many else 4)))
     of_lane = power_of_two(ceil_div(vectors, width))
     threads = shape.outputs * width
     if little and of_lane < LOADS:
