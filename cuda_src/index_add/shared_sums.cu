@@ -1,7 +1,7 @@
 // index_add by sums in a block's shared memory: variant `cached`, in a table of those that come again, and `block_copies`, of all
 // places or of a segment of them.
 //
-// `add_cached`: for single elements, and short rows. Threads of a block take the elements of a tile of the source side by side, four
+// `add_cached`: for single elements, and short rows. Threads of a block take the elements of a tile of the source side by side, two
 // at once, and table.cuh says what becomes of them. `add_totals` follows where small integers were added up in 32 bits. Sums are
 // formed in the accumulator, rounded by each atomic, in any order. Why: the L2 cache takes 100 G scattered additions a second,
 // but 0.57 G to one address, and exchanges 32 G words of small integers (H200).
@@ -40,7 +40,7 @@ GPUBENCH_DEVICE void load_items(Item<sum_t<T>> (&items)[N], const T* source, con
     GPUBENCH_UNROLL
     for (int k = 0; k < N; ++k) {
         const bool good = rows[k] >= 0 && rows[k] < shape.places;
-        items[k].key = good ? static_cast<uint32>(rows[k]) * shape.inner.divisor + inside[k] : no_key;
+        items[k].key = good ? static_cast<uint32>(rows[k]) * static_cast<uint32>(shape.place_step) + inside[k] : no_key;
         items[k].value = add_scaled<T>(sum_t<T>{}, convert<sum_t<T>>(raw[k]), alpha);
     }
 }
@@ -55,7 +55,7 @@ GPUBENCH_DEVICE void add_elements(const Table<Target>& table, const T* source, c
 
 // Target: T, or int32 for totals of small integers in the workspace.
 template <class T, class Index, class Target>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(cached_threads, sizeof(T) > 8 ? 2 : 3)
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(cached_threads, sizeof(T) > 8 ? 3 : 4)
     add_cached(Target* destination, const T* source, const Index* index, const CachedShape shape) {
     GPUBENCH_DYNAMIC_SHARED(sum_t<T>, sums);
     const int64 outer = block_index_y();

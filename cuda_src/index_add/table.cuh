@@ -18,7 +18,7 @@ namespace gpubench::index_add {
 
 constexpr int cached_threads = 512;
 template <class T>
-constexpr int items_at_once = is_integer<T> && sizeof(T) <= 2 ? 1 : 4;  // small integers are exchanged by words: the sooner the better
+constexpr int items_at_once = is_integer<T> && sizeof(T) <= 2 ? 1 : 2;  // small integers are exchanged by words: the sooner the better
 constexpr uint32 no_key = 0xffffffffu;
 
 struct CachedShape {
@@ -26,13 +26,13 @@ struct CachedShape {
     uint32 items;          // elements of one repetition of the source
     int32 hash_shift;      // 32 - log2 of the table's places
     int64 places;
-    int64 index_step;      // elements between rows of the source; those of the destination have no gaps
+    int64 place_step, index_step;  // elements between rows of the destination, of the source
     int64 outer_place, outer_index;
     double alpha;
 };
-GPUBENCH_LAYOUT(CachedShape, 64, alpha, 56);
+GPUBENCH_LAYOUT(CachedShape, 72, alpha, 64);
 
-// One element on its way to element `key` of the destination; no_key: none.
+// One element on its way to where the destination's element stands, `key` elements from the first; no_key: none.
 template <class A>
 struct Item {
     A value;

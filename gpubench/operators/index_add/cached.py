@@ -29,7 +29,7 @@ SHAPE = Struct(
     inner=INTEGER_DIVIDER,
     items="u4",
     hash_shift="i4",
-    **dict.fromkeys(("places", "index_step", "outer_place", "outer_index"), "i8"),
+    **dict.fromkeys(("places", "place_step", "index_step", "outer_place", "outer_index"), "i8"),
     alpha="f8",
 )
 
@@ -45,7 +45,7 @@ class Cached(OfForm):
     )
 
     def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
-        """One launch. Refuses rows whose elements do not lie side by side, and more than 32-bit numbers count."""
+        """One launch, or two by way of totals. Refuses more than 32-bit numbers count."""
         totals = tuning.has_totals(form, problem.case.dtype)
         target = "int32" if totals else problem.case.dtype
         return build(problem, form, tuning.cached_blocks(form, tile_of(target), device), totals=totals)
@@ -79,10 +79,11 @@ def tile_of(dtype: str) -> int:
 def build(problem: Problem[Any], form: Form, blocks: int, *, totals: bool = False) -> Plan | Refused:
     """Return the plan with so many blocks for each repetition; totals: of 32 bits, in the workspace."""
     items, elements = form.count * form.inner, form.places * form.inner
-    if not fits(items + 2 * TILE * blocks, elements, form.count) or form.outers > MOST_OUTERS:
+    reach = form.places * max(form.place_step, form.inner)
+    if not fits(items + 2 * TILE * blocks, reach, form.count) or form.outers > MOST_OUTERS:
         return Refused(f"more than {LIMIT} elements, or {MOST_OUTERS} repetitions")
-    if form.places > 1 and form.place_step != form.inner:
-        return Refused("rows of the destination with gaps between them")
+    if totals and not form.is_dense:
+        return Refused("totals of rows with gaps between them")
     destination, index, _ = problem.operands
     target = "int32" if totals else destination.dtype
     sums = sum_bytes(destination.dtype)

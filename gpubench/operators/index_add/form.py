@@ -53,6 +53,11 @@ class Form:
         )  # fmt: skip
 
     @property
+    def is_dense(self) -> bool:
+        """Say whether no gaps lie between the rows of the destination."""
+        return self.places == 1 or self.place_step == self.inner
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of a row."""
         return self.inner * self.itemsize
