@@ -3,6 +3,10 @@
 // Data: lanes read neighbouring elements and indices, eight at once, and add each to their own copy in shared memory, whose words of
 // one lane lie in one bank: no atomics, no conflicts. Then a warp adds up the copies of a place, the block leaves its sums in the
 // workspace, and the block that arrives last adds those of all blocks to the destination. The order of every addition is fixed.
+//
+// `add_private_rows`: one list for many repetitions. A block keeps the list in 16 bits in shared memory; a warp takes a repetition,
+// each lane with its copy, whose last place takes what comes to no place: a branch would keep the elements from being asked for at
+// once. Then a lane, or a few, add up the copies of a place, each from another copy on, so that lanes meet no bank twice.
 #include "gpubench/block/together.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/grid/last_arriver.cuh"
@@ -68,6 +72,80 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(1024, 1)
             T* const target = destination + place * shape.place_step;
             *target = convert<T>(add(convert<A>(*target), sum));
         }
+    }
+}
+
+struct PrivateRowsShape {
+    int64 place_step, index_step;    // elements between neighbours of a repetition
+    int64 outer_place, outer_index;  // between repetitions
+    int64 outers;
+    int32 places;
+    int32 count;  // indices
+    double alpha;
+};
+GPUBENCH_LAYOUT(PrivateRowsShape, 56, alpha, 48);
+
+// Add a repetition's elements to the lane's copy.
+template <class T>
+GPUBENCH_DEVICE void add_row_to_copy(sum_t<T>* copy, const T* source, const uint16* list, const PrivateRowsShape& shape) {
+    const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
+    for (int base = lane_index(); base < shape.count; base += copies_at_once * warp_size) {
+        T raw[copies_at_once];
+        int places[copies_at_once];
+        GPUBENCH_UNROLL
+        for (int k = 0; k < copies_at_once; ++k) {
+            const int i = base + k * warp_size;
+            raw[k] = i < shape.count ? load<Cache::read_only>(source + i * shape.index_step) : T{};
+            places[k] = i < shape.count ? list[i] : shape.places;
+        }
+        GPUBENCH_UNROLL
+        for (int k = 0; k < copies_at_once; ++k) {
+            sum_t<T>* const place = copy + places[k] * warp_size;
+            *place = add_scaled<T>(*place, convert<sum_t<T>>(raw[k]), alpha);
+        }
+    }
+}
+
+// The warp's copies go to the destination, and are zero again. `parts` neighbouring lanes, a power of two, add up those of a place.
+template <class T>
+GPUBENCH_DEVICE void flush_copies(sum_t<T>* copies, T* destination, int parts, const PrivateRowsShape& shape) {
+    using A = sum_t<T>;
+    const int part = lane_index() & (parts - 1), first = lane_index() / parts, at_once = warp_size / parts;
+    for (int base = 0; base < shape.places; base += at_once) {
+        const int place = base + first;
+        const bool exists = place < shape.places;
+        T* const target = destination + place * shape.place_step;
+        const T old = exists && part == 0 ? *target : T{};
+        const auto copy = [&](int k) { return copies + place * warp_size + (((k + first) * parts + part) & (warp_size - 1)); };
+        A sum{};
+        for (int k = 0; exists && k < at_once; ++k) sum = add(sum, *copy(k));
+        for (int k = 0; exists && k < at_once; ++k) *copy(k) = A{};
+        sum = warp_reduce(sum, Add{}, parts);
+        if (exists && part == 0) *target = convert<T>(add(convert<A>(old), sum));
+    }
+}
+
+// The copies of all warps, zero between repetitions, then the list.
+template <class T, class Index>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(1024, 1)
+    add_private_rows(T* destination, const T* source, const Index* index, const PrivateRowsShape shape) {
+    using A = sum_t<T>;
+    GPUBENCH_DYNAMIC_SHARED(A, copies);
+    const int warp = thread_index_x() / warp_size, warps = block_size_x() / warp_size, one = (shape.places + 1) * warp_size;
+    uint16* const list = reinterpret_cast<uint16*>(copies + warps * one);
+    for (int i = thread_index_x(); i < warps * one; i += block_size_x()) copies[i] = A{};
+    together(shape.count, [&](int i) {
+        const int64 row = static_cast<int64>(index[i]);
+        list[i] = static_cast<uint16>(row >= 0 && row < shape.places ? row : shape.places);
+    });
+    A* const own = copies + warp * one;
+    int parts = 1;
+    while (2 * parts * shape.places <= warp_size) parts *= 2;
+    for (int64 outer = static_cast<int64>(block_index_x()) * warps + warp; outer < shape.outers; outer += static_cast<int64>(grid_size_x()) * warps) {
+        add_row_to_copy(own + lane_index(), source + outer * shape.outer_index, list, shape);
+        warp_barrier();
+        flush_copies(own, destination + outer * shape.outer_place, parts, shape);
+        warp_barrier();
     }
 }
 

@@ -28,6 +28,17 @@ SHAPE = Struct(
 )
 
 
+ROWS_SHAPE = Struct(
+    "gpubench::index_add::PrivateRowsShape",
+    SOURCE,
+    **dict.fromkeys(("place_step", "index_step", "outer_place", "outer_index", "outers"), "i8"),
+    **dict.fromkeys(("places", "count"), "i4"),
+    alpha="f8",
+)
+MOST_LISTED = 2**15
+"""Indices that a block keeps in shared memory, 16 bits each."""
+
+
 class PrivateCopies(OfForm):
     """Takes single elements that come to a few places."""
 
@@ -37,16 +48,19 @@ class PrivateCopies(OfForm):
 
     def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
         """One launch. Refuses rows, and more places than fit."""
-        return build(problem, form, device)
+        return build(problem, form, device) if form.outers == 1 else build_rows(problem, form, device)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """One an index dtype."""
-        return tuple((SOURCE, kernel(dtype, index)) for index in ("int64", "int32"))
+        """Two an index dtype."""
+        return tuple(
+            (SOURCE, kernel(dtype, index, rows=rows)) for index in ("int64", "int32") for rows in (False, True)
+        )
 
 
-def kernel(dtype: str, index: str) -> str:
-    """Return the name expression."""
-    return f"gpubench::index_add::add_private<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}>"
+def kernel(dtype: str, index: str, *, rows: bool = False) -> str:
+    """Return the name expression; rows: a warp a repetition."""
+    name = "add_private_rows" if rows else "add_private"
+    return f"gpubench::index_add::{name}<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}>"
 
 
 def warps_of(form: Form, dtype: str, device: DeviceInfo) -> int:
@@ -89,3 +103,30 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refus
         workspace_zeroed=True,
         notes=notes,
     )
+
+
+def build_rows(problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
+    """Return the plan of a warp a repetition."""
+    destination, index, _ = problem.operands
+    if form.inner > 1 or form.count > MOST_LISTED:
+        return Refused(f"rows of more than one element, or more than {MOST_LISTED} indices of several repetitions")
+    listed, copies = ceil_div(form.count, 8) * 16, (form.places + 1) * 32 * sum_bytes(destination.dtype)
+    warps = min(32, (device.max_shared_bytes - 1024 - listed) // copies)
+    if warps < LEAST_WARPS:
+        return Refused(f"copies of {form.places} places for {32 * LEAST_WARPS} lanes do not fit shared memory")
+    warps = min(warps, ceil_div(form.outers, device.sm_count))
+    blocks = min(device.sm_count, ceil_div(form.outers, warps))
+    launch = Launch(
+        SOURCE,
+        kernel(destination.dtype, index.dtype, rows=True),
+        (blocks, 1, 1),
+        (32 * warps, 1, 1),
+        (
+            Pointer("destination"),
+            Pointer("source"),
+            Pointer("index"),
+            ROWS_SHAPE.value(form, alpha=problem.params.alpha),
+        ),
+        shared_bytes=listed + warps * copies,
+    )
+    return Plan("private_copies", (launch,), grouped_accuracy(problem, 48), notes={"warps": warps, "blocks": blocks})
