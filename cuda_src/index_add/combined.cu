@@ -2,12 +2,14 @@
 // before.
 //
 // Data: `add_single`: a thread takes an element; it knows nothing but the pointers and three numbers, for each further word of
-// parameters costs a launch of a few elements time. `add_flat`: a thread takes a vector of a row, whose index is asked for at the same time: where there is little work.
-// `add_few`: a group of lanes takes four rows at once; what meets among them is added up in registers. `add_combined`: a warp takes 32 indices (fewer where there is little work), one a lane; lanes with equal
-// ones find each other, and the warp's rows stand in the order of their index, their first order inside. The warp's groups of
-// lanes walk them, four rows on their way, and add in registers until the index changes. So an index that all rows share is met
-// once in 32 rows by the atomics, which take 5 ns a row there. Sums are formed in the accumulator and rounded to the dtype by
-// each atomic, in any order.
+// parameters costs a launch of a few elements time. `add_flat`: a thread takes a vector of a row, whose index is asked for at the
+// same time: where there is little work. `add_scattered`: an element of any layout. In all three, lanes add up what much of the list
+// brings to one place before. `add_turned`: squares of operands that lie turned. `add_few`: a group of lanes takes four rows at
+// once; what meets among them is added up in registers. `add_combined`: a warp takes 32 indices (fewer where there is little work),
+// one a lane; lanes with equal ones find each other, and the warp's rows stand in the order of their index, their first order
+// inside. The warp's groups of lanes walk them, four rows on their way, and add in registers until the index changes. So an index
+// that all rows share is met once in 32 rows by the atomics, which take 5 ns a row there. Sums are formed in the accumulator and
+// rounded to the dtype by each atomic, in any order.
 #include "gpubench/atomics.cuh"
 #include "gpubench/block/together.cuh"
 #include "gpubench/grid.cuh"
@@ -83,33 +85,43 @@ GPUBENCH_DEVICE void send_few(T* destination, int64 (&rows)[N], const Packed<T, 
     }
 }
 
-// Single elements without gaps, one a thread. Neighbouring lanes with one place betray an index that much of the list shares: as
-// long as four lanes have such a one, they are added up before.
+// Sums of lanes on their way to one place, added up by one of them; says whether the lane still has any. `key`: its place; below
+// zero: none. Lanes `apart` with one place betray an index that much of the list shares: as long as four lanes have such a one,
+// they are added up before.
+template <class Key, class A, int V>
+GPUBENCH_DEVICE bool add_up_shared(Key key, Vector<A, V>& sums, uint32 apart) {
+    if (apart >= warp_size) return key >= 0;
+    const auto find_pairs = [&] {
+        const Key neighbour = shuffle(full_mask, key, (lane_index() + apart) & (warp_size - 1));
+        return ballot(full_mask, key >= 0 && key == neighbour);
+    };
+    for (uint32 pairs = find_pairs(); pairs != 0; pairs = find_pairs()) {
+        const Key hot = shuffle(full_mask, key, count_trailing_zeros(pairs));
+        const uint32 met = ballot(full_mask, key == hot);
+        if (population_count(met) < 4) break;
+        const bool mine = key == hot, leads = lane_index() == count_trailing_zeros(met);
+        GPUBENCH_UNROLL
+        for (int j = 0; j < V; ++j) {
+            const A total = combine_lanes(mine ? sums[j] : A{}, Add{});
+            if (leads) sums[j] = total;
+        }
+        if (mine && !leads) key = -1;
+    }
+    return key >= 0;
+}
+
+// Single elements without gaps, one a thread.
 template <class T, class Index>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_single(T* destination, const T* source, const Index* index, uint32 count, uint32 places, alpha_t<T> alpha) {
     const uint32 at = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
-    constexpr uint32 none = 0xffffffffu;
     const bool exists = at < count;
     const int64 row = exists ? static_cast<int64>(index[at]) : -1;
     const Packed<T, 1> raw = exists ? row_vector<1, Cache::read_only>(source + at) : Packed<T, 1>{};
     Vector<sum_t<T>, 1> sums{};
     add_scaled<T, 1>(sums, raw, alpha);
-    uint32 key = row >= 0 && row < places ? static_cast<uint32>(row) : none;
-    const auto find_pairs = [&] {
-        const uint32 neighbour = shuffle_xor(full_mask, key, 1);
-        return ballot(full_mask, key != none && key == neighbour);
-    };
-    for (uint32 pairs = find_pairs(); pairs != 0; pairs = find_pairs()) {
-        const uint32 hot = shuffle(full_mask, key, count_trailing_zeros(pairs));
-        const uint32 met = ballot(full_mask, key == hot);
-        if (population_count(met) < 4) break;
-        const sum_t<T> total = combine_lanes(key == hot ? sums[0] : sum_t<T>{}, Add{});
-        if (key != hot) continue;
-        key = none;
-        if (lane_index() == count_trailing_zeros(met)) key = hot, sums[0] = total;
-    }
-    if (key != none) send<T, 1>(destination + key, sums);
+    const int32 key = row >= 0 && row < places ? static_cast<int32>(row) : -1;
+    if (add_up_shared(key, sums, 1)) send<T, 1>(destination + key, sums);
 }
 
 struct ScatteredShape {
@@ -134,17 +146,20 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     const bool exists = item < shape.items;
     const int64 row = exists ? static_cast<int64>(index[number]) : -1;
     const Packed<T, 1> raw = exists ? row_vector<1, Cache::read_only>(source + number * shape.index_step + of.offset(element)) : Packed<T, 1>{};
-    if (row < 0 || row >= shape.places) return;
+    const bool inside = row >= 0 && row < shape.places;
+    const int64 key = inside ? row * shape.place_step + to.offset(element) : -1;
     Vector<sum_t<T>, 1> sums{};
     add_scaled<T, 1>(sums, raw, alpha_of<T>(shape.alpha));
-    send<T, 1>(destination + row * shape.place_step + to.offset(element), sums);
+    if (add_up_shared(key, sums, shape.indices_inside != 0 ? 1 : shape.inner.divisor)) send<T, 1>(destination + key, sums);
 }
 
 constexpr int turned_width = 32;  // indices of a block, and elements of each
 constexpr int turned_rows = turned_width * warp_size / combined_threads;  // of a thread
 
-// The same where indices stand fastest in the source and elements in the destination: a square turns in shared memory, so that
-// both are met side by side. What meets among a warp's four indices is added up before. shape.inner divides by squares along the indices.
+// The same for operands that lie turned: a square of 32 indices and 32 elements of each turns in shared memory, so that both
+// operands are met side by side. Lanes with equal indices find each other by `match`, and the first of them adds up all rows of
+// the square that come to its place: so even one place that all share is met once in 32 rows. shape.inner divides by squares along
+// the indices.
 template <class T, class Index>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_turned(T* destination, const T* source, const Index* index, const DividedStrided to, const DividedStrided of,
@@ -153,25 +168,32 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     const auto at = shape.inner.divide(static_cast<uint32>(block_index_x()));
     const uint32 first = at.remainder * turned_width, element = at.quotient * turned_width;
     const uint32 lane = lane_index(), own = thread_index_x() / warp_size * turned_rows;
-    int64 rows[turned_rows];
+    const bool exists = first + lane < shape.count;
+    const int64 row = exists ? static_cast<int64>(index[first + lane]) : -1;
     const auto bring = [&] {
         GPUBENCH_UNROLL
         for (int k = 0; k < turned_rows; ++k) {
-            rows[k] = first + own + k < shape.count ? static_cast<int64>(index[first + own + k]) : -1;
-            if (element + own + k >= shape.items || first + lane >= shape.count) continue;
+            if (element + own + k >= shape.items || !exists) continue;
             square[(own + k) * (turned_width + 1) + lane] =
                 load<Cache::read_only>(source + (first + lane) * shape.index_step + of.offset(element + own + k));
         }
     };
     exchange(bring, [&] {
-        if (element + lane >= shape.items) return;
-        Packed<T, 1> raw[turned_rows];
+        const bool inside = row >= 0 && row < shape.places;
+        const uint32 equal = match_any(full_mask, inside ? static_cast<uint32>(row) : 0xffffffffu);
+        const uint32 led = inside && count_trailing_zeros(equal) == lane_index() ? equal : 0;
         GPUBENCH_UNROLL
         for (int k = 0; k < turned_rows; ++k) {
-            raw[k] = Packed<T, 1>{};
-            if (rows[k] >= 0) raw[k] = bit_cast<Packed<T, 1>>(square[lane * (turned_width + 1) + own + k]);
+            const int64 place = shuffle(full_mask, row, own + k);
+            const uint32 rows = shuffle(full_mask, led, own + k);
+            if (rows == 0 || element + lane >= shape.items) continue;
+            Vector<sum_t<T>, 1> sums{};
+            for (uint32 left = rows; left != 0; left &= left - 1) {
+                const T value = square[lane * (turned_width + 1) + count_trailing_zeros(left)];
+                add_scaled<T, 1>(sums, bit_cast<Packed<T, 1>>(value), alpha_of<T>(shape.alpha));
+            }
+            send<T, 1>(destination + place * shape.place_step + to.offset(element + lane), sums);
         }
-        send_few<T, 1>(destination + to.offset(element + lane), rows, raw, alpha_of<T>(shape.alpha), shape);
     });
 }
 
@@ -186,10 +208,11 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     const bool exists = at.quotient < shape.count;
     const int64 row = exists ? static_cast<int64>(index[at.quotient]) : -1;
     const Packed<T, V> raw = exists ? row_vector<V, Cache::read_only>(mine) : Packed<T, V>{};
-    if (row < 0 || row >= shape.places) return;
+    const bool inside = row >= 0 && row < shape.places;
+    const int64 key = inside ? outer * shape.outer_place + row * shape.place_step + first * shape.item_place : -1;
     Vector<sum_t<T>, V> sums{};
     add_scaled<T, V>(sums, raw, alpha_of<T>(shape.alpha));
-    send<T, V>(destination + outer * shape.outer_place + row * shape.place_step + first * shape.item_place, sums);
+    if (add_up_shared(key, sums, shape.vectors)) send<T, V>(destination + key, sums);
 }
 
 template <class T, class Index, int V>

@@ -61,9 +61,9 @@ class Combined(OfForm):
 
     def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
         """One launch. Refuses rows whose elements do not lie side by side, and more than 32-bit numbers count."""
-        if form.is_turned:
-            return scattered.build(problem)
-        return build(problem, form, tuning.warp_rows(form, device))
+        rows = tuning.warp_rows(form, device)
+        plan = scattered.build(problem) if form.inner == 1 and form.outers > 1 and rows == 1 else None
+        return plan if isinstance(plan, Plan) else build(problem, form, rows)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """By form of the work, index dtype, and vectors of 16 bytes or elements."""
@@ -118,7 +118,7 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
     steps = (form.inner, form.outers, form.place_step, form.index_step)
     if rows == 1 and steps == (1, 1, 1, 1) and fits(form.count + THREADS, form.places):
         return build_single(problem, form)
-    if form.outers > 1 and form.inner == 1 and (form.is_denser_across or form.count < LANES):
+    if form.outers > 1 and form.inner == 1 and form.is_denser_across:
         form = form.across()
     if rows == 1 and form.outers > MOST_OUTERS:
         rows = FEW_ROWS
