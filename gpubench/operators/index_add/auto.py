@@ -36,12 +36,12 @@ def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
 
 def _of_form(form: Form, dtype: str, device: DeviceInfo) -> Iterator[Variant]:
     """Yield what is better than `combined` on even indices, unless repeated ones could cost it more than 1.5 x."""
+    if tuning.is_for_private_copies(form):
+        yield PrivateCopies()
     if form.is_turned:
         if tuning.is_for_block_copies(form, dtype, device):
             yield BlockCopies()
         return
-    if form.count >= tuning.COPIES_LEAST and form.inner * form.outers == 1:
-        yield PrivateCopies()
     if tuning.is_for_gathered(form, device):
         yield Gathered()
     if tuning.is_for_block_copies(form, dtype, device):

@@ -7,6 +7,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.geometry.rounding import ceil_div
+from gpubench.operators.index_add import tuning
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, fits
 from gpubench.operators.index_add.strides import Strides, strides_of
@@ -16,6 +17,9 @@ SOURCE = "index_add/combined.cu"
 THREADS = 256
 SQUARE = 32
 """Indices, and elements of each, of a block that turns them in shared memory."""
+
+SQUARE_LEAST = 8
+"""The fewest elements of an index for which it does."""
 
 SHAPE = Struct(
     "gpubench::index_add::ScatteredShape",
@@ -47,9 +51,19 @@ def build(problem: Problem[Any]) -> Plan | Refused:
     if len(dims) > MAX_DIMS or not fits(count * width + THREADS):
         return Refused(f"more than {MAX_DIMS} dims after merging, or {LIMIT} elements")
     inside = bool(dims) and strides.is_denser(1)
-    turned = inside and min(count, width) >= SQUARE and dims[0].steps[0] < strides.place_step
+    turned = bool(dims) and is_turned(strides)
     notes = {"rows": 1, "lanes": 1, "vector": 1, "dims": len(dims), "indices_inside": inside, "turned": turned}
     return atomic_plan("combined", (_launch(problem, strides, inside, turned),), problem, notes=notes)
+
+
+def is_turned(strides: Strides) -> bool:
+    """Say whether indices run fastest in one operand, elements in the other, and both are many enough for squares."""
+    if strides.count < SQUARE or strides.positions < SQUARE_LEAST:
+        return False
+    elements_first = strides.dims[0].steps[0] < strides.place_step
+    if strides.is_denser(1):
+        return elements_first
+    return strides.is_denser(0) and len(strides.dims) == 1 and strides.count >= tuning.SQUARES_LEAST
 
 
 def _launch(problem: Problem[Any], strides: Strides, inside: bool, turned: bool) -> Launch:

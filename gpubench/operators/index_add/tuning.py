@@ -17,6 +17,11 @@ SMALL = ("int8", "uint8", "int16")
 COPIES_LEAST = 4096
 """Indices from which `private_copies` is taken where the places fit: 31243 uint8 into 14 8 us (20 ms by atomics)."""
 
+PRIVATE_ROWS_LEAST = 1024
+PRIVATE_ROW_BYTES = 512
+"""Repetitions from which a warp of `private_copies` takes each, if the sums of its places take so many bytes at most:
+768 x 11 x 8 x 6, 1798 indices of a dim of 8. For shorter lists than 256, or 8 for each place, copies cost more."""
+
 COPIES_PLACES = 2048
 COPIES_DENSE = 128
 """`block_copies` for up to so many elements of the destination that each take so many of the source: 2 M into 717 29 us
@@ -48,7 +53,7 @@ destination takes `DENSE`: 13120 x 2 float64 into 44 13 us (19 by atomics)."""
 CACHED_ITEMS = 2048
 """... and only if a repetition has so many, a tile: 297 x 21 x 2771, 48 indices of int64 17 us (80 by the table)."""
 
-TOTALS_LEAST = 2**16
+TOTALS_LEAST = 2**13
 TOTALS_PLACES = 4
 """... by way of 32-bit totals in the workspace, from so many elements on, up to so many of the destination for each."""
 
@@ -59,8 +64,12 @@ GROUPED_ROW = 128
 GROUPED_ROW_SMALL = 16
 """Rows of fewer bytes are not sorted for."""
 
-GROUPED_COST = 1.0
-"""What the cost of sorting counts against that of atomics."""
+GROUPED_SHORT = 2**27
+"""Bytes from which rows of `CACHED_ROW` and more are: 2^21 x 16 float32 227 us (160 by atomics, 950 of half on one)."""
+
+GROUPED_COST = 0.85
+"""What the cost of sorting counts against that of atomics: 2^20 x 32 float32 146 us (123), half on one place 142 (367);
+2^19 x 32 would be 98 (62)."""
 
 WARPS = 16
 """Warps an SM from which a warp of `combined` takes more rows."""
@@ -75,8 +84,26 @@ OWNED_MOST_TURNED = 8192
 """Indices up to which they do where dims merge; and from which they do whatever it costs where not: all of 60000 may
 meet one place, 19 us (1593 by atomics)."""
 
+SQUARES_LEAST = 2048
+"""Indices from which operands that turn are added by squares in shared memory until a sort pays: 16 x 100000, 60000
+indices 13.7 us (39.6 sorted, 21.6 by a table)."""
+
+SCATTERED_MOST = 2**14
+"""Indices of several repetitions of single elements up to which each is an atomic of its own, which seldom meet:
+128 x 2762, 11128 of bfloat16, half of them on one place 17 us (54 by `cached`)."""
+
+SCATTERED_MOST_SMALL = 256
+SCATTERED_ELEMENTS_SMALL = 2**18
+"""The same for `SMALL`, and up to how many elements in all: 200 x 1401, 256 of int8 8.9 us (24.4 by owners)."""
+
 OWNED_STREAM = 2**19
 """Elements of misaligned rows from which up to four indices are one: 62 M float64 443 us (641)."""
+
+HOT_LEAST = 2**12
+HOT_VECTORS = 8
+"""Indices, and vectors of a row, from which a warp of `combined` adds up equal ones even where work is little, with as
+many rows as its groups of lanes take at once: 10000 x 32, 9000 indices, half of them on one place 11.3 us (17.5 one
+vector a thread, whose neighbours see four rows alone); even 7.6 (6.8)."""
 
 FEW = 32
 """Indices that a warp of `combined` adds up by itself: there is nothing to sort."""
@@ -105,17 +132,23 @@ def is_for_owned(problem: Problem[Any], form: Form | Refused) -> bool:
     """Say whether a thread should own each place: no atomics that could meet, and any strides."""
     count, elements, small = problem.params.count, problem.operand("source").view.size, problem.case.dtype in SMALL
     least = OWNED_LEAST[1 if small else dtypes.dtype(problem.case.dtype).itemsize]
-    if isinstance(form, Form) and form.is_turned and not small and elements >= OWNED_LEAST[4]:
-        if form.outer_place < form.place_step and count > OWNED_MOST:
-            return False  # squares: 8192 x 512, 16384 indices of a transposed source 40 us (109 an element a thread)
-        if form.place_step == 1 and form.outers >= 128 and count >= LAST_DIM and 2 * count >= form.places:
-            return False  # a block's sums: the same into a transposed destination 81 us
-    if not isinstance(form, Form) or form.is_turned:
-        return elements >= (min(least, OWNED_STREAM) if count > OWNED_MOST else least) or count > OWNED_MOST_TURNED
-    if form.inner * form.outers < 32:
+    if isinstance(form, Form) and not form.is_turned:
+        return _is_for_owned_rows(form, small, least)
+    if isinstance(form, Form) and (is_for_private_copies(form) or is_for_squares(form, small)):
+        return False
+    if isinstance(form, Form) and small and count <= SCATTERED_MOST_SMALL:
+        return elements >= SCATTERED_ELEMENTS_SMALL
+    return elements >= (min(least, OWNED_STREAM) if count > OWNED_MOST else least) or count > OWNED_MOST_TURNED
+
+
+def _is_for_owned_rows(form: Form, small: bool, least: int) -> bool:
+    """Say the same where dims merge and do not turn."""
+    count, elements = form.count, form.count * form.inner * form.outers
+    if is_for_private_copies(form) or form.inner * form.outers < 32:
         return False
     if small and count <= OWNED_MOST:
-        return elements >= least
+        scattered = form.inner == 1 and count <= SCATTERED_MOST_SMALL
+        return elements >= (SCATTERED_ELEMENTS_SMALL if scattered else least)
     dense = count >= 2 * form.places or elements >= 2 * OWNED_LEAST[4]
     if form.inner == 1 and form.outers >= 1024 and 128 * form.places <= count <= OWNED_MOST_TURNED:
         return elements >= OWNED_LEAST[4]
@@ -123,6 +156,31 @@ def is_for_owned(problem: Problem[Any], form: Form | Refused) -> bool:
         return True
     short = form.row_bytes < 128 and form.outers > 1 and (form.vector == 1 or form.outers > 65535)
     return short and dense and count <= OWNED_MOST and elements >= OWNED_LEAST[4]
+
+
+def is_for_private_copies(form: Form) -> bool:
+    """Say whether lanes should have copies: of few places, or of those of a repetition, which a warp takes."""
+    if form.inner * form.outers == 1:
+        return form.count >= COPIES_LEAST
+    if form.inner > 1 or form.index_step != 1 or form.outers < PRIVATE_ROWS_LEAST or form.count * form.outers < 2**20:
+        return False
+    fits = form.places * max(form.itemsize, 4) <= PRIVATE_ROW_BYTES
+    return fits and max(256, 8 * form.places) <= form.count <= LAST_DIM
+
+
+def is_for_squares(form: Form, small: bool) -> bool:
+    """Say whether elements that lie turned do so in squares: too few for a sort, or side by side in the destination.
+
+    8192 x 512, 16384 indices of a transposed source 40 us (109 an element a thread).
+    """
+    few = form.count * form.outers < OWNED_LEAST[4]
+    turned = form.is_turned and not small and form.count >= SQUARES_LEAST
+    return turned and (few or form.outer_place < form.place_step or _is_of_block_sums(form))
+
+
+def _is_of_block_sums(form: Form) -> bool:
+    """Say whether a block's sums take what turns: 8192 x 512, 16384 indices into a transposed destination 81 us."""
+    return form.place_step == 1 and form.outers >= 128 and form.count >= LAST_DIM and 2 * form.count >= form.places
 
 
 def is_for_grouped(form: Form, dtype: str, device: DeviceInfo) -> bool:
@@ -135,6 +193,8 @@ def is_for_grouped(form: Form, dtype: str, device: DeviceInfo) -> bool:
         return False
     dense = form.count >= max(DENSE * form.places, CACHED_LEAST)
     if dtype in SMALL and (dense or (form.row_bytes >= GROUPED_ROW_SMALL and form.count >= GROUPED_LEAST_SMALL)):
+        return True
+    if form.row_bytes >= CACHED_ROW and form.inner < 32 and form.added >= GROUPED_SHORT:
         return True
     if form.row_bytes < tuned("GROUPED_ROW", GROUPED_ROW):
         return False
@@ -154,15 +214,24 @@ def is_for_cached(form: Form, dtype: str) -> bool:
     row, many = tuned("CACHED_ROW", CACHED_ROW), form.inner < 32 and items * form.outers >= CACHED_MANY
     if form.row_bytes >= (2 * row if many else row):
         return False
-    if form.outers > 1 and items < CACHED_ITEMS and dtype not in SMALL:
+    if form.outers > 1 and items < CACHED_ITEMS and (dtype not in SMALL or form.inner == 1):
+        return False
+    if is_for_scattered(form, dtype):
         return False
     return dense or items * form.outers >= least
+
+
+def is_for_scattered(form: Form, dtype: str) -> bool:
+    """Say whether single elements of several repetitions are few enough of each place for an atomic each."""
+    return form.outers > 1 and form.inner == 1 and dtype not in SMALL and form.count <= SCATTERED_MOST
 
 
 def has_totals(form: Form, dtype: str) -> bool:
     """Say whether small integers are added up in 32 bits first."""
     items = form.count * form.inner * form.outers
-    return dtype in SMALL and items >= TOTALS_LEAST and form.places * form.inner * form.outers <= TOTALS_PLACES * items
+    few = form.places * form.inner * form.outers <= TOTALS_PLACES * items
+    fills = form.outers == 1 or form.count * form.inner >= CACHED_ITEMS
+    return dtype in SMALL and form.is_dense and items >= TOTALS_LEAST and few and fills
 
 
 def is_for_block_copies(form: Form, dtype: str, device: DeviceInfo) -> bool:
@@ -220,6 +289,8 @@ def warp_rows(form: Form, device: DeviceInfo) -> int:
         for rows in (8,) if form.outers > 1 and vectors >= 32 else (32, 16, 8):
             if ceil_div(form.count, rows) * work >= tuned("WARPS", WARPS) * device.sm_count:
                 return rows
+    if vectors >= HOT_VECTORS and form.count >= HOT_LEAST:
+        return min(32, max(8, 128 // power_of_two(vectors)))
     return 4 if vectors >= 16 and form.count // 4 * work >= 16 * device.sm_count else 1
 
 

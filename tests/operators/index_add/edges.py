@@ -34,11 +34,19 @@ def _edges() -> list[Edge]:
         ({"shape": (2049,), "indices": 128 * 2049}, "float32", "cached"),
         *(
             ({"shape": (132, 20_000), "dim": 1, "indices": last + near}, "float32", name)
-            for near, name in _step("cached", "gathered")
+            for near, name in _step("combined", "gathered")
         ),
-        ({"shape": (131, 20_000), "dim": 1, "indices": last}, "float32", "cached"),
+        *(
+            ({"shape": (2**12, 64), "dim": 1, "indices": 512 + near}, "float32", name)
+            for near, name in _step("combined", "private_copies")
+        ),
+        ({"shape": (1023, 64), "dim": 1, "indices": 1500}, "float32", "combined"),
+        *(
+            ({"shape": (131, 20_000), "dim": 1, "indices": tuning.SCATTERED_MOST + near}, "float32", name)
+            for near, name in ((-1, "combined"), (0, "combined"), (1, "cached"))
+        ),
         ({"shape": (2048, 5000), "dim": 1, "indices": tuning.GATHERED_LEAST}, "float32", "gathered"),
-        ({"shape": (2047, 5000), "dim": 1, "indices": tuning.GATHERED_LEAST}, "float32", "cached"),
+        ({"shape": (2047, 5000), "dim": 1, "indices": tuning.GATHERED_LEAST}, "float32", "combined"),
         ({"shape": (10**6, 31), "indices": 2**17}, "float32", "cached"),
         ({"shape": (10**6, 32), "indices": 2**17}, "bfloat16", "combined"),
         ({"shape": (132, 65_536), "dim": 1, "indices": 65_536}, "float64", "block_copies"),
@@ -62,6 +70,17 @@ def _edges() -> list[Edge]:
         ({"shape": (10**4, 15), "indices": tuning.GROUPED_LEAST_SMALL}, "int8", "cached"),
         ({"shape": (10**6, 128), "indices": 2**17}, "float32", "combined"),
         ({"shape": (10**6, 128), "indices": 2**20}, "float32", "grouped"),
+        *(
+            ({"shape": (indices, width), "indices": indices}, "float32", name)
+            for indices, width, name in (
+                (2**20, 32, "grouped"),
+                (2**19, 32, "combined"),
+                (2**19, 64, "grouped"),
+                (2**18, 64, "combined"),
+                (2**21, 16, "grouped"),
+                (2**20, 16, "cached"),
+            )
+        ),
         ({"shape": (64, 4096, 128), "dim": 1, "indices": 4096}, "float32", "combined"),
         ({"shape": (8192, 512), "indices": 16384, "layout": {"permute": (1, 0)}}, "float32", "block_copies"),
         ({"shape": (600, 512), "indices": 900, "layout": {"permute": (1, 0)}}, "float32", "combined"),

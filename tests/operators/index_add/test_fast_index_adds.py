@@ -171,6 +171,7 @@ def test_single_elements_at_wrong_indices_are_left_out() -> None:
     """The variants that take nothing else, too, add the right ones and touch nothing more."""
     problem = problem_of((40,), 700, pattern={"out_of_range": 30})
     answers(problem, private_copies.build(problem, form(problem), host().info))
+    answers(problem, private_copies.build_rows(problem, form(problem), host().info))
     answers(problem, gathered.build(problem, form(problem), host().info))
     answers(problem, small_slices(problem, host().info))
 
@@ -199,6 +200,29 @@ def test_neighbours_that_share_a_place_are_added_up_once(pattern: Any) -> None:
     for dtype in ("float32", "float64"):
         problem = problem_of((500,), 1237, dtype, pattern=pattern)
         answers(problem, combined.build(problem, form(problem), 1))
+
+
+@pytest.mark.parametrize("pattern", ["half_same", "same", {"out_of_range": 30}], ids=str)
+def test_lanes_that_share_a_place_are_added_up_once(pattern: Any) -> None:
+    """Rows of three elements and of two vectors; repetitions as neighbours, and indices as neighbours."""
+    for params in ({"shape": (50, 3)}, {"shape": (50, 8)}):
+        problem = problem_of(indices=237, pattern=pattern, **params)
+        answers(problem, combined.build(problem, form(problem), 1))
+    for layout in ({}, {"permute": (1, 0)}):
+        problem = problem_of((50, 5), 237, pattern=pattern, layout=layout, source_layout=layout)
+        answers(problem, scattered.build(problem))
+
+
+@pytest.mark.parametrize("pattern", ["uniform", "same", "half_same", {"duplicates": 700}], ids=str)
+def test_elements_with_gaps_go_through_a_table(pattern: Any) -> None:
+    """Operands that lie turned, steps between elements, and rows with gaps between them."""
+    for params in (
+        {"shape": (3, 300), "dim": 1, "layout": {"permute": (1, 0)}},
+        {"shape": (300,), "layout": {"step": 3}, "source_layout": {"step": 2}},
+        {"shape": (7, 100, 3), "dim": 1, "layout": {"permute": (1, 0, 2)}},
+    ):
+        problem = problem_of(indices=2100, pattern=pattern, **params)
+        answers(problem, cached.build(problem, form(problem), 3), "random:2")
 
 
 @pytest.mark.parametrize("pattern", ["same", "sorted", {"duplicates": 700}], ids=str)
@@ -256,6 +280,15 @@ def test_private_copies_give_the_same_bits(dtype: str) -> None:
     """A copy a lane, joined in order by the block that arrives last, whichever that is."""
     problem = problem_of((9,), 4000, dtype)
     plan = private_copies.build(problem, form(problem), host().info)
+    assert len({bits for schedule in ("forward", "random:5") for bits in answers(problem, plan, schedule)}) == 1
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "int8", "complex64"])
+@pytest.mark.parametrize("layout", [{"permute": (1, 0)}, {"step": 2}], ids=str)
+def test_private_copies_take_a_repetition_a_warp(dtype: str, layout: Any) -> None:
+    """More repetitions than warps, more places than lanes, operands that turn, gaps; the same bits each time."""
+    problem = problem_of((150, 40), 300, dtype, dim=1, pattern="half_same", layout=layout, alpha=2.0)
+    plan = private_copies.build_rows(problem, form(problem), dataclasses.replace(host().info, sm_count=1))
     assert len({bits for schedule in ("forward", "random:5") for bits in answers(problem, plan, schedule)}) == 1
 
 
