@@ -205,8 +205,8 @@ def test_neighbours_that_share_a_place_are_added_up_once(pattern: Any) -> None:
 @pytest.mark.parametrize("pattern", ["half_same", "same", {"out_of_range": 30}], ids=str)
 def test_lanes_that_share_a_place_are_added_up_once(pattern: Any) -> None:
     """Rows of three elements and of two vectors; repetitions as neighbours, and indices as neighbours."""
-    for params in ({"shape": (50, 3)}, {"shape": (50, 8)}):
-        problem = problem_of(indices=237, pattern=pattern, **params)
+    for width in (3, 8):
+        problem = problem_of((50, width), 237, pattern=pattern)
         answers(problem, combined.build(problem, form(problem), 1))
     for layout in ({}, {"permute": (1, 0)}):
         problem = problem_of((50, 5), 237, pattern=pattern, layout=layout, source_layout=layout)
