@@ -156,10 +156,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
 constexpr int turned_width = 32;  // indices of a block, and elements of each
 constexpr int turned_rows = turned_width * warp_size / combined_threads;  // of a thread
 
-// The same for operands that lie turned: a square of 32 indices and 32 elements of each turns in shared memory, so that both
-// operands are met side by side. Lanes with equal indices find each other by `match`, and the first of them adds up all rows of
-// the square that come to its place: so even one place that all share is met once in 32 rows. shape.inner divides by squares along
-// the indices.
+// The same where indices stand fastest in one operand and elements in the other: a square turns in shared memory, so that
+// both are met side by side. What meets among a warp's four indices is added up before. shape.inner divides by squares along the indices.
 template <class T, class Index>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_turned(T* destination, const T* source, const Index* index, const DividedStrided to, const DividedStrided of,
@@ -168,32 +166,25 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     const auto at = shape.inner.divide(static_cast<uint32>(block_index_x()));
     const uint32 first = at.remainder * turned_width, element = at.quotient * turned_width;
     const uint32 lane = lane_index(), own = thread_index_x() / warp_size * turned_rows;
-    const bool exists = first + lane < shape.count;
-    const int64 row = exists ? static_cast<int64>(index[first + lane]) : -1;
+    int64 rows[turned_rows];
     const auto bring = [&] {
         GPUBENCH_UNROLL
         for (int k = 0; k < turned_rows; ++k) {
-            if (element + own + k >= shape.items || !exists) continue;
+            rows[k] = first + own + k < shape.count ? static_cast<int64>(index[first + own + k]) : -1;
+            if (element + own + k >= shape.items || first + lane >= shape.count) continue;
             square[(own + k) * (turned_width + 1) + lane] =
                 load<Cache::read_only>(source + (first + lane) * shape.index_step + of.offset(element + own + k));
         }
     };
     exchange(bring, [&] {
-        const bool inside = row >= 0 && row < shape.places;
-        const uint32 equal = match_any(full_mask, inside ? static_cast<uint32>(row) : 0xffffffffu);
-        const uint32 led = inside && count_trailing_zeros(equal) == lane_index() ? equal : 0;
+        if (element + lane >= shape.items) return;
+        Packed<T, 1> raw[turned_rows];
         GPUBENCH_UNROLL
         for (int k = 0; k < turned_rows; ++k) {
-            const int64 place = shuffle(full_mask, row, own + k);
-            const uint32 rows = shuffle(full_mask, led, own + k);
-            if (rows == 0 || element + lane >= shape.items) continue;
-            Vector<sum_t<T>, 1> sums{};
-            for (uint32 left = rows; left != 0; left &= left - 1) {
-                const T value = square[lane * (turned_width + 1) + count_trailing_zeros(left)];
-                add_scaled<T, 1>(sums, bit_cast<Packed<T, 1>>(value), alpha_of<T>(shape.alpha));
-            }
-            send<T, 1>(destination + place * shape.place_step + to.offset(element + lane), sums);
+            raw[k] = Packed<T, 1>{};
+            if (rows[k] >= 0) raw[k] = bit_cast<Packed<T, 1>>(square[lane * (turned_width + 1) + own + k]);
         }
+        send_few<T, 1>(destination + to.offset(element + lane), rows, raw, alpha_of<T>(shape.alpha), shape);
     });
 }
 

@@ -6,7 +6,7 @@
 //
 // `add_private_rows`: one list for many repetitions. A block keeps the list in 16 bits in shared memory; a warp takes a repetition,
 // each lane with its copy, whose last place takes what comes to no place: a branch would keep the elements from being asked for at
-// once. Then a lane, or a few, add up the copies of a place, each from another copy on, so that lanes meet no bank twice.
+// once. Then each lane adds up the copies of a place of its own, every one from another copy on, so that lanes meet no bank twice.
 #include "gpubench/block/together.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/grid/last_arriver.cuh"
@@ -106,22 +106,20 @@ GPUBENCH_DEVICE void add_row_to_copy(sum_t<T>* copy, const T* source, const uint
     }
 }
 
-// The warp's copies go to the destination, and are zero again. `parts` neighbouring lanes, a power of two, add up those of a place.
+// The warp's copies go to the destination, and are zero again.
 template <class T>
-GPUBENCH_DEVICE void flush_copies(sum_t<T>* copies, T* destination, int parts, const PrivateRowsShape& shape) {
+GPUBENCH_DEVICE void flush_copies(sum_t<T>* copies, T* destination, const PrivateRowsShape& shape) {
     using A = sum_t<T>;
-    const int part = lane_index() & (parts - 1), first = lane_index() / parts, at_once = warp_size / parts;
-    for (int base = 0; base < shape.places; base += at_once) {
-        const int place = base + first;
-        const bool exists = place < shape.places;
+    for (int place = lane_index(); place < shape.places; place += warp_size) {
         T* const target = destination + place * shape.place_step;
-        const T old = exists && part == 0 ? *target : T{};
-        const auto copy = [&](int k) { return copies + place * warp_size + (((k + first) * parts + part) & (warp_size - 1)); };
+        const auto copy = [&](int k) { return copies + place * warp_size + ((k + lane_index()) & (warp_size - 1)); };
+        const T old = *target;
         A sum{};
-        for (int k = 0; exists && k < at_once; ++k) sum = add(sum, *copy(k));
-        for (int k = 0; exists && k < at_once; ++k) *copy(k) = A{};
-        sum = warp_reduce(sum, Add{}, parts);
-        if (exists && part == 0) *target = convert<T>(add(convert<A>(old), sum));
+        GPUBENCH_UNROLL
+        for (int k = 0; k < warp_size; ++k) sum = add(sum, *copy(k));
+        GPUBENCH_UNROLL
+        for (int k = 0; k < warp_size; ++k) *copy(k) = A{};
+        *target = convert<T>(add(convert<A>(old), sum));
     }
 }
 
@@ -139,12 +137,11 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(1024, 1)
         list[i] = static_cast<uint16>(row >= 0 && row < shape.places ? row : shape.places);
     });
     A* const own = copies + warp * one;
-    int parts = 1;
-    while (2 * parts * shape.places <= warp_size) parts *= 2;
-    for (int64 outer = static_cast<int64>(block_index_x()) * warps + warp; outer < shape.outers; outer += static_cast<int64>(grid_size_x()) * warps) {
+    const int64 step = static_cast<int64>(grid_size_x()) * warps;
+    for (int64 outer = static_cast<int64>(block_index_x()) * warps + warp; outer < shape.outers; outer += step) {
         add_row_to_copy(own + lane_index(), source + outer * shape.outer_index, list, shape);
         warp_barrier();
-        flush_copies(own, destination + outer * shape.outer_place, parts, shape);
+        flush_copies(own, destination + outer * shape.outer_place, shape);
         warp_barrier();
     }
 }

@@ -18,7 +18,7 @@ THREADS = 256
 SQUARE = 32
 """Indices, and elements of each, of a block that turns them in shared memory."""
 
-SQUARE_LEAST = 8
+SQUARE_LEAST = 16
 """The fewest elements of an index for which it does."""
 
 SHAPE = Struct(
@@ -50,8 +50,9 @@ def build(problem: Problem[Any]) -> Plan | Refused:
     count, width, dims = strides.count, strides.positions, strides.dims
     if len(dims) > MAX_DIMS or not fits(count * width + THREADS):
         return Refused(f"more than {MAX_DIMS} dims after merging, or {LIMIT} elements")
-    inside = bool(dims) and strides.is_denser(1)
     turned = bool(dims) and is_turned(strides)
+    aligned = count < tuning.SQUARES_LEAST or strides.is_denser(0)
+    inside = bool(dims) and strides.is_denser(1) and (turned or aligned)
     notes = {"rows": 1, "lanes": 1, "vector": 1, "dims": len(dims), "indices_inside": inside, "turned": turned}
     return atomic_plan("combined", (_launch(problem, strides, inside, turned),), problem, notes=notes)
 

@@ -20,7 +20,7 @@ COPIES_LEAST = 4096
 PRIVATE_ROWS_LEAST = 1024
 PRIVATE_ROW_BYTES = 512
 """Repetitions from which a warp of `private_copies` takes each, if the sums of its places take so many bytes at most:
-768 x 11 x 8 x 6, 1798 indices of a dim of 8. For shorter lists than 256, or 8 for each place, copies cost more."""
+768 x 11 x 8 x 6, 1798 indices of a dim of 8. Of fewer indices than 256, or ten a place, copies cost more."""
 
 COPIES_PLACES = 2048
 COPIES_DENSE = 128
@@ -49,6 +49,10 @@ CACHED_LEAST_DENSE = 2**13
 DENSE = 8
 """... through a block's table from so many elements on, `SMALL` ones from fewer, and others where each element of the
 destination takes `DENSE`: 13120 x 2 float64 into 44 13 us (19 by atomics)."""
+
+CACHED_MANY_FEW = 4
+"""... or so many times as many elements, where indices are fewer: 10000 x 3, 100000 indices 8.6 us an element a thread,
+half of them on one place 32 (12 and 18 by the table; torch 9.9 and 101)."""
 
 CACHED_ITEMS = 2048
 """... and only if a repetition has so many, a tile: 297 x 21 x 2771, 48 indices of int64 17 us (80 by the table)."""
@@ -92,9 +96,13 @@ SCATTERED_MOST = 2**14
 """Indices of several repetitions of single elements up to which each is an atomic of its own, which seldom meet:
 128 x 2762, 11128 of bfloat16, half of them on one place 17 us (54 by `cached`)."""
 
-SCATTERED_MOST_SMALL = 256
-SCATTERED_ELEMENTS_SMALL = 2**18
-"""The same for `SMALL`, and up to how many elements in all: 200 x 1401, 256 of int8 8.9 us (24.4 by owners)."""
+SCATTERED_MOST_SMALL = 64
+"""The same for `SMALL`, of which two in one word meet: 2048 x 1401, 64 of int16 10.2 us (14.3 by owners)."""
+
+OWNED_MANY_SMALL = 256
+OWNED_LEAST_MANY = 2**18
+"""Up to so many indices of single elements of `SMALL` a thread owns places only from so many elements on: 200 x 1401,
+256 of int8 9.3 us by `cached` (24.4)."""
 
 OWNED_STREAM = 2**19
 """Elements of misaligned rows from which up to four indices are one: 62 M float64 443 us (641)."""
@@ -136,8 +144,8 @@ def is_for_owned(problem: Problem[Any], form: Form | Refused) -> bool:
         return _is_for_owned_rows(form, small, least)
     if isinstance(form, Form) and (is_for_private_copies(form) or is_for_squares(form, small)):
         return False
-    if isinstance(form, Form) and small and count <= SCATTERED_MOST_SMALL:
-        return elements >= SCATTERED_ELEMENTS_SMALL
+    if isinstance(form, Form) and small and count <= OWNED_MANY_SMALL:
+        return elements >= OWNED_LEAST_MANY
     return elements >= (min(least, OWNED_STREAM) if count > OWNED_MOST else least) or count > OWNED_MOST_TURNED
 
 
@@ -147,8 +155,8 @@ def _is_for_owned_rows(form: Form, small: bool, least: int) -> bool:
     if is_for_private_copies(form) or form.inner * form.outers < 32:
         return False
     if small and count <= OWNED_MOST:
-        scattered = form.inner == 1 and count <= SCATTERED_MOST_SMALL
-        return elements >= (SCATTERED_ELEMENTS_SMALL if scattered else least)
+        few = form.inner == 1 and count <= OWNED_MANY_SMALL
+        return elements >= (OWNED_LEAST_MANY if few else least)
     dense = count >= 2 * form.places or elements >= 2 * OWNED_LEAST[4]
     if form.inner == 1 and form.outers >= 1024 and 128 * form.places <= count <= OWNED_MOST_TURNED:
         return elements >= OWNED_LEAST[4]
@@ -165,7 +173,7 @@ def is_for_private_copies(form: Form) -> bool:
     if form.inner > 1 or form.index_step != 1 or form.outers < PRIVATE_ROWS_LEAST or form.count * form.outers < 2**20:
         return False
     fits = form.places * max(form.itemsize, 4) <= PRIVATE_ROW_BYTES
-    return fits and max(256, 8 * form.places) <= form.count <= LAST_DIM
+    return fits and max(256, 10 * form.places) <= form.count <= LAST_DIM
 
 
 def is_for_squares(form: Form, small: bool) -> bool:
@@ -175,12 +183,7 @@ def is_for_squares(form: Form, small: bool) -> bool:
     """
     few = form.count * form.outers < OWNED_LEAST[4]
     turned = form.is_turned and not small and form.count >= SQUARES_LEAST
-    return turned and (few or form.outer_place < form.place_step or _is_of_block_sums(form))
-
-
-def _is_of_block_sums(form: Form) -> bool:
-    """Say whether a block's sums take what turns: 8192 x 512, 16384 indices into a transposed destination 81 us."""
-    return form.place_step == 1 and form.outers >= 128 and form.count >= LAST_DIM and 2 * form.count >= form.places
+    return turned and (few or form.outer_place < form.place_step)
 
 
 def is_for_grouped(form: Form, dtype: str, device: DeviceInfo) -> bool:
@@ -211,19 +214,19 @@ def is_for_cached(form: Form, dtype: str) -> bool:
     items = form.count * form.inner
     least = CACHED_LEAST_SMALL if dtype in SMALL else tuned("CACHED_LEAST", CACHED_LEAST)
     dense = items >= DENSE * form.places * form.inner and items * form.outers >= CACHED_LEAST_DENSE
-    row, many = tuned("CACHED_ROW", CACHED_ROW), form.inner < 32 and items * form.outers >= CACHED_MANY
-    if form.row_bytes >= (2 * row if many else row):
+    row, wide = tuned("CACHED_ROW", CACHED_ROW), form.inner < 32 and items * form.outers >= CACHED_MANY
+    if form.row_bytes >= (2 * row if wide else row):
         return False
-    if form.outers > 1 and items < CACHED_ITEMS and (dtype not in SMALL or form.inner == 1):
+    if is_for_scattered(form, dtype) or (form.outers > 1 and items < CACHED_ITEMS and dtype not in SMALL):
         return False
-    if is_for_scattered(form, dtype):
-        return False
-    return dense or items * form.outers >= least
+    many = form.count >= least or items * form.outers >= CACHED_MANY_FEW * least
+    return dense or (many and items * form.outers >= least)
 
 
 def is_for_scattered(form: Form, dtype: str) -> bool:
     """Say whether single elements of several repetitions are few enough of each place for an atomic each."""
-    return form.outers > 1 and form.inner == 1 and dtype not in SMALL and form.count <= SCATTERED_MOST
+    most = SCATTERED_MOST_SMALL if dtype in SMALL else SCATTERED_MOST
+    return form.outers > 1 and form.inner == 1 and form.count <= most
 
 
 def has_totals(form: Form, dtype: str) -> bool:
@@ -244,7 +247,7 @@ def is_for_block_copies(form: Form, dtype: str, device: DeviceInfo) -> bool:
     few = elements <= tuned("COPIES_PLACES", COPIES_PLACES) and dtype not in SMALL
     if few and dense and items * form.outers >= 2 * CACHED_LEAST:
         return True
-    if form.inner > 1 or form.outers < device.sm_count or form.place_step != 1:
+    if form.is_turned or form.inner > 1 or form.outers < device.sm_count or form.place_step != 1:
         return False
     return form.count >= tuned("LAST_DIM", LAST_DIM) and 2 * form.count >= form.places
 

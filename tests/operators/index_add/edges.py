@@ -37,7 +37,7 @@ def _edges() -> list[Edge]:
             for near, name in _step("combined", "gathered")
         ),
         *(
-            ({"shape": (2**12, 64), "dim": 1, "indices": 512 + near}, "float32", name)
+            ({"shape": (2**12, 64), "dim": 1, "indices": 640 + near}, "float32", name)
             for near, name in _step("combined", "private_copies")
         ),
         ({"shape": (1023, 64), "dim": 1, "indices": 1500}, "float32", "combined"),
@@ -60,7 +60,7 @@ def _edges() -> list[Edge]:
             for near, name in _step("combined", "cached")
         ),
         *(
-            ({"shape": (10**5, row + near), "indices": 10**4 + 3}, "float32", name)
+            ({"shape": (10**5, row + near), "indices": 4 * 10**4 + 3}, "float32", name)
             for near, name in ((-1, "cached"), (0, "combined"), (1, "combined"))
         ),
         *(
@@ -82,7 +82,7 @@ def _edges() -> list[Edge]:
             )
         ),
         ({"shape": (64, 4096, 128), "dim": 1, "indices": 4096}, "float32", "combined"),
-        ({"shape": (8192, 512), "indices": 16384, "layout": {"permute": (1, 0)}}, "float32", "block_copies"),
+        ({"shape": (8192, 512), "indices": 16384, "layout": {"permute": (1, 0)}}, "float32", "combined"),
         ({"shape": (600, 512), "indices": 900, "layout": {"permute": (1, 0)}}, "float32", "combined"),
         *_owned(),
         ({"shape": (7, 5, 64), "dim": 1, "indices": 99, "layout": {"permute": (2, 1, 0)}}, "float32", "combined"),
