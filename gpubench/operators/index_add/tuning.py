@@ -71,7 +71,7 @@ GROUPED_ROW_SMALL = 16
 GROUPED_SHORT = 2**27
 """Bytes from which rows of `CACHED_ROW` and more are: 2^21 x 16 float32 227 us (160 by atomics, 950 of half on one)."""
 
-GROUPED_COST = 0.85
+GROUPED_COST = 0.8
 """What the cost of sorting counts against that of atomics: 2^20 x 32 float32 146 us (123), half on one place 142 (367);
 2^19 x 32 would be 98 (62)."""
 
