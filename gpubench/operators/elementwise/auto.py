@@ -11,7 +11,7 @@ from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
 from gpubench.operators.constants import tuned
 from gpubench.operators.elementwise import tuning
-from gpubench.operators.elementwise.axes import across_dim
+from gpubench.operators.elementwise.axes import across_dim, split
 from gpubench.operators.elementwise.flat import Flat, lie_of
 from gpubench.operators.elementwise.merged import Input, Merged, merged
 from gpubench.operators.elementwise.naive import Naive
@@ -41,7 +41,9 @@ def _is_for_tiles(shape: Merged) -> bool:
         return False
     wishes = [(operand, dim) for operand in shape.inputs if (dim := across_dim(shape, operand)) is not None]
     if wishes:
-        return not any(_is_gathered(shape, wish, dim) for wish, dim in wishes)
+        near = all(tuning.is_near(shape, wish) for wish, _ in wishes) and not split(shape).braided
+        most = _gather_elements() if near else tuning.THREADS * shape.vector
+        return not any(_is_gathered(shape, wish, dim, most) for wish, dim in wishes)
     row = shape.dims[0].size
     if row % shape.vector or row < tuned("ROW_VECTORS", tuning.ROW_VECTORS) * shape.vector:
         return False
@@ -49,13 +51,20 @@ def _is_for_tiles(shape: Merged) -> bool:
     return any(lie in ("row", "still") for lie in lies) and not any(lie.endswith("off_grid") for lie in lies)
 
 
-def _is_gathered(shape: Merged, one: Input, across: int) -> bool:
-    """Say whether what a block of y reads of an operand lies close enough together, though across y's rows."""
+def _is_gathered(shape: Merged, one: Input, across: int, most: int) -> bool:
+    """Say whether what blocks of y read of an operand lies close enough together, though across y's rows.
+
+    most: elements of a group of y that is one run of the operand.
+    """
     run = math.prod(dim.size for dim in shape.dims[:across])
     group = run * shape.dims[across].size
     together = all(one.step(dim) < group for dim in shape.dims[: across + 1])
     return (
         run <= tuned("GATHER_RUN", tuning.GATHER_RUN)
-        or shape.elements <= tuned("GATHER_ELEMENTS", tuning.GATHER_ELEMENTS)
-        or (together and group <= tuning.THREADS * shape.vector)
+        or shape.elements <= _gather_elements()
+        or (together and group <= most)
     )
+
+
+def _gather_elements() -> int:
+    return tuned("GATHER_ELEMENTS", tuning.GATHER_ELEMENTS)

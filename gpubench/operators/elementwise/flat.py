@@ -41,7 +41,8 @@ class Flat:
         if is_plaited(shape, device):
             cut = tuning.FlatCut(tuning.FLAT_THREADS, shape.vector, shape.dims[0].size)
             return build(problem, shape, cut, beside=True)
-        return build(problem, shape, tuning.flat_cut(shape, device, function, plain))
+        near = any(tuning.is_near(shape, operand) for operand in shape.inputs)
+        return build(problem, shape, tuning.flat_cut(shape, device, function, plain, near))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the probes on operands that lie as y does, and `add` of others."""

@@ -63,6 +63,17 @@ SPREAD_WIDE, HEAVY = 1024, ("pow",)
 """... where operands are off the grid, or for heavy functions. 597168 float16 at offset 5, vectors of 1, 2, 4, 8: 8.3,
 7.3, 6.8, 7.6 us; the power of 64208 bfloat16: 5.9, 6.3, 6.5, 6.7."""
 
+NEAR = 15
+"""Elements from one of an operand to the next, at most, for them to be near; not where these are whole units of 16
+bytes. n x a x b, x in the order n x b x a, by `flat` and by `tiles`: uint8 3 x 1500 28.3 and 107 us, 9 x 1500 33 and
+67, 33 x 1500 210 and 55; float32 5 x 411 24.8 and 33, 9 x 411 30 and 41, 33 x 411 59 and 31; float16 16 x 64 by small
+vectors 41.6, by whole ones 25.7."""
+
+NEAR_BYTES, NEAR_VECTORS = 4, 4
+"""Bytes of y's vectors, and vectors of a thread, there: the closer together those of neighbouring threads are, the
+fewer lines of the L1 cache a load meets. 40 x 814 x 2 x 174 uint8, last two dims exchanged, 16.1 us, by vectors of 16
+bytes 19.6; the same of 20 x 814 x 5 x 120 13.1 and 17.7."""
+
 ROW_VECTORS = 32
 """Rows of fewer vectors are walked from end to end of y."""
 
@@ -71,7 +82,8 @@ GATHER_RUN = 40
 Powers of 7260 x 4 x 10 float64, one reversed, 10.0 us, in tiles 11.7."""
 
 GATHER_ELEMENTS = 2**17
-"""Up to so many elements of y the L2 cache makes up for sectors that are read again."""
+"""Up to so many elements of y, or of a group of y that is one run of an operand whose elements are near, the L2 cache
+makes up for sectors that are read again."""
 
 PLAITED_LINES = 3
 """Lines of bytes at most of which a thread takes a vector each. 64 x 50176 x 2, 3 and 8 uint8, the last two dims
@@ -94,13 +106,14 @@ class FlatCut(NamedTuple):
         return self.threads * self.items * self.vectors
 
 
-def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool) -> FlatCut:
+def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool, near: bool) -> FlatCut:
     """Return how y is cut. Small ones: more threads, before vectors are full.
 
-    plain: nothing is off the grid. Two vectors a thread where y has fewer bytes than what a vector is counted by, is
-    most of all, or is small: 2^28 float32 to float16 379.6 us with one and 373.7 with two, 2^26 float16 to float32
-    100.1 and 101.3; and for heavy functions: powers of 2^24 float32 70.0 and 63.9, bfloat16 40.9 and 38.3. Elements of
-    8 bytes off the grid come one by one: 51712416 logarithms of float64 at offset 3 197.5 us, in vectors 203.6 to 217.
+    plain: nothing is off the grid. near: some operand's elements are. Two vectors a thread where y has fewer bytes
+    than what a vector is counted by, is most of all, or is small: 2^28 float32 to float16 379.6 us with one and 373.7
+    with two, 2^26 float16 to float32 100.1 and 101.3; and for heavy functions: powers of 2^24 float32 70.0 and 63.9,
+    bfloat16 40.9 and 38.3. Elements of 8 bytes off the grid come one by one: 51712416 logarithms of float64 at offset
+    3 197.5 us, in vectors 203.6 to 217.
     """
     heavy = function in HEAVY
     spread = tuned("SPREAD", SPREAD) if plain and not heavy else SPREAD_WIDE
@@ -110,6 +123,8 @@ def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool) -> F
     blocks = shape.elements / (2 * threads * shape.vector)
     if blocks < 2 * device.sm_count:
         return FlatCut(threads, items, 1)
+    if near:
+        return FlatCut(threads, max(1, min(items, NEAR_BYTES // shape.output_itemsize)), NEAR_VECTORS)
     if not plain:
         return FlatCut(threads, 1, 4) if shape.vector == 2 else FlatCut(threads, items, 1)
     narrow = shape.vector * shape.output_itemsize < 16
@@ -129,3 +144,9 @@ def is_small(shape: Merged, one: Input) -> bool:
     """Say whether an operand may be read in any order."""
     size = one.extent * dtypes.dtype(one.dtype).itemsize
     return size <= SMALL_BYTES and size * SMALL_SHARE <= shape.bytes
+
+
+def is_near(shape: Merged, one: Input) -> bool:
+    """Say whether an operand is read element by element along y's rows, and a few elements apart."""
+    step = one.step(shape.dims[0])
+    return 1 < step <= NEAR and step * dtypes.dtype(one.dtype).itemsize % 16 != 0

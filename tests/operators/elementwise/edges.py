@@ -27,6 +27,8 @@ def _around(sms: int, near: int) -> list[tuple[str, str, dict[str, Any]]]:
     return [
         ("rows long enough for tiles", "float32", _pair((64, 4 * tuning.ROW_VECTORS + near), (64, 1))),
         ("runs short enough to gather", "float32", _copy((9001, tuning.GATHER_RUN + near))),
+        ("lines few enough to gather", "float32", _copy((999, tuning.NEAR + near, 411), (0, 2, 1))),
+        ("elements near enough for small vectors", "uint8", _strided(tuning.NEAR + near)),
         ("elements few enough to gather", "float32", _copy((256, tuning.GATHER_ELEMENTS // 256 + near))),
         ("groups small enough to gather", "float32", _copy((500, 4, tuning.THREADS + near), (0, 2, 1))),
         ("an operand small enough to gather", "float32", _small(tuning.SMALL_BYTES // 4096 + near)),
@@ -58,6 +60,11 @@ def _copy(shape: tuple[int, ...], order: tuple[int, ...] | None = None) -> dict[
     """Return the copy of an operand that lies across y."""
     order = order or tuple(reversed(range(len(shape))))
     return {"function": "copy", "shape": shape, "layout": {"permute": order}}
+
+
+def _strided(step: int) -> dict[str, Any]:
+    """Return the copy of an operand of so many elements apart."""
+    return {"function": "copy", "shape": (4_000_001,), "layout": {"step": step}}
 
 
 def _pair(one: tuple[int, ...], other: tuple[int, ...]) -> dict[str, Any]:

@@ -87,6 +87,24 @@ def test_lines_of_bytes_are_plaited() -> None:
         assert found.ok, (problem.case.id, found.first_mismatch)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float64"])
+def test_elements_that_are_near_come_by_small_vectors(dtype: str) -> None:
+    """Rows of odd lengths, whose ends lie inside vectors; alone, and beside an operand that lies as y does."""
+    device = dataclasses.replace(DEVICE, sm_count=1)
+    one = {"shape": (7, 3, 411), "layout": {"permute": (0, 2, 1), "offset": 1}}
+    works = []
+    for function, inputs in (("copy", (one,)), ("add", (one, {"shape": one["shape"]}))):
+        problem = OPERATOR.problem(make_case("elementwise", dtype, function=function, inputs=inputs))
+        plan = OPERATOR.choose(problem, device)
+        assert isinstance(plan, Plan)
+        assert (plan.variant, plan.notes["lies"][0], plan.notes["vectors"]) == ("flat", "apart", 4)
+        works.append((problem, plan))
+    host().compile([launch for _, plan in works for launch in plan.launches])
+    for problem, plan in works:
+        found = verdict(problem, plan)
+        assert found.ok, (problem.case.id, found.first_mismatch)
+
+
 def test_both_sides_of_the_small_edges_are_right() -> None:
     """One below, at and one above each threshold that a case of moderate size meets."""
     works = []

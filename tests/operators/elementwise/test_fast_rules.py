@@ -128,6 +128,30 @@ def test_operands_across_the_rows_come_by_their_lines(shape: Any, layouts: Any, 
     assert plan.notes["lies"] == lies
 
 
+@pytest.mark.parametrize(
+    ("shape", "dtype", "layout", "variant"),
+    [
+        ((3001, 3, 411), "float32", {"permute": (0, 2, 1)}, "flat"),
+        ((7461, 3, 1500), "uint8", {"permute": (0, 2, 1)}, "flat"),
+        ((2048, 6, 9, 64), "int64", {"permute": (0, 1, 3, 2)}, "flat"),
+        ((3001, 4, 411), "float32", {"permute": (0, 2, 1)}, "tiles"),  # whole units
+        ((64, 3, 50_176), "uint8", {"permute": (0, 2, 1)}, "tiles"),  # braided
+        ((3, 5_000_001), "float32", {"permute": (1, 0), "offset": 1}, "tiles"),  # lines too long for the L2 cache
+    ],
+)
+def test_few_lines_are_read_element_by_element(shape: Any, dtype: str, layout: Any, variant: str) -> None:
+    """... where the run they make is short, no whole units and not braided, in vectors of 4 bytes of y."""
+    plan = plan_of(dtype, function="copy", shape=shape, layout=layout)
+    assert plan.variant == variant
+    if variant == "flat":
+        assert plan.notes["vectors"] == 4
+    both = (
+        {"shape": shape, "layout": layout},
+        {"shape": shape, "layout": {"permute": tuple(reversed(range(len(shape))))}},
+    )
+    assert plan_of(dtype, function="add", inputs=both).variant == "tiles"
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
 def test_a_turned_tile_fits_shared_memory_and_its_operands(dtype: str) -> None:
     """Whatever the sizes, an SM has room for three; squares are a vector of the narrowest operand each way."""
