@@ -8,9 +8,10 @@
 // other: for many strips. `linked_columns`: `share` resident blocks take a strip's tiles in turn, publish each
 // tile's column sums and carry forward as in carry_forward.cu: for few strips and many rows.
 // Narrow strips keep that exchange small: it grows with the square of the strip's width.
-// Against `serial_columns`, a thread a column: whole sectors a step, and blocks of 16 warps instead of one walk. On one H200:
+// Against `serial_columns`, a thread a column: whole sectors a step, and blocks of up to 16 warps instead of one walk. On one H200:
 // 16384 x 16384 float32 544 us (0.93 of a copy; the best library 963), 16 x 4096 x 1024 float16 76.3 (203).
-// Items is a whole 16-byte vector where every row starts on one, else 1. Complex numbers come as two columns of their parts then.
+// Items: a vector on which every row starts, of 16 bytes at most; the host's estimate says how wide. Where rows start on 16 bytes,
+// complex numbers come as two columns of their parts.
 #include "gpubench/arithmetic.cuh"
 #include "gpubench/block/column_scan.cuh"
 #include "gpubench/grid/gather.cuh"
