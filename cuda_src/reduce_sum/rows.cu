@@ -3,6 +3,7 @@
 // Data: the runs of an output, cut into vectors, are one list, and its threads take every n-th vector of it, so that all
 // blocks of an output read side by side. Eight loads of a thread are on their way at once. Threads sum by a tree over those
 // loads, then over their turns; warps by shuffles, the block through shared memory, blocks by words (exchange.cuh).
+// rows_run: an output's only run, of which every vector between a head and a tail is loaded without a look at its ends.
 #include "reduce_sum/exchange.cuh"
 
 namespace gpubench::sum {
