@@ -47,6 +47,14 @@ def _edges() -> list[Edge]:
         ),
         ({"shape": (2048, 5000), "dim": 1, "indices": tuning.GATHERED_LEAST}, "float32", "gathered"),
         ({"shape": (2047, 5000), "dim": 1, "indices": tuning.GATHERED_LEAST}, "float32", "combined"),
+        *(
+            ({"shape": (10**5, 3), "indices": tuning.CACHED_LEAST + near}, "float32", name)
+            for near, name in _step("combined", "cached")
+        ),
+        *(
+            ({"shape": (200, 1401), "dim": 1, "indices": tuning.SCATTERED_MOST_SMALL + near}, "int8", name)
+            for near, name in ((-1, "combined"), (0, "combined"), (1, "cached"))
+        ),
         ({"shape": (10**6, 31), "indices": 2**17}, "float32", "cached"),
         ({"shape": (10**6, 32), "indices": 2**17}, "bfloat16", "combined"),
         ({"shape": (132, 65_536), "dim": 1, "indices": 65_536}, "float64", "block_copies"),

@@ -244,6 +244,19 @@ def test_squares_turn_whatever_is_left_over(pattern: Any) -> None:
         answers(problem, plan)
 
 
+@pytest.mark.parametrize(("width", "turned"), [(scattered.SQUARE_LEAST, True), (scattered.SQUARE_LEAST - 1, False)])
+def test_narrow_operands_that_turn_are_no_squares(width: int, turned: bool) -> None:
+    """Elements of an index too few for a square are neighbours in the destination, whichever operand is turned."""
+    for operand in ("layout", "source_layout"):
+        turn: dict[str, Any] = {operand: {"permute": (1, 0)}}
+        problem = problem_of((width, 3000), 2048, dim=1, pattern="zipf", **turn)
+        plan = scattered.build(problem)
+        assert isinstance(plan, Plan)
+        assert plan.notes["turned"] == turned
+        assert turned or not plan.notes["indices_inside"]
+        answers(problem, plan)
+
+
 @pytest.mark.parametrize("blocks", [64, 65])
 def test_blocks_find_their_places_alone_or_together(blocks: int) -> None:
     """As many blocks as add up all counts for themselves, and one more."""
