@@ -1,7 +1,8 @@
 // sum, variant `few`: outputs of few terms, each added up by one thread.
 //
 // Data: a thread takes `Groups` times W outputs that lie side by side in y, with all their terms on their way at once (of many
-// eight or sixteen), and stores their sums as vectors. W is 1 where x or y do not stand so: a warp still reads and writes side by side.
+// eight or sixteen), and stores their sums as vectors. Its terms are [W][R] items on one vector of x, of which R side by side belong
+// to one output, in several places. W and R are 1 where x or y do not stand so: a warp still reads and writes side by side.
 // few_shared: of little, lanes that share an output, each with a part of its terms; up to 32 outputs a block.
 // few_words: rows of a few narrow terms, and their sums, side by side: by words of 32 bits, of which neighbouring threads share some.
 // few_transposed: outputs whose neighbours lie apart in x; tiles of sums turn in shared memory.
@@ -10,6 +11,19 @@
 #include "reduce_sum/few.cuh"
 
 namespace gpubench::sum {
+
+// The sums of R neighbours each.
+template <int R, class A, int V>
+GPUBENCH_DEVICE Vector<A, V / R> fold_neighbours(const Vector<A, V>& items) {
+    if constexpr (R == 1) {
+        return items;
+    } else {
+        Vector<A, V / 2> sums;
+        GPUBENCH_UNROLL
+        for (int j = 0; j < V / 2; ++j) sums[j] = add(items[2 * j], items[2 * j + 1]);
+        return fold_neighbours<R / 2>(sums);
+    }
+}
 
 // The terms that are not on their way at once with the first of a thread's only group.
 template <int Terms, int V, class T, class S, class C>
@@ -22,21 +36,22 @@ GPUBENCH_DEVICE void add_rest(Vector<part_t<T>, V>& sums, const T* place, TermWa
     }
 }
 
-template <int W, int Terms, int Groups, class T, class Out, class S, class C>
+template <int W, int R, int Terms, int Groups, class T, class Out, class S, class C>
 GPUBENCH_DEVICE void sum_groups(const T* x, Out* y, const S& source, const FewShape<C>& shape) {
+    constexpr int V = W * R;
     const uint32 first = static_cast<uint32>(block_index_x()) * (block_size_x() * Groups) + thread_index_x();
     typename FewShape<C>::Step steps[Terms];
     TermWalk<C> walk;
     GPUBENCH_UNROLL
     for (int t = 0; t < Terms; ++t) steps[t] = walk.next(shape);
-    Packed<T, W> raw[Groups][Terms];
+    Packed<T, V> raw[Groups][Terms];
     GPUBENCH_UNROLL
     for (int g = 0; g < Groups; ++g) {
         const uint32 group = first + g * block_size_x();
         const T* const place = x + offsets_of(shape.sum, group).x;
         GPUBENCH_UNROLL
         for (int t = 0; t < Terms; ++t) {
-            raw[g][t] = source.template load<W>(place + steps[t], group < shape.groups && t < shape.terms);
+            raw[g][t] = source.template load<V>(place + steps[t], group < shape.groups && t < shape.terms);
         }
     }
     const uint32 again = Groups > 1 ? static_cast<uint32>(opaque(static_cast<int>(first))) : first;  // worked out twice takes fewer registers
@@ -45,21 +60,21 @@ GPUBENCH_DEVICE void sum_groups(const T* x, Out* y, const S& source, const FewSh
         const uint32 group = again + g * block_size_x();
         if (group >= shape.groups) break;
         const auto offsets = offsets_of(shape.sum, group);
-        Vector<part_t<T>, W> sums = detail::tree<W, 0, Terms>(raw[g]);
+        Vector<part_t<T>, V> sums = detail::tree<V, 0, Terms>(raw[g]);
         if constexpr (Terms >= 8 && is_same<C, gpubench::sum::Sum>) add_rest<Terms>(sums, x + offsets.x, walk, source, shape);
-        store_sums(y + offsets.y, finish_of(shape.sum), convert_items<W, accumulator_t<T>>(sums));
+        store_sums(y + offsets.y, finish_of(shape.sum), convert_items<W, accumulator_t<T>>(fold_neighbours<R>(sums)));
     }
 }
 
 // Groups 0: one, of little: the cache is not asked for anything.
-template <class T, class Out, int W, int Terms, int Groups>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) * W == 16 ? 3 : 4)
+template <class T, class Out, int W, int R, int Terms, int Groups>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) * W * R == 16 ? 3 : 4)
     few(const T* x, Out* y, const FewShape<conditional_t<Groups == 0, Plain, Sum>> shape) {
     if constexpr (Groups == 0) {
-        sum_groups<W, Terms, 1>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
+        sum_groups<W, R, Terms, 1>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
     } else {
-        if (shape.sum.first_out != 0) sum_groups<W, Terms, Groups>(x, y, Source<T, true>{x + shape.sum.extent}, shape);
-        else sum_groups<W, Terms, Groups>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
+        if (shape.sum.first_out != 0) sum_groups<W, R, Terms, Groups>(x, y, Source<T, true>{x + shape.sum.extent}, shape);
+        else sum_groups<W, R, Terms, Groups>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
     }
 }
 

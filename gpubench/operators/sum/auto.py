@@ -50,7 +50,7 @@ def _is_for_few(shape: Merged, dtype: str, device: DeviceInfo) -> bool:
     little = shape.bytes < tuning.LITTLE and shape.terms <= tuning.terms_of_little(shape, device)
     if not first.kept:
         short = first.size < shape.vector or shape.terms <= tuning.FEW_TERMS
-        few = shape.terms <= tuned("FEW_TERMS", tuning.FEW_TERMS) and not is_flat(shape)
+        few = shape.terms <= tuned("FEW_TERMS", tuning.FEW_TERMS) * form.run and (form.run > 1 or not is_flat(shape))
         return few or (little and short) or (shape.terms <= tuning.FEW_FLAT and is_ragged(shape))
     if little or tuning.shared(shape, device)[0]:
         return True
