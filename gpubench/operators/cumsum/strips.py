@@ -79,7 +79,7 @@ def best_strips(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> 
 @lru_cache(1024)
 def _best(columns: Columns, elements: Elements, sm_count: int) -> Strips:
     cuts = (cut_strips(columns, elements, items, shape, sm_count) for items, shape in _shapes(elements))
-    return min((one for one in cuts if _is_worth_a_try(one)), key=lambda one: one.us)
+    return min((strips for strips in cuts if _is_worth_a_try(strips)), key=lambda strips: strips.us)
 
 
 def _shapes(elements: Elements) -> Iterator[tuple[int, StripShape]]:
@@ -98,9 +98,9 @@ def strip_rows(x_bytes: int, items: int) -> tuple[int, ...]:
     return tuning.SINGLE_ROWS if items == 1 and x_bytes <= tuning.SINGLE_BYTES else (tuning.STRIP_ROWS,)
 
 
-def _is_worth_a_try(one: Strips) -> bool:
+def _is_worth_a_try(strips: Strips) -> bool:
     """Tell whether blocks have warps enough to hide their many turns through a strip."""
-    return one.cut.tiles <= 8 * one.shape.warps or one.shape.warps >= 8
+    return strips.cut.tiles <= 8 * strips.shape.warps or strips.shape.warps >= 8
 
 
 def tile_rows(shape: StripShape) -> int:
