@@ -61,7 +61,10 @@ LONG_US, LONG_SAMPLES = 5000, 2
 """Work of so many microseconds and more is sampled less often."""
 
 ENDLESS_S = 0.1
-"""Work of so many seconds is run once, by the host's clock."""
+"""Work of so many seconds is run once, by the host's clock, after a first run that may load code."""
+
+HOPELESS_S = 2.0
+"""... and of so many, that first run is the only one."""
 
 MOST_ELEMENTS = 4096
 """Elements of a thread, at most, of another variant that is tried."""
@@ -201,12 +204,15 @@ class Bench:
             start = time.perf_counter()
             run()
             self.device.synchronize()
-            if time.perf_counter() - start > ENDLESS_S:
+            first = time.perf_counter() - start
+            if first > HOPELESS_S:
+                samples[name] += [1e6 * first]
+            elif first > ENDLESS_S:
                 start = time.perf_counter()
                 run()
                 self.device.synchronize()
                 again = time.perf_counter() - start
-                samples[name] += [1e6 * again] if again > ENDLESS_S else []  # the first run may load code
+                samples[name] += [1e6 * again] if again > ENDLESS_S else []
         short = {name: run for name, run in runs.items() if not samples[name]}
         for _ in range(TURNS):
             for name, run in short.items():

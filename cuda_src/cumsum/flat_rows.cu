@@ -1,10 +1,12 @@
-// cumsum, variant `flat_rows`: short contiguous rows of any length, seen as one flat array cut into equal tiles.
+// cumsum, variant `flat_rows`: short contiguous rows of any length, or short columns in pairs, seen as one flat array cut
+// into equal tiles.
 //
 // Data: a warp takes Vectors x 32 vectors of 16 bytes, wherever rows begin in them: every lane works and every access is
 // a whole aligned vector, whatever the rows' length. Inside the tile: segmented scan by shuffles (Sengupta
 // and others 2007). Sums are selected, never multiplied by zero, so NaN and infinity stay in their row.
 // The row that began before the tile: the warp reads that row's earlier elements once more and sums them, while its own
 // vectors are under way; another warp, most often of the same block, has just brought them into a cache.
+// Side: so many columns lie side by side, each summed by itself; with two, a vector holds pairs, of one row each.
 // Against `lanes_rows`: no lane idles because a row is no power of two of vectors, and no access is split because rows
 // begin anywhere. Against warps that take whole rows only: no lane idles because these do not fill it. On one H200: 262144
 // x 33 float32 22.0 us (0.95 of the ceiling; 27.4 by lanes_rows), 16777216 x 7 float16 118.5 us (166.9 by whole rows).
@@ -18,15 +20,15 @@ namespace gpubench::cumsum {
 
 constexpr int flat_rows_threads = 256;
 
-// A lane's vector: running sums since the last row began in it, or since its first element. `position`: the place of its
+// A lane's vector: running sums since the last row began in it, or since its first elements. `position`: the place of its
 // first element in its row. first_head: the first element that begins a row; V when none does.
-template <int V, class A>
+template <int Side, int V, class A>
 GPUBENCH_DEVICE int scan_rows_in_vector(Vector<A, V>& items, int position, int length) {
     int first_head = position == 0 ? 0 : V;
     GPUBENCH_UNROLL
-    for (int j = 1; j < V; ++j) {
-        position = position + 1 == length ? 0 : position + 1;
-        if (position != 0) items[j] = add(items[j - 1], items[j]);
+    for (int j = Side; j < V; ++j) {
+        if (j % Side == 0) position = position + Side == length ? 0 : position + Side;
+        if (position != 0) items[j] = add(items[j - Side], items[j]);
         else if (first_head == V) first_head = j;
     }
     return first_head;
@@ -54,8 +56,8 @@ GPUBENCH_DEVICE A before_in_row(A sum, bool has_head, A& carry) {
     return before;
 }
 
-// elements: all of x. y stands on 16 bytes. rows: the length of a row, under 2^30.
-template <class T, class Out, int Vectors>
+// elements: all of x. y stands on 16 bytes. rows: the length of a row times Side, under 2^30; V is a multiple of Side.
+template <class T, class Out, int Vectors, int Side>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(flat_rows_threads)
     flat_rows(const T* x, Out* y, long long elements, IntegerDivider rows) {
     using A = accumulator_t<Out>;
@@ -71,19 +73,23 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(flat_rows_threads)
     Packed<T, V> raw[Vectors];
     if (is_aligned(x, V * sizeof(T))) load_span<V, Vectors>(raw, x + start, span, true);
     else load_flat_span<V, Vectors>(raw, x, start, tile, elements);
-    A carry{};
-    for (int at = lane_index(); at < before_tile; at += warp_size) carry = add(carry, convert<A>(x[start - before_tile + at]));
+    A mine{};  // a lane's are all of one column, for Side divides the warp
+    for (int at = lane_index(); at < before_tile; at += warp_size) mine = add(mine, convert<A>(x[start - before_tile + at]));
     warp_barrier();  // lanes with less to add rejoin the others
-    carry = combine_lanes(carry, Add{});
+    A carry[Side];
+    GPUBENCH_UNROLL
+    for (int s = 0; s < Side; ++s) carry[s] = combine_lanes(lane_index() % Side == s ? mine : A{}, Add{});
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
         const int position = static_cast<int>(rows.divide(static_cast<uint32>(before_tile + place + k * span.apart)).remainder);
         Vector<A, V> items = unpack_items<V, A>(raw[k]);
-        const int first_head = scan_rows_in_vector<V>(items, position, length);
-        const A before = before_in_row(items[V - 1], first_head < V, carry);
+        const int first_head = scan_rows_in_vector<Side, V>(items, position, length);
+        A before[Side];
+        GPUBENCH_UNROLL
+        for (int s = 0; s < Side; ++s) before[s] = before_in_row(items[V - Side + s], first_head < V, carry[s]);
         GPUBENCH_UNROLL
         for (int j = 0; j < V; ++j) {
-            if (j < first_head) items[j] = add(before, items[j]);
+            if (j < first_head) items[j] = add(before[j % Side], items[j]);
         }
         store_items<V>(y + start, span, k, items);
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpubench import dtypes
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning
+from gpubench.operators.cumsum.flat_rows import is_pairs, longest
 from gpubench.operators.cumsum.geometry import columns_of, grouped_rows_of, in_parts, rows_of, transposed_of
 from gpubench.operators.cumsum.rows import lanes_vectors
 from gpubench.operators.cumsum.strips import best_strips, shared_us
@@ -125,6 +126,8 @@ def _for_rows(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuple[st
 
 
 def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[str, ...]:
+    if _is_for_pairs(problem, columns):
+        return ("flat_rows",)
     walk = walk_of(problem)
     empty = max(tuning.SHORT_COLUMN_WIDTH // columns.inner, 1)  # so many times as wide as the columns is a strip
     walked = tuned("WALKED_COLUMN", tuning.WALKED_COLUMN) * empty
@@ -142,6 +145,13 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
     if small and columns.length <= tuned("LINKED_COLUMN", tuning.LINKED_COLUMN):
         return (*resident, "linked_columns", "column_forward", "columns")
     return (*resident, "column_forward", "linked_columns", "columns")
+
+
+def _is_for_pairs(problem: Problem[Any], columns: Columns) -> bool:
+    """Tell whether short columns lie two by two, of which a walk would read a few bytes a lane, far apart."""
+    items = vector_items(problem)
+    enough = 2 * columns.length * columns.outer >= tuned("FLAT_LEAST", tuning.FLAT_LEAST)
+    return is_pairs(columns) and items > 1 and 2 * columns.length <= longest(items) and enough and columns.outer > 1
 
 
 def _least_walks(columns: Columns) -> int:

@@ -195,6 +195,17 @@ def test_flat_rows_at_another_alignment(schedule: str, offset: int) -> None:
     outputs("flat_rows", "float32", schedule, 1, shape=[70, 33], dim=1, layout={"offset": offset})
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int64", "complex64"])
+@pytest.mark.parametrize("length", [2, 7, 33])
+def test_flat_pairs_of_columns(dtype: str, length: int) -> None:
+    """Two columns side by side, over several tiles, the last one cut, at another alignment: each keeps to itself."""
+    length = min(length, longest(items_of(dtype, sum_dtype(dtype))) // 2)
+    for offset in (0, 1):
+        shape = [1500 // length + 3, length, 2]
+        layout = {"offset": offset}
+        outputs("flat_rows", dtype, runs=1, shape=shape, dim=1, layout=layout, distribution="with_nonfinite")
+
+
 TRANSPOSED = [
     ([70, 45], 0, {"permute": [1, 0]}),  # x along the lines; several tiles, a cut strip
     ([45, 700], 1, {"permute": [1, 0]}),  # x across the lines
