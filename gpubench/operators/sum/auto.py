@@ -34,7 +34,9 @@ def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
             yield Few()
         if shape.dims and shape.dims[0].kept:
             group = shape.dims[0].size * shape.terms * shape.itemsize
-            if _is_narrow(shape) and len(shape.reduced) == 1 and group <= tuned("STAGED_GROUP", tuning.STAGED_GROUP):
+            narrow = _is_narrow(shape) and len(shape.reduced) == 1
+            small = group <= tuned("STAGED_GROUP", tuning.STAGED_GROUP)
+            if (narrow and small) or _is_for_tiles(shape, problem.case.dtype, device):
                 yield Staged()
         else:
             yield from _along(shape, device)
@@ -58,13 +60,21 @@ def _is_for_few(shape: Merged, dtype: str, device: DeviceInfo) -> bool:
         return False
     if not tuning.fill_threads(shape.outputs // form.width, device):
         return shape.terms <= tuning.FEW_TERMS
-    aligned = form.width > 1 and not form.across
+    aligned = form.width > 1 and not form.across and form.width * shape.itemsize >= tuning.FEW_LOAD
     return shape.terms <= (tuned("FEW_ALIGNED", tuning.FEW_ALIGNED) if aligned else tuning.few_ragged(lines_of(shape)))
 
 
 def _is_narrow(shape: Merged) -> bool:
     """Say whether x is small groups of columns, side by side."""
     return is_flat(shape) and shape.dims[0].size * shape.itemsize < tuning.WIDE_LINE
+
+
+def _is_for_tiles(shape: Merged, dtype: str, device: DeviceInfo) -> bool:
+    """Say whether x is groups of columns, side by side, of which `few` would read too few bytes a load."""
+    form = form_of(shape, dtype)
+    short = form.width > 1 and not form.across and form.width * shape.itemsize < tuning.FEW_LOAD
+    many = tuning.FEW_TERMS < shape.terms <= tuning.FEW_ALIGNED
+    return short and many and is_flat(shape) and tuning.fill_threads(shape.outputs // form.width, device)
 
 
 def _along(shape: Merged, device: DeviceInfo) -> Iterator[Variant]:

@@ -57,6 +57,11 @@ FEW_ALIGNED = 128
 outputs that are many and stand on vectors: 1500000 x 3 float32 12.9 us (16.8 through shared memory), 300 x 40 x 3000
 bfloat16 26.8 us (33.6 by places), 500 x 16 x 2000 float32 22.5 (43.2)."""
 
+FEW_LOAD = 8
+"""... by loads of so many bytes at least, else through shared memory. Integers of 8 and 16 bits, of which two outputs
+fill a vector: 11710 x 18 x 296 uint8 58.7 us (41.9 so), 20000 x 9 x 296 int16 99 (60), 5000 x 40 x 1000 int8 111 (84),
+2000 x 100 x 296 39 (29), 3000 x 12 x 2000 83 (59; 50 by places)."""
+
 TRANSPOSED_TERMS = 16
 TRANSPOSED_SIDE = 12
 TRANSPOSED_BYTES = 2**20

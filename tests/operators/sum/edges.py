@@ -63,6 +63,8 @@ def _around(sms: int, near: int) -> dict[str, Edge]:
         ),
         "a row of two words": ((300_001, 8 + near), (1,), "uint8", {}),
         "a row of four words": ((300_001, 16 + near), (1,), "uint8", {}),
+        "terms of narrow elements": ((3001, tuning.FEW_TERMS + near, 296), (1,), "uint8", {}),
+        "terms of narrow elements through shared memory": ((900, tuning.FEW_ALIGNED + near, 296), (1,), "uint8", {}),
         "terms of transposed outputs": (
             (500, tuning.TRANSPOSED_TERMS + near, 600),
             (1,),
