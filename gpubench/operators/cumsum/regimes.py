@@ -70,7 +70,8 @@ def _for_transposed(transposed: Transposed, dtype: str, device: DeviceInfo) -> t
     enough = tuned("LINE_STRIPS", transposed_tuning.LINE_STRIPS) * device.sm_count
     many = transposed.strips(transposed_tuning.SHAPES[0].lines) >= enough
     # Of narrow integers few bytes are under way at any time by copies in the background.
-    tiles = ("transposed_ring", "transposed_tiles") if ring and not is_narrow(dtype) else ("transposed_tiles",)
+    strips = "copied_first" if along and _has_few_elements(transposed, device) else "transposed_tiles"
+    tiles = ("transposed_ring", strips) if ring and not is_narrow(dtype) else (strips,)
     if transposed.length >= most:
         return chunks + tiles
     if many and transposed.length >= transposed_tuning.LINE_LEAST[along]:
@@ -81,6 +82,12 @@ def _for_transposed(transposed: Transposed, dtype: str, device: DeviceInfo) -> t
 def _has_few_strips(transposed: Transposed, device: DeviceInfo) -> bool:
     """Tell whether even the narrowest strips leave half of the SMs without one."""
     return 2 * transposed.strips(transposed_tuning.RING_LINES[-1]) <= device.sm_count
+
+
+def _has_few_elements(transposed: Transposed, device: DeviceInfo) -> bool:
+    """Tell whether lines along x are so few, and so little in all, that a copy and short rows take less than tiles."""
+    elements = transposed.length * transposed.across * transposed.batches
+    return _has_few_strips(transposed, device) and elements <= transposed_tuning.COPIED_MOST
 
 
 def _is_for_chunks(transposed: Transposed, device: DeviceInfo) -> bool:
@@ -150,7 +157,7 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
 def _is_for_pairs(problem: Problem[Any], columns: Columns) -> bool:
     """Tell whether short columns lie two by two, of which a walk would read a few bytes a lane, far apart."""
     items = vector_items(problem)
-    enough = 2 * columns.length * columns.outer >= tuned("FLAT_LEAST", tuning.FLAT_LEAST)
+    enough = 2 * columns.length * columns.outer >= tuning.PAIRS_LEAST
     return is_pairs(columns) and items > 1 and 2 * columns.length <= longest(items) and enough and columns.outer > 1
 
 

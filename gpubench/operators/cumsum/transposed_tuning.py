@@ -50,6 +50,10 @@ CHUNKED_LENGTH = 4096
 """Elements of a line from which the lines of few strips are cut, in place of the ring: 31464 x 6 int64 17.2 us, 149.5
 by the ring; 578981 x 128 int64 795, tiles 11880; 485 x 78608 int16 233, 656; 512 x 8192 float32 21.9, ring 27.4."""
 
+COPIED_MOST = 1 << 18
+"""Elements up to which lines along x that the ring does not take are copied first, where strips are few: 1519 x 64
+float32 12.2 us, tiles 17.9, float64 12.5 and 18.6; 2500 x 33 int8 12.1, 20.2."""
+
 STRAIGHT_ELEMENTS = 6 << 20
 """Elements up to which lines across x are walked as rows, times the share of a line of the cache that a lane's vector
 spans: 99 x 884 int16 6.6 us (tiles 15.6), 8 x 2279 6.6 (19.7), 2609 x 4 x 143 float16 10.5 (lines 20.9), 256 x 379 x 2

@@ -32,6 +32,10 @@ LANES_ROWS = 8
 FLAT_LEAST = 1 << 16
 """Elements from which flat rows are worth their longer code; what is smaller takes as long as its launch."""
 
+PAIRS_LEAST = 1 << 18
+"""... and short columns, two side by side. 1180782 x 16 x 2 float32 79.5 us, 329 walked; 300000 x 33 x 2
+bfloat16 28.1, 160; 2000000 x 2 x 2 float64 38.5, 41.8; but 40000 x 3 x 2 float16 7.1, 6.4."""
+
 FLAT_VECTORS = 4
 """Vectors a lane of `flat_rows`: 262144 x 250 float16 80.8 us, 97.4 with eight; float32 130.9, 131.4."""
 

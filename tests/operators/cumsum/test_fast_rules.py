@@ -210,6 +210,29 @@ def test_hard_layouts_have_a_variant() -> None:
     assert chosen((16, 8, 64, 32, 48), 2, permute=[4, 1, 3, 0, 2]) == "transposed_lines"
 
 
+@pytest.mark.parametrize(
+    ("shape", "dtype", "name"),
+    [
+        ((1 << 17, 7, 2), "float16", "flat_rows"),
+        ((1 << 17, 7, 2), "complex64", "flat_rows"),
+        ((1 << 17, 7, 2), "complex128", "walked_lines"),  # a vector is no pair
+        ((100, 7, 2), "float16", "walked_lines"),
+        ((1 << 17, 7, 3), "float16", "walked_lines"),
+    ],
+)
+def test_pairs_of_short_columns_are_one_flat_array(shape: tuple[int, ...], dtype: str, name: str) -> None:
+    """Two columns side by side, many and short, are read by whole vectors; a walk would read a few bytes a lane."""
+    assert chosen(shape, 1, dtype) == name
+
+
+@pytest.mark.parametrize(
+    ("length", "name"), [(1519, "copied_first"), (1520, "transposed_ring"), (4001, "transposed_tiles")]
+)
+def test_few_lines_off_the_grid_are_copied_first(length: int, name: str) -> None:
+    """Few lines along x, little in all, that copies in the background do not take."""
+    assert chosen((length, 72), 0, permute=[1, 0]) == name
+
+
 def test_the_edges_reach_every_variant_that_auto_picks() -> None:
     """The cases that a GPU is held to (tests/gpu) meet each fast variant, on the figures of a large GPU."""
     found = {auto(CUMSUM.problem(case), DEVICE).name for case in edges(DEVICE)}
