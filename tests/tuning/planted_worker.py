@@ -1,7 +1,7 @@
 """A worker on a device of numbers, with a planted landscape: constants in a contender's name decide what it takes.
 
 Every contender takes 20 us with noise of rounds and samples; LANES_ROW=256 10 % less, LANES_ROW=64 0.2 % less (a tie).
-STAGED_THREADS=128 is wrong, LANES_THREADS=128 does not compile, STAGED_ROWS=512 loses the device.
+STAGED_THREADS=128 is wrong, LANES_THREADS=256 does not compile, STAGED_ROWS=512 loses the device.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DEVICE = {
 FACTORS = {"LANES_ROW=256": 0.9, "LANES_ROW=64": 0.998, "LANES_ROW=32": 1.5}
 FAILURES = {
     "STAGED_THREADS=128": ("wrong", "2 of 10 elements are wrong"),
-    "LANES_THREADS=128": ("compile_error", "no such thing"),
+    "LANES_THREADS=256": ("compile_error", "no such thing"),
 }
 
 

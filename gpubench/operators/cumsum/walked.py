@@ -136,7 +136,7 @@ def near_places(walk: Walk, y: str, threads: int) -> int:
     """
     if walk.far is None:
         return 0
-    wanted = max(tuned("WALK_RUN", tuning.WALK_RUN) // dtypes.dtype(y).itemsize, 1)
+    wanted = max(tuning.WALK_RUN // dtypes.dtype(y).itemsize, 1)
     least = ceil_div(threads, power_of_two(walk.sizes[walk.far]))
     return min(max(wanted, least), power_of_two(walk.sizes[-1]), threads)
 

@@ -169,7 +169,7 @@ def _is_for_owned_rows(form: Form, small: bool, least: int) -> bool:
 def is_for_private_copies(form: Form) -> bool:
     """Say whether lanes should have copies: of few places, or of those of a repetition, which a warp takes."""
     if form.inner * form.outers == 1:
-        return form.count >= COPIES_LEAST
+        return form.count >= tuned("COPIES_LEAST", COPIES_LEAST)
     if form.inner > 1 or form.index_step != 1 or form.outers < PRIVATE_ROWS_LEAST or form.count * form.outers < 2**20:
         return False
     fits = form.places * max(form.itemsize, 4) <= PRIVATE_ROW_BYTES

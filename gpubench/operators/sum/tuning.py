@@ -116,7 +116,7 @@ def held(vectors: int, shape: Merged, device: DeviceInfo) -> int:
     if little or (many and vectors > 1024 and shape.bytes < HINT_FROM):
         few = shape.outputs >= LANES_ROWS and vectors < HELD_ROW
         return 0 if few else 32 if vectors <= 32 * LOADS else 256 if vectors <= 256 * LOADS else 512
-    return power_below(vectors * 9 // 16, 512) if many and LANES_ROW < vectors <= HELD_ROWS else 0
+    return power_below(vectors * 9 // 16, 512) if many and tuned("LANES_ROW", LANES_ROW) < vectors <= HELD_ROWS else 0
 
 
 def power_below(number: int, most: int) -> int:
