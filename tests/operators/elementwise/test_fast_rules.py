@@ -129,6 +129,19 @@ def test_operands_across_the_rows_come_by_their_lines(shape: Any, layouts: Any, 
 
 
 @pytest.mark.parametrize(
+    ("rows", "lie"), [(2, "turned"), (4, "turned"), (6, "braided"), (8, "turned"), (14, "braided")]
+)
+def test_odd_pairs_of_eight_bytes_come_as_one_run(rows: int, lie: str) -> None:
+    """Rows that are whole vectors across are turned, but for those that no power of two of lanes takes."""
+    one = {"shape": (rows, 1024), "layout": {"permute": (1, 0)}}
+    plan = tiles.Tiles().plan(
+        OPERATOR.problem(make_case("elementwise", "float64", function="neg", inputs=(one,))), DEVICE
+    )
+    assert isinstance(plan, Plan)
+    assert plan.notes["lies"] == [lie]
+
+
+@pytest.mark.parametrize(
     ("shape", "dtype", "layout", "variant"),
     [
         ((3001, 3, 411), "float32", {"permute": (0, 2, 1)}, "flat"),
