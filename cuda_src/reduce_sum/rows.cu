@@ -233,13 +233,12 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) rows_run(const T* x, Out* y,
     Packed<T, V> raw[Loads == 0 ? 1 : Loads];
     if constexpr (Loads > 0) load_once(raw, run + head, source, share, vectors);
     const auto item = share.thread() < head ? share.thread() : share.thread() + static_cast<decltype(shape.items)>(vectors) * V;
-    T edge{};  // of the items before and behind the vectors
-    if (V > 1 && item < shape.items) edge = run[item];
+    const Packed<T, 1> edge = source.template load<1>(run + item, V > 1 && item < shape.items);  // of the items before and behind the vectors
     char* const mine = words_of<A>(words, share);
     P own;
     if constexpr (Loads == 0) own = sum_turns(run + head, source, share, vectors);
     else own = sum_vectors(raw);
-    join<A>(add(own, convert<P>(edge)), y + offsets.y, finish_of(shape.sum), mine, share);
+    join<A>(add(own, unpack_items<1, P>(edge)[0]), y + offsets.y, finish_of(shape.sum), mine, share);
 }
 
 }  // namespace gpubench::sum

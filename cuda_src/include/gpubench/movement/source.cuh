@@ -70,13 +70,7 @@ struct Source {
     // The vector at `address`, on its own size; zero, and no access, where it does not exist.
     template <int V>
     GPUBENCH_DEVICE Packed<T, V> load(const T* address, bool exists) const {
-        using W = Word<sizeof(T) * V>;
-        W word{};
-        if (exists) {
-            if constexpr (FirstOut) word = load_first_out(reinterpret_cast<const W*>(address));
-            else word = load_word(reinterpret_cast<const W*>(address));
-        }
-        return bit_cast<Packed<T, V>>(word);
+        return bit_cast<Packed<T, V>>(load_existing<FirstOut>(reinterpret_cast<const Word<sizeof(T) * V>*>(address), exists));
     }
     // Whether a vector of which some items exist reaches beyond x.
     template <int V>

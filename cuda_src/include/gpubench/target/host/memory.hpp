@@ -43,10 +43,9 @@ W load_word(const W* address, host::Where where = host::Where::here()) {
     detail::check_alignment(address, sizeof(W), where);
     return *address;
 }
-template <class W>
-W load_first_out(const W* address, host::Where where = host::Where::here()) {
-    detail::check_alignment(address, sizeof(W), where);
-    return *address;
+template <bool FirstOut, class W>
+W load_existing(const W* address, bool exists, host::Where where = host::Where::here()) {
+    return exists ? load_word(address, where) : W{};
 }
 inline void prefetch(const void*) {}
 template <Cache C = Cache::normal, class W>
