@@ -3,6 +3,7 @@
 // Data: a thread takes `Groups` times W outputs that lie side by side in y, with all their terms on their way at once (of many
 // eight or sixteen), and stores their sums as vectors. Its terms are [W][R] items on one vector of x, of which R side by side belong
 // to one output, in several places. W and R are 1 where x or y do not stand so: a warp still reads and writes side by side.
+// few_near: of little, where no load waits for a walk along the terms.
 // few_shared: of little, lanes that share an output, each with a part of its terms; up to 32 outputs a block.
 // few_words: rows of a few narrow terms, and their sums, side by side: by words of 32 bits, of which neighbouring threads share some.
 // few_transposed: outputs whose neighbours lie apart in x; tiles of sums turn in shared memory.
@@ -26,8 +27,8 @@ GPUBENCH_DEVICE Vector<A, V / R> fold_neighbours(const Vector<A, V>& items) {
 }
 
 // The terms that are not on their way at once with the first of a thread's only group.
-template <int Terms, int V, class T, class S, class C>
-GPUBENCH_DEVICE void add_rest(Vector<part_t<T>, V>& sums, const T* place, TermWalk<C> walk, const S& source, const FewShape<C>& shape) {
+template <int Terms, int V, class T, class S>
+GPUBENCH_DEVICE void add_rest(Vector<part_t<T>, V>& sums, const T* place, TermWalk<Sum> walk, const S& source, const FewShape<Sum>& shape) {
     Packed<T, V> raw[Terms];
     for (int left = shape.terms - Terms; left > 0; left -= Terms) {
         GPUBENCH_UNROLL
@@ -36,12 +37,12 @@ GPUBENCH_DEVICE void add_rest(Vector<part_t<T>, V>& sums, const T* place, TermWa
     }
 }
 
-template <int W, int R, int Terms, int Groups, class T, class Out, class S, class C>
-GPUBENCH_DEVICE void sum_groups(const T* x, Out* y, const S& source, const FewShape<C>& shape) {
+template <int W, int R, int Terms, int Groups, class T, class Out, class S>
+GPUBENCH_DEVICE void sum_groups(const T* x, Out* y, const S& source, const FewShape<Sum>& shape) {
     constexpr int V = W * R;
     const uint32 first = static_cast<uint32>(block_index_x()) * (block_size_x() * Groups) + thread_index_x();
-    typename FewShape<C>::Step steps[Terms];
-    TermWalk<C> walk;
+    int64 steps[Terms];
+    TermWalk<Sum> walk;
     GPUBENCH_UNROLL
     for (int t = 0; t < Terms; ++t) steps[t] = walk.next(shape);
     Packed<T, V> raw[Groups][Terms];
@@ -61,21 +62,29 @@ GPUBENCH_DEVICE void sum_groups(const T* x, Out* y, const S& source, const FewSh
         if (group >= shape.groups) break;
         const auto offsets = offsets_of(shape.sum, group);
         Vector<part_t<T>, V> sums = detail::tree<V, 0, Terms>(raw[g]);
-        if constexpr (Terms >= 8 && is_same<C, gpubench::sum::Sum>) add_rest<Terms>(sums, x + offsets.x, walk, source, shape);
+        if constexpr (Terms >= 8) add_rest<Terms>(sums, x + offsets.x, walk, source, shape);
         store_sums(y + offsets.y, finish_of(shape.sum), convert_items<W, accumulator_t<T>>(fold_neighbours<R>(sums)));
     }
 }
 
-// Groups 0: one, of little: the cache is not asked for anything.
 template <class T, class Out, int W, int R, int Terms, int Groups>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) * W * R == 16 ? 3 : 4)
-    few(const T* x, Out* y, const FewShape<conditional_t<Groups == 0, Plain, Sum>> shape) {
-    if constexpr (Groups == 0) {
-        sum_groups<W, R, Terms, 1>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
-    } else {
-        if (shape.sum.first_out != 0) sum_groups<W, R, Terms, Groups>(x, y, Source<T, true>{x + shape.sum.extent}, shape);
-        else sum_groups<W, R, Terms, Groups>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) * W * R == 16 ? 3 : 4) few(const T* x, Out* y, const FewShape<Sum> shape) {
+    if (shape.sum.first_out != 0) sum_groups<W, R, Terms, Groups>(x, y, Source<T, true>{x + shape.sum.extent}, shape);
+    else sum_groups<W, R, Terms, Groups>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
+}
+
+// Of little: a group of outputs a thread, all their terms at once; the cache is not asked for anything.
+template <class T, class Out, int W, int R, int Terms>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 3) few_near(const T* x, Out* y, const NearShape<Terms> shape) {
+    const uint32 group = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
+    const NearOffsets offsets = offsets_of(shape.sum, group);
+    Packed<T, W * R> raw[Terms];
+    GPUBENCH_UNROLL
+    for (int t = 0; t < Terms; ++t) {
+        raw[t] = Source<T, false>{nullptr}.template load<W * R>(x + (offsets.x + shape.steps[t]), group < shape.groups && t < shape.terms);
     }
+    if (group >= shape.groups) return;
+    store_sums(y + offsets.y, Once{}, convert_items<W, accumulator_t<T>>(fold_neighbours<R>(detail::tree<W * R, 0, Terms>(raw))));
 }
 
 // The sum of what the lanes of a warp hold for each of so many outputs.
@@ -95,11 +104,11 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 1) few_shared(const T* x, Out* 
     const auto offsets = offsets_of(shape.sum, output);
     const auto round = shape.inner.divide(first);
     uint32 inner = round.remainder;
-    const T* place = x + offsets.x + int64{inner} * shape.step + int64{round.quotient} * shape.other_step;
+    uint32 place = offsets.x + inner * shape.step + round.quotient * shape.other_step;
     Packed<T, 1> raw[Terms];
     GPUBENCH_UNROLL
     for (int t = 0; t < Terms; ++t) {
-        raw[t] = Source<T, false>{nullptr}.template load<1>(place, output < shape.groups && first + t * lanes < shape.terms);
+        raw[t] = Source<T, false>{nullptr}.template load<1>(x + place, output < shape.groups && first + t * lanes < shape.terms);
         place += shape.moved;
         inner += shape.turn_inner;
         if (inner >= shape.inner.divisor) {

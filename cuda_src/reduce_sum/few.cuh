@@ -5,7 +5,7 @@
 
 namespace gpubench::sum {
 
-// C: Sum, or Plain for little.
+// C: Sum, or Plain where all offsets fit 32 bits.
 template <class C>
 struct FewShape {
     using Step = conditional_t<is_same<C, Plain>, int32, int64>;
@@ -36,6 +36,20 @@ struct TermWalk {
         return here;
     }
 };
+
+// Of little: where an output's terms lie from its first one on, so that no load waits for a walk along them.
+template <int Terms>
+struct NearShape {
+    uint32 groups;
+    int32 terms;
+    uint32 steps[Terms];
+    Plain sum;
+};
+GPUBENCH_LAYOUT(NearShape<1>, 64, sum, 12);
+GPUBENCH_LAYOUT(NearShape<2>, 68, sum, 16);
+GPUBENCH_LAYOUT(NearShape<4>, 76, sum, 24);
+GPUBENCH_LAYOUT(NearShape<8>, 92, sum, 40);
+GPUBENCH_LAYOUT(NearShape<16>, 124, sum, 72);
 
 // Of little: the threads of a block are `outputs` x lanes, and a lane takes every lanes-th term of its output.
 struct SharedShape {

@@ -44,6 +44,14 @@ SHAPE, LITTLE = (
 )
 
 
+NEAR = {
+    terms: Struct(
+        f"gpubench::sum::NearShape<{terms}>", HEADER, groups="u4", terms="i4", steps=("u4", terms), sum=fast.PLAIN
+    )
+    for terms in (1, 2, 4, 8, 16)
+}
+
+
 SHARED_SHAPE = Struct(
     "gpubench::sum::SharedShape",
     HEADER,
@@ -130,15 +138,16 @@ def at_once(form: Form, little: bool) -> tuple[int, ...]:
         return (1,) if little else (1, 2)
     if form.width > 1:
         return (2, 4) if form.across else (1, 2, 4, 8)
-    return (2, 4, 8, 16) if little else (1, 2, 4, 8, 16)  # 5 terms int64 95 us with 8 at once, 117 with 16
+    return (1, 2, 4, 8, 16)  # 5 terms int64 95 us with 8 at once, 117 with 16
 
 
 def kernel(dtype: str, form: Form, terms: int, little: bool) -> str:
     """Return the name expression: for so many terms at once, and one group of outputs a thread or several."""
     if form.across:
         return fast.instance("few_across", dtype, form.width, terms)
-    groups = 0 if little else groups_of(dtype, form, terms)
-    return fast.instance("few", dtype, form.width, form.run, terms, groups)
+    if little:
+        return fast.instance("few_near", dtype, form.width, form.run, terms)
+    return fast.instance("few", dtype, form.width, form.run, terms, groups_of(dtype, form, terms))
 
 
 def groups_of(dtype: str, form: Form, terms: int) -> int:
@@ -238,9 +247,13 @@ def build(problem: Problem[Any], shape: Merged, form: Form, device: DeviceInfo) 
         return Refused("more terms than a thread has on their way at once")
     if not fast.fits(groups + block, line or 1, *(dim.size for dim in kept)):
         return Refused("more outputs than the kernel counts")
-    near = little or form.across
-    outputs = (fast.plain if near else fast.common)(shape, kept)
-    packed = (LITTLE if near else SHAPE).value(**_fields(reduced, outputs, groups, line))
+    if little:
+        steps = [term % inner.size * inner.x + term // inner.size * outer.x for term in range(inner.size * outer.size)]
+        steps += [0] * (terms - len(steps))
+        packed = NEAR[terms].value(groups=groups, terms=shape.terms // form.run, steps=steps, sum=fast.plain(shape, kept))
+    else:
+        outputs = (fast.plain if form.across else fast.common)(shape, kept)
+        packed = (LITTLE if form.across else SHAPE).value(**_fields(reduced, outputs, groups, line))
     bound = fast.accuracy(dtype, ceil_div(inner.size * outer.size, 4), 6)
     notes = {"width": form.width, "run": form.run, "across": form.across, "terms": terms, "threads": threads}
     which = (SOURCE, kernel(dtype, form, terms, little))
