@@ -51,11 +51,14 @@ GPUBENCH_DEVICE Slice slice_of_block(const PlacesShape& shape) {
             exists && static_cast<int>(lane.quotient) < shape.lanes};
 }
 
+// Loads on their way at once: sixteen sums leave registers for four, where two blocks share an SM.
+template <class T, int V>
+constexpr int place_loads = sizeof(T) == 1 && V > 1 ? 4 : 8;
+
 // Terms `first`, first + lanes x parts ... before `stop`, of which term 0 is at `place`.
-template <class T, int V, class S>
+template <int Loads, class T, int V, class S>
 GPUBENCH_DEVICE void sum_terms(PlaceSums<T, V>& sums, const T* place, uint32 first, uint32 stop, const S& source,
                                const PlacesShape& shape) {
-    constexpr int loads = sizeof(T) == 1 && V > 1 ? 4 : 8;  // sixteen sums leave registers for no more
     const uint32 turn = shape.lanes * shape.parts;
     if (first >= stop) return;
     uint32 count = (stop - first + turn - 1) / turn;
@@ -69,10 +72,10 @@ GPUBENCH_DEVICE void sum_terms(PlaceSums<T, V>& sums, const T* place, uint32 fir
     place += inner * shape.step;
     const int64 moved = turn_inner * shape.step + turn_outer * shape.other_step;
     const int64 carried = shape.other_step - shape.inner * shape.step;
-    Packed<T, V> raw[loads];
+    Packed<T, V> raw[Loads];
     while (count > 0) {
         GPUBENCH_UNROLL
-        for (uint32 k = 0; k < loads; ++k) {
+        for (uint32 k = 0; k < Loads; ++k) {
             raw[k] = source.template load<V>(place, k < count);
             place += moved;
             inner += turn_inner;
@@ -82,7 +85,7 @@ GPUBENCH_DEVICE void sum_terms(PlaceSums<T, V>& sums, const T* place, uint32 fir
             }
         }
         sums.take(raw);
-        count -= count < loads ? count : loads;
+        count -= count < Loads ? count : Loads;
     }
 }
 
@@ -104,7 +107,7 @@ GPUBENCH_DEVICE void sum_ragged(PlaceSums<T, V>& sums, const T* line, const Slic
     if (first >= shape.terms) return;
     const uint32 last = first + (shape.terms - 1 - first) / turn * turn;  // only there may the vector reach beyond x
     const bool beyond = source.template beyond<V>(place + last * shape.step);
-    sum_terms(sums, place, first, beyond ? last : shape.terms, source, shape);
+    sum_terms<8>(sums, place, first, beyond ? last : shape.terms, source, shape);
     if (beyond) {
         const Packed<T, V> raw[1] = {source.template load_last<V>(place + last * shape.step)};
         sums.take(raw);
@@ -115,7 +118,7 @@ GPUBENCH_DEVICE void sum_flat(PlaceSums<T, V>& sums, const T* line, const Slice&
     const int before = items_before<V>(line), span = static_cast<int>(shape.places.divisor) * V, mine = slice.place * V;
     const T* const place = line - before + mine;
     const uint32 first = before > 0, stop = shape.terms + (shape.rest + before >= span);
-    sum_terms(sums, place, first + slice.lane + slice.part * shape.lanes, stop, source, shape);
+    sum_terms<place_loads<T, V>>(sums, place, first + slice.lane + slice.part * shape.lanes, stop, source, shape);
     if (slice.lane != 0) return;
     const int rest = (shape.rest + before) % span;
     Packed<T, V> raw[1];
@@ -137,7 +140,7 @@ GPUBENCH_DEVICE void sum_place(PlaceSums<T, V>& sums, const T* line, const Slice
         sum_flat(sums, line, slice, source, shape);
     } else {
         const int64 place = (int64{slice.number} * shape.places.divisor + slice.place) * V;
-        sum_terms(sums, line + (V == 1 ? place * shape.apart : place), slice.lane + slice.part * shape.lanes, shape.terms, source, shape);
+        sum_terms<place_loads<T, V>>(sums, line + (V == 1 ? place * shape.apart : place), slice.lane + slice.part * shape.lanes, shape.terms, source, shape);
     }
 }
 
@@ -170,7 +173,7 @@ GPUBENCH_DEVICE accumulator_t<T> fold_places(const part_t<T>* cells, uint32 outp
 }
 
 template <class T, class Out, int V, Form F>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) places(const T* x, Out* y, void* words, const PlacesShape shape) {
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, F == Form::ragged ? 1 : 2) places(const T* x, Out* y, void* words, const PlacesShape shape) {
     using A = accumulator_t<T>;
     GPUBENCH_DYNAMIC_SHARED(part_t<T>, cells);
     const Slice slice = slice_of_block<F>(shape);
