@@ -1,8 +1,7 @@
 // sum, variant `few`: outputs of few terms, each added up by one thread.
 //
 // Data: a thread takes `Groups` times W outputs that lie side by side in y, with all their terms on their way at once (of many
-// eight or sixteen), and stores their sums as vectors. Its terms are [W][R] items on one vector of x, of which R side by side belong
-// to one output, in several places. W and R are 1 where x or y do not stand so: a warp still reads and writes side by side.
+// eight or sixteen), and stores their sums as vectors. W is 1 where x or y do not stand so: a warp still reads and writes side by side.
 // few_near: of little, where no load waits for a walk along the terms.
 // few_shared: of little, lanes that share an output, each with a part of its terms; up to 32 outputs a block.
 // few_words: rows of a few narrow terms, and their sums, side by side: by words of 32 bits, of which neighbouring threads share some.
@@ -12,19 +11,6 @@
 #include "reduce_sum/few.cuh"
 
 namespace gpubench::sum {
-
-// The sums of R neighbours each.
-template <int R, class A, int V>
-GPUBENCH_DEVICE Vector<A, V / R> fold_neighbours(const Vector<A, V>& items) {
-    if constexpr (R == 1) {
-        return items;
-    } else {
-        Vector<A, V / 2> sums;
-        GPUBENCH_UNROLL
-        for (int j = 0; j < V / 2; ++j) sums[j] = add(items[2 * j], items[2 * j + 1]);
-        return fold_neighbours<R / 2>(sums);
-    }
-}
 
 // The terms that are not on their way at once with the first of a thread's only group.
 template <int Terms, int V, class T, class S>
@@ -37,22 +23,21 @@ GPUBENCH_DEVICE void add_rest(Vector<part_t<T>, V>& sums, const T* place, TermWa
     }
 }
 
-template <int W, int R, int Terms, int Groups, class T, class Out, class S>
+template <int W, int Terms, int Groups, class T, class Out, class S>
 GPUBENCH_DEVICE void sum_groups(const T* x, Out* y, const S& source, const FewShape<Sum>& shape) {
-    constexpr int V = W * R;
     const uint32 first = static_cast<uint32>(block_index_x()) * (block_size_x() * Groups) + thread_index_x();
     int64 steps[Terms];
     TermWalk<Sum> walk;
     GPUBENCH_UNROLL
     for (int t = 0; t < Terms; ++t) steps[t] = walk.next(shape);
-    Packed<T, V> raw[Groups][Terms];
+    Packed<T, W> raw[Groups][Terms];
     GPUBENCH_UNROLL
     for (int g = 0; g < Groups; ++g) {
         const uint32 group = first + g * block_size_x();
         const T* const place = x + offsets_of(shape.sum, group).x;
         GPUBENCH_UNROLL
         for (int t = 0; t < Terms; ++t) {
-            raw[g][t] = source.template load<V>(place + steps[t], group < shape.groups && t < shape.terms);
+            raw[g][t] = source.template load<W>(place + steps[t], group < shape.groups && t < shape.terms);
         }
     }
     const uint32 again = Groups > 1 ? static_cast<uint32>(opaque(static_cast<int>(first))) : first;  // worked out twice takes fewer registers
@@ -61,30 +46,30 @@ GPUBENCH_DEVICE void sum_groups(const T* x, Out* y, const S& source, const FewSh
         const uint32 group = again + g * block_size_x();
         if (group >= shape.groups) break;
         const auto offsets = offsets_of(shape.sum, group);
-        Vector<part_t<T>, V> sums = detail::tree<V, 0, Terms>(raw[g]);
+        Vector<part_t<T>, W> sums = detail::tree<W, 0, Terms>(raw[g]);
         if constexpr (Terms >= 8) add_rest<Terms>(sums, x + offsets.x, walk, source, shape);
-        store_sums(y + offsets.y, finish_of(shape.sum), convert_items<W, accumulator_t<T>>(fold_neighbours<R>(sums)));
+        store_sums(y + offsets.y, finish_of(shape.sum), convert_items<W, accumulator_t<T>>(sums));
     }
 }
 
-template <class T, class Out, int W, int R, int Terms, int Groups>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) * W * R == 16 ? 3 : 4) few(const T* x, Out* y, const FewShape<Sum> shape) {
-    if (shape.sum.first_out != 0) sum_groups<W, R, Terms, Groups>(x, y, Source<T, true>{x + shape.sum.extent}, shape);
-    else sum_groups<W, R, Terms, Groups>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
+template <class T, class Out, int W, int Terms, int Groups>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) * W == 16 ? 3 : 4) few(const T* x, Out* y, const FewShape<Sum> shape) {
+    if (shape.sum.first_out != 0) sum_groups<W, Terms, Groups>(x, y, Source<T, true>{x + shape.sum.extent}, shape);
+    else sum_groups<W, Terms, Groups>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
 }
 
 // Of little: a group of outputs a thread, all their terms at once; the cache is not asked for anything.
-template <class T, class Out, int W, int R, int Terms>
+template <class T, class Out, int W, int Terms>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 3) few_near(const T* x, Out* y, const NearShape<Terms> shape) {
     const uint32 group = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
     const NearOffsets offsets = offsets_of(shape.sum, group);
-    Packed<T, W * R> raw[Terms];
+    Packed<T, W> raw[Terms];
     GPUBENCH_UNROLL
     for (int t = 0; t < Terms; ++t) {
-        raw[t] = Source<T, false>{nullptr}.template load<W * R>(x + (offsets.x + shape.steps[t]), group < shape.groups && t < shape.terms);
+        raw[t] = Source<T, false>{nullptr}.template load<W>(x + (offsets.x + shape.steps[t]), group < shape.groups && t < shape.terms);
     }
     if (group >= shape.groups) return;
-    store_sums(y + offsets.y, Once{}, convert_items<W, accumulator_t<T>>(fold_neighbours<R>(detail::tree<W * R, 0, Terms>(raw))));
+    store_sums(y + offsets.y, Once{}, convert_items<W, accumulator_t<T>>(detail::tree<W, 0, Terms>(raw)));
 }
 
 // The sum of what the lanes of a warp hold for each of so many outputs.

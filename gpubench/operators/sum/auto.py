@@ -10,9 +10,9 @@ from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
 from gpubench.operators.constants import tuned
 from gpubench.operators.sum import fast, tuning
-from gpubench.operators.sum.few import Few, form_of
+from gpubench.operators.sum.few import Few, form_for
 from gpubench.operators.sum.lanes import Lanes
-from gpubench.operators.sum.lines import lines_of
+from gpubench.operators.sum.lines import has_vectors
 from gpubench.operators.sum.merged import Merged
 from gpubench.operators.sum.naive import Naive
 from gpubench.operators.sum.places import Places
@@ -36,7 +36,7 @@ def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
             group = shape.dims[0].size * shape.terms * shape.itemsize
             narrow = _is_narrow(shape) and len(shape.reduced) == 1
             small = group <= tuned("STAGED_GROUP", tuning.STAGED_GROUP)
-            if (narrow and small) or _is_for_tiles(shape, problem.case.dtype, device):
+            if narrow and small:
                 yield Staged()
         else:
             yield from _along(shape, device)
@@ -48,33 +48,28 @@ def _is_for_few(shape: Merged, dtype: str, device: DeviceInfo) -> bool:
     """Say whether threads that add up a few terms read side by side, or so little that it is no matter."""
     if not shape.dims or tuning.is_transposed(shape) or tuning.words(shape):
         return True
-    first, form = shape.dims[0], form_of(shape, dtype)
+    first, form = shape.dims[0], form_for(shape, dtype, device)
     little = shape.bytes < tuning.LITTLE and shape.terms <= tuning.terms_of_little(shape, device)
     if not first.kept:
         short = first.size < shape.vector or shape.terms <= tuning.FEW_TERMS
-        few = shape.terms <= tuned("FEW_TERMS", tuning.FEW_TERMS) * form.run and (form.run > 1 or not is_flat(shape))
-        return few or (little and short) or (shape.terms <= tuning.FEW_FLAT and is_ragged(shape))
+        few = shape.terms <= tuned("FEW_TERMS", tuning.FEW_TERMS) and not is_flat(shape)
+        runs = shape.terms <= tuning.FEW_RUNS and runs_of(shape) > 1 and tuning.fill_threads(shape.outputs, device)
+        return few or runs or (little and short) or (shape.terms <= tuning.FEW_FLAT and is_ragged(shape))
     if little or tuning.shared(shape, device)[0]:
         return True
     if _is_narrow(shape):
         return False
-    if not tuning.fill_threads(shape.outputs // form.width, device):
-        return shape.terms <= tuning.FEW_TERMS
-    aligned = form.width > 1 and not form.across and form.width * shape.itemsize >= tuning.FEW_LOAD
-    return shape.terms <= (tuned("FEW_ALIGNED", tuning.FEW_ALIGNED) if aligned else tuning.few_ragged(lines_of(shape)))
+    most = tuned("FEW_TERMS", tuning.FEW_TERMS)
+    if form.width * shape.itemsize >= 4 and shape.outputs // form.width >= 256 * device.sm_count:
+        aligned = form.width > 1 and not form.across
+        most = tuned("FEW_ALIGNED", tuning.FEW_ALIGNED) if aligned else tuning.FEW_APART
+        most = most if aligned or has_vectors(shape) else tuning.FEW_ELEMENTS
+    return shape.terms <= most
 
 
 def _is_narrow(shape: Merged) -> bool:
     """Say whether x is small groups of columns, side by side."""
     return is_flat(shape) and shape.dims[0].size * shape.itemsize < tuning.WIDE_LINE
-
-
-def _is_for_tiles(shape: Merged, dtype: str, device: DeviceInfo) -> bool:
-    """Say whether x is groups of columns, side by side, of which `few` would read too few bytes a load."""
-    form = form_of(shape, dtype)
-    short = form.width > 1 and not form.across and form.width * shape.itemsize < tuning.FEW_LOAD
-    many = tuning.FEW_TERMS < shape.terms <= tuning.FEW_ALIGNED
-    return short and many and is_flat(shape) and tuning.fill_threads(shape.outputs // form.width, device)
 
 
 def _along(shape: Merged, device: DeviceInfo) -> Iterator[Variant]:
@@ -83,7 +78,8 @@ def _along(shape: Merged, device: DeviceInfo) -> Iterator[Variant]:
     if runs_of(shape) > 1:
         if tuning.shared(shape, device)[0]:
             yield Few()
-        by_runs = tuning.is_little(shape) and not ragged  # 64 x 56 x 86 x 2 int16 to two 7.8 us (11.1 by places)
+        by_runs = tuning.is_little(shape) and (not ragged or run >= tuning.LITTLE_RUN)
+        by_runs |= run >= tuning.RAGGED_RUN and shape.outputs < 32 * device.sm_count and not has_vectors(shape)
         if run < tuned("SHORT_RUN", tuning.SHORT_RUN) and not by_runs:
             yield Places()
     else:

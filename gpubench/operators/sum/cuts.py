@@ -78,7 +78,7 @@ def cut(line: Line, shape: Merged, device: DeviceInfo) -> Cut:
     lanes = max(1, min(256 // places, line.rows, 256 if line.apart == 1 else 64))
     if slices * lanes * places >= target:
         lanes = max(1, min(lanes, ceil_div(line.rows, LOADS)))
-        lanes = max(lanes, min(128 // places, line.rows, 64))
+        lanes = max(lanes, min(128 // places, line.rows, 64)) if line.together == 1 else lanes
         while lanes * places > 128 and slices * (lanes // 2) * places >= 1.15 * target:
             lanes //= 2  # 72 x 13744 x 23 bfloat16 20.7 us with 2 lanes, 24.6 with 9
         return Cut(places, lanes, 1, ceil_div(lanes * places, 32) * 32)

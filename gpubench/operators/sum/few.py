@@ -78,13 +78,9 @@ TRANSPOSED_SHAPE = Struct(
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a thread's outputs lie: `width` side by side in y, `run` neighbours in x to each.
-
-    across: the terms stand anywhere.
-    """
+    """How a thread's outputs lie: `width` side by side. across: their terms stand anywhere."""
 
     width: int
-    run: int = 1
     across: bool = False
 
 
@@ -96,7 +92,7 @@ class Few(fast.Fast):
     origin: str = "an elementwise sum; up to 4096 terms of up to 2 reduced and 3 kept dims"
 
     along = False
-    most_reduced = 3  # of which one may be the neighbours on a vector
+    most_reduced = 2
 
     def planned(self, problem: Problem[Any], shape: Merged, device: DeviceInfo) -> Plan | Refused:
         """Refuses many terms."""
@@ -108,22 +104,21 @@ class Few(fast.Fast):
         if tuning.is_transposed(shape):
             return build_transposed(problem, shape, min(4, power_of_two(shape.terms)))
         form = form_for(shape, problem.case.dtype, device)
-        words = tuning.words(shape)
-        if words and not (shape.terms == form.run == 2):
+        if words := tuning.words(shape):
             return build_words(problem, shape, words, 4, 128)
         return build(problem, shape, form, device)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """By outputs side by side, neighbours of one output, and terms; and those whose terms stand anywhere."""
-        forms = [Form(1), Form(vector_of(dtype)), *(Form(run_width(dtype, run), run) for run in runs(dtype))]
-        if across_width(dtype) > 1:
-            forms.append(Form(across_width(dtype), across=True))
+        """By outputs side by side, and terms; and those whose terms stand anywhere."""
+        forms = [Form(1), Form(width_of(dtype))]
+        if dtypes.dtype(dtype).itemsize <= 2:
+            forms.append(Form(width_of(dtype), across=True))
         found = [
             kernel(dtype, form, terms, little)
             for form in dict.fromkeys(forms)
             for little in (False, True)
-            if not little or form.width == 1 or form.run > 1 or form.width * dtypes.dtype(dtype).itemsize == 16
-            for terms in at_once(form, little)
+            if not (little and form.across)
+            for terms in at_once(form)
         ]
         found += [fast.instance("few_transposed", dtype, terms) for terms in TRANSPOSED]
         if dtypes.dtype(dtype).itemsize <= 2:
@@ -132,10 +127,8 @@ class Few(fast.Fast):
         return tuple((SOURCE, name) for name in dict.fromkeys(found))
 
 
-def at_once(form: Form, little: bool) -> tuple[int, ...]:
+def at_once(form: Form) -> tuple[int, ...]:
     """Return the numbers of terms on their way at once of which there are instances."""
-    if form.run > 1:
-        return (1,) if little else (1, 2)
     if form.width > 1:
         return (2, 4) if form.across else (1, 2, 4, 8)
     return (1, 2, 4, 8, 16)  # 5 terms int64 95 us with 8 at once, 117 with 16
@@ -146,8 +139,8 @@ def kernel(dtype: str, form: Form, terms: int, little: bool) -> str:
     if form.across:
         return fast.instance("few_across", dtype, form.width, terms)
     if little:
-        return fast.instance("few_near", dtype, form.width, form.run, terms)
-    return fast.instance("few", dtype, form.width, form.run, terms, groups_of(dtype, form, terms))
+        return fast.instance("few_near", dtype, form.width, terms)
+    return fast.instance("few", dtype, form.width, terms, groups_of(dtype, form, terms))
 
 
 def groups_of(dtype: str, form: Form, terms: int) -> int:
@@ -155,48 +148,23 @@ def groups_of(dtype: str, form: Form, terms: int) -> int:
     return 1 if form.across else max(1, (4 if dtypes.dtype(dtype).itemsize == 16 else 8) // terms)
 
 
-def vector_of(dtype: str) -> int:
-    """Return the elements of 16 bytes of the wider of x and y."""
-    return 16 // max(dtypes.dtype(dtype).itemsize, dtypes.dtype(sum_dtype(dtype)).itemsize)
+def width_of(dtype: str) -> int:
+    """Return the outputs of a thread: a vector of x, or two of y.
 
-
-def across_width(dtype: str) -> int:
-    """Return the outputs of a thread whose terms stand anywhere: a vector of x, or two of y; 1 for wide elements.
-
-    5 x 7988160 int64 95.4 us element by element, 101.8 so; 1108 x 13 x 2135 bfloat16 32 so, more than 41 by elements.
+    Not of more than two bytes where terms stand anywhere: 5 x 7988160 int64 95.4 us element by element, 101.8 so.
     """
-    size = dtypes.dtype(dtype).itemsize
-    return min(16 // size, 32 // dtypes.dtype(sum_dtype(dtype)).itemsize) if size <= 2 else 1
-
-
-def runs(dtype: str) -> tuple[int, ...]:
-    """Return the numbers of neighbours that make an output and are less than a vector."""
-    return tuple(run for run in (2, 4, 8) if run * dtypes.dtype(dtype).itemsize < 16)
-
-
-def run_width(dtype: str, run: int) -> int:
-    """Return the outputs of a thread with `run` neighbours each: at most a vector of x and one of y."""
-    return max(1, min(vector_of(dtype), 16 // (run * dtypes.dtype(dtype).itemsize)))
+    return min(16 // dtypes.dtype(dtype).itemsize, 32 // dtypes.dtype(sum_dtype(dtype)).itemsize)
 
 
 def form_of(shape: Merged, dtype: str) -> Form:
     """Return the widest form that x and y allow."""
-    first, *others = padded(shape.dims, 1)
-    if first.x != 1:
+    (first, *_), width = padded(shape.dims, 1), width_of(dtype)
+    if first.x != 1 or first.y != 1:
         return Form(1)
-    if first.kept:
-        if first.y == 1 and stands(shape, shape.kept, vector_of(dtype), 1):
-            return Form(vector_of(dtype))
-        width = across_width(dtype)
-        wide = first.y == 1 and first.size >= LEAST_LINE and fast.is_plain(shape)
-        return Form(width, across=True) if wide and width > 1 else Form(1)
-    run = first.size
-    pairs = run == shape.terms == shape.itemsize == 2 and dtypes.is_exact(dtype)  # 5000000 x 2 21.6 us, 26.3 so
-    beside = bool(others) and (others[0].x, others[0].y) == (run, 1)
-    width = run_width(dtype, run)
-    if run in runs(dtype) and shape.terms <= 2 * run and not pairs and beside and stands(shape, shape.kept, width, run):
-        return Form(width, run)
-    return Form(1)
+    if stands(shape, width):
+        return Form(width)
+    wide = shape.itemsize <= 2 and first.size >= LEAST_LINE and fast.is_plain(shape)
+    return Form(width, across=True) if wide else Form(1)
 
 
 def is_little(shape: Merged, device: DeviceInfo) -> bool:
@@ -208,39 +176,34 @@ def form_for(shape: Merged, dtype: str, device: DeviceInfo) -> Form:
     """Return the form for so many outputs: element by element where vectors would leave too few threads."""
     form = form_of(shape, dtype)
     groups = shape.outputs // form.width
-    if form.run > 1 and shape.terms == form.run:
-        return form
     if is_little(shape, device):  # 400000 float16 copied 6.4 us by vectors, 7.4 element by element
         whole = form.width * shape.itemsize == 16 and not form.across and shape.terms <= 8
         return form if whole and groups >= 128 * device.sm_count else Form(1)
     return form if tuning.fill_threads(groups, device) else Form(1)
 
 
-def stands(shape: Merged, kept: Sequence[Dim], width: int, run: int) -> bool:
-    """Say whether vectors of width x run elements of x, and of `width` outputs, begin wherever terms and outputs do."""
-    first, *others = kept
-    reduced = shape.reduced[run > 1 :]
-    x_steps = [shape.offset, first.size * run, *(dim.x for dim in (*others, *reduced))]
-    y_steps = [first.size, *(dim.y for dim in (*others, *shape.copies))]
-    return all(step % (width * run) == 0 for step in x_steps) and all(step % width == 0 for step in y_steps)
+def stands(shape: Merged, width: int) -> bool:
+    """Say whether vectors of so many elements of x, and of as many outputs, begin wherever terms and outputs do."""
+    first, *others = shape.kept
+    x_steps = [shape.offset, first.size, *(dim.x for dim in (*others, *shape.reduced))]
+    y_steps = [dim.y for dim in (*others, *shape.copies)]
+    return all(step % width == 0 for step in (*x_steps, *y_steps))
 
 
 def build(problem: Problem[Any], shape: Merged, form: Form, device: DeviceInfo) -> Plan | Refused:
     """Return the plan."""
     dtype = problem.case.dtype
-    reduced, kept = shape.reduced[form.run > 1 :], shape.kept
-    if refused := fast.too_many(reduced, 2, "reduced"):
-        return refused
+    reduced, kept = shape.reduced, shape.kept
     inner, outer = padded(reduced, 2)
     line = kept[0].size if form.across else 0
-    if form.width > 1 or form.run > 1:
+    if form.width > 1:
         first, *others = kept
         size = ceil_div(line + form.width - 1, form.width) if form.across else first.size // form.width
-        kept = (replace(first, size=size, x=form.width * form.run, y=form.width), *others)
+        kept = (replace(first, size=size, x=form.width, y=form.width), *others)
     groups = math.prod(dim.size for dim in kept)
     wanted = power_of_two(inner.size * outer.size)
-    little = is_little(shape, device) and not form.across and (wanted == 1 or form.run == 1)
-    terms = next((terms for terms in at_once(form, little) if terms >= wanted), at_once(form, little)[-1])
+    little = is_little(shape, device) and not form.across
+    terms = next((terms for terms in at_once(form) if terms >= wanted), at_once(form)[-1])
     threads = tuning.threads_of_little(groups, device) if little else tuned("FEW_THREADS", tuning.FEW_THREADS)
     block = threads * (1 if little else groups_of(dtype, form, terms))
     if little and terms < inner.size * outer.size:
@@ -250,12 +213,12 @@ def build(problem: Problem[Any], shape: Merged, form: Form, device: DeviceInfo) 
     if little:
         steps = [term % inner.size * inner.x + term // inner.size * outer.x for term in range(inner.size * outer.size)]
         steps += [0] * (terms - len(steps))
-        packed = NEAR[terms].value(groups=groups, terms=shape.terms // form.run, steps=steps, sum=fast.plain(shape, kept))
+        packed = NEAR[terms].value(groups=groups, terms=shape.terms, steps=steps, sum=fast.plain(shape, kept))
     else:
         outputs = (fast.plain if form.across else fast.common)(shape, kept)
         packed = (LITTLE if form.across else SHAPE).value(**_fields(reduced, outputs, groups, line))
     bound = fast.accuracy(dtype, ceil_div(inner.size * outer.size, 4), 6)
-    notes = {"width": form.width, "run": form.run, "across": form.across, "terms": terms, "threads": threads}
+    notes = {"width": form.width, "across": form.across, "terms": terms, "threads": threads}
     which = (SOURCE, kernel(dtype, form, terms, little))
     return fast.one_launch(which, ceil_div(groups, block), threads, packed, bound, {**notes, "little": little})
 
@@ -263,8 +226,6 @@ def build(problem: Problem[Any], shape: Merged, form: Form, device: DeviceInfo) 
 def build_shared(problem: Problem[Any], shape: Merged, outputs: int, lanes: int) -> Plan | Refused:
     """Return the plan by blocks of outputs x lanes threads: whole warps, up to 512."""
     dtype, terms = problem.case.dtype, shape.terms
-    if refused := fast.too_many(shape.reduced, 2, "reduced"):
-        return refused
     inner, outer = padded(shape.reduced, 2)
     held = next((held for held in tuning.SHARED_TERMS if held * lanes >= terms), 0)
     grid = ceil_div(shape.outputs, outputs)
@@ -305,8 +266,6 @@ def build_words(problem: Problem[Any], shape: Merged, words: int, groups: int, t
 def build_transposed(problem: Problem[Any], shape: Merged, terms: int) -> Plan | Refused:
     """Return the plan for outputs whose neighbours lie apart in x, with so many of their terms at once."""
     dtype = problem.case.dtype
-    if refused := fast.too_many(shape.reduced, 2, "reduced") or fast.too_many(shape.kept, 3, "kept"):
-        return refused
     if len(shape.kept) < 2 or not fast.is_plain(shape):
         return Refused("one kept dim, or sums that are stored several times")
     across = shape.kept[0]

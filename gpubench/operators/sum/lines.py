@@ -95,6 +95,11 @@ def lines_of(shape: Merged) -> list[Line]:
     return found
 
 
+def has_vectors(shape: Merged) -> bool:
+    """Say whether some way to form lines reads vectors of several elements; those of 16 bytes are always read so."""
+    return shape.vector == 1 or any(line.vector > 1 for line in lines_of(shape))
+
+
 def _beginnings(dims: tuple[Dim, ...]) -> list[tuple[int, tuple[Dim, int, Dim]]]:
     """Return (how many dims, their roles) for each beginning of the dims that lies side by side as a line."""
     found: list[tuple[int, tuple[Dim, int, Dim]]] = []

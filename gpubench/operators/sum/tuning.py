@@ -6,7 +6,6 @@ from gpubench.model import DeviceInfo
 from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.sum.fast import LOADS, is_plain
-from gpubench.operators.sum.lines import Line
 from gpubench.operators.sum.merged import Merged
 
 SHORT_RUN = 1024
@@ -36,6 +35,7 @@ rows of fewer vectors: 650 x 278 int32 6.0 us by a warp and a block a row (6.4 b
 
 HELD_VECTORS = 4096
 HELD_ROWS = 1024
+HELD_BYTES = 2**26
 HINT_FROM = 2**24
 """A block holds so many vectors at once: 16384 float32 6.1 us (6.4 by turns), 300 x 2048 7.0 (7.6), and of many rows so
 many: 16384 x 4096 float32 68.8 us (72.4 by turns), 4096 x 4096 bfloat16 15.1 (15.9). With the hint to the L2 cache
@@ -57,10 +57,14 @@ FEW_ALIGNED = 128
 outputs that are many and stand on vectors: 1500000 x 3 float32 12.9 us (16.8 through shared memory), 300 x 40 x 3000
 bfloat16 26.8 us (33.6 by places), 500 x 16 x 2000 float32 22.5 (43.2)."""
 
-FEW_LOAD = 8
-"""... by loads of so many bytes at least, else through shared memory. Integers of 8 and 16 bits, of which two outputs
-fill a vector: 11710 x 18 x 296 uint8 58.7 us (41.9 so), 20000 x 9 x 296 int16 99 (60), 5000 x 40 x 1000 int8 111 (84),
-2000 x 100 x 296 39 (29), 3000 x 12 x 2000 83 (59; 50 by places)."""
+FEW_APART = 48
+FEW_ELEMENTS = 1024
+FEW_RUNS = 32
+"""... of outputs that do not stand on vectors, of those that no line of places has vectors for, and in runs of terms."""
+
+LITTLE_RUN = 512
+RAGGED_RUN = 96
+"""Bytes of runs that `rows` takes off the grid: of little, and where no line of places has vectors."""
 
 TRANSPOSED_TERMS = 16
 TRANSPOSED_SIDE = 12
@@ -113,7 +117,7 @@ def held(vectors: int, shape: Merged, device: DeviceInfo) -> int:
         return 0
     many = shape.outputs >= device.sm_count
     little = is_little(shape) and shape.outputs <= 8 * device.sm_count
-    if little or (many and vectors > 1024 and shape.bytes < HINT_FROM):
+    if little or (many and vectors > HELD_ROWS and shape.bytes < HELD_BYTES):
         few = shape.outputs >= LANES_ROWS and vectors < HELD_ROW
         return 0 if few else 32 if vectors <= 32 * LOADS else 256 if vectors <= 256 * LOADS else 512
     return power_below(vectors * 9 // 16, 512) if many and tuned("LANES_ROW", LANES_ROW) < vectors <= HELD_ROWS else 0
@@ -182,8 +186,9 @@ def shared(shape: Merged, device: DeviceInfo) -> tuple[int, int]:
         terms > SHARED_THREADS // outputs * SHARED_TERMS[-1]
     ):
         outputs //= 2
-    every = (ceil_div(ceil_div(terms, held) * outputs, 32) * 32 for held in SHARED_TERMS)
-    return outputs, next(threads for threads in every if threads <= SHARED_THREADS) // outputs
+    every = [ceil_div(ceil_div(terms, held) * outputs, 32) * 32 for held in SHARED_TERMS]
+    most = max(every[-1], min(SHARED_THREADS, 2048 * device.sm_count // ceil_div(shape.outputs, outputs)))
+    return outputs, next(threads for threads in every if threads <= most) // outputs
 
 
 def are_side_by_side(shape: Merged) -> bool:
@@ -211,15 +216,6 @@ def is_transposed(shape: Merged) -> bool:
     first, down = shape.kept[0], min(shape.kept[1:], key=lambda dim: dim.y)
     row = shape.terms * shape.itemsize if shape.reduced and shape.reduced[0].x == 1 else 0
     return down.y < first.y and min(first.size, down.size) >= TRANSPOSED_SIDE and row < 32
-
-
-def few_ragged(lines: list[Line]) -> int:
-    """Return the terms of many outputs up to which single threads take them where they do not stand on vectors.
-
-    Lanes of places would each have few terms that begin alike: 13 of bfloat16 78 us, 32 by threads.
-    """
-    classes = min((line.classes for line in lines if line.ragged), default=2)
-    return max(FEW_TERMS, 4 * classes - 1)
 
 
 def threads_of_little(work: int, device: DeviceInfo) -> int:
