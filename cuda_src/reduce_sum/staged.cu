@@ -39,7 +39,7 @@ GPUBENCH_DEVICE part_t<T> sum_terms(const T* place, int first, int width, int te
 template <class T>
 GPUBENCH_DEVICE part_t<T> sum_word(const T* row, int at, int terms) {
     constexpr int V = 4 / static_cast<int>(sizeof(T));
-    Packed<T, V> raw[1] = {load_packed<V>(row + at)};
+    Packed<T, V> raw[1] = {shared_items<V>(row + at)};
     if (at < 0 || at + V > terms) raw[0] = keep_items(raw[0], -at, terms - at);
     return sum_vectors(raw);
 }

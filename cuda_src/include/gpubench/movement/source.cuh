@@ -61,6 +61,10 @@ GPUBENCH_DEVICE Packed<T, V> shift_items(const Packed<T, V>& first, const Packed
     }
 }
 
+// The vector at an address in shared memory, on its own size.
+template <int V, class T>
+GPUBENCH_DEVICE Packed<T, V> shared_items(const T* address) { return load_packed<V>(address); }
+
 // How x is read: whether the L2 cache gives it up first, and where its elements end. Kernels hold code for either, so that
 // loads stand side by side: a hint chosen by predicates made 4 million rows of 16 bfloat16 take 55 us in place of 43.
 template <class T, bool FirstOut>
