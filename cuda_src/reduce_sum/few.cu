@@ -142,8 +142,12 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 4) few_words(const T* x, Out* y
         GPUBENCH_UNROLL
         for (int w = 0; w < Words; ++w) own[w] = keep_items(shift_items(raw[g][w], raw[g][w + 1], at % V), 0, shape.terms - w * V);
         part_t<T> sum = sum_vectors(own);
-        GPUBENCH_NO_UNROLL
-        for (uint32 item = whole * V; item < at + terms; ++item) sum = add(sum, convert<part_t<T>>(base[item]));  // the last row's last
+        if (at + terms > whole * V) {  // the last row's last
+            Packed<T, 1> last[V - 1];
+            GPUBENCH_UNROLL
+            for (uint32 j = 0; j < V - 1; ++j) last[j] = Source<T, true>{nullptr}.template load<1>(base + whole * V + j, whole * V + j < at + terms);
+            sum = add(sum, detail::tree<1, 0, V - 1>(last)[0]);
+        }
         store_sum(y + row, Once{}, accumulator_t<T>(sum));
     }
 }
@@ -191,15 +195,15 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 4) few_transposed(const T* x, O
 }
 
 // What an output's last term adds beyond the vectors that lie in x: one by one.
-template <int W, class T>
-GPUBENCH_DEVICE void add_last(Vector<part_t<T>, W>& sums, const T* last, const T* end) {
+template <int W, class T, class S>
+GPUBENCH_DEVICE void add_last(Vector<part_t<T>, W>& sums, const T* last, const S& source) {
     const int shift = items_before<W>(last);
-    const int first = last - shift + W > end ? 0 : W - shift;  // of those that no vector brought
-    if (last - shift + 2 * W <= end) return;
+    const int first = last - shift + W > source.end ? 0 : W - shift;  // of those that no vector brought
+    if (last - shift + 2 * W <= source.end) return;
+    Vector<T, W> items;
     GPUBENCH_UNROLL
-    for (int j = 0; j < W; ++j) {
-        if (j >= first && last + j < end) sums[j] = add(sums[j], convert<part_t<T>>(last[j]));
-    }
+    for (int j = 0; j < W; ++j) items[j] = bit_cast<T>(source.template load<1>(last + j, j >= first && last + j < source.end));
+    combine_items(sums, convert_items<W, part_t<T>>(items), Add{});
 }
 
 template <class T, class Out, int W, int Terms>
@@ -234,7 +238,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 3) few_across(const T* x, Out* 
         for (int t = 0; t < Terms; ++t) raw[t] = shift_items(words[t][0], words[t][1], shifts[t]);
         combine_items(sums, detail::tree<W, 0, Terms>(raw), Add{});
     }
-    add_last<W>(sums, place + shape.reach, source.end);
+    add_last<W>(sums, place + shape.reach, source);
     const Vector<accumulator_t<T>, W> totals = convert_items<W, accumulator_t<T>>(sums);
     if (from == 0 && to == W) {
         store_sums(target, Once{}, totals);

@@ -82,11 +82,9 @@ struct Source {
     // Such a vector, item by item, zero behind x's end.
     template <int V>
     GPUBENCH_DEVICE Packed<T, V> load_last(const T* address) const {
-        Vector<T, V> items{};
+        Vector<T, V> items;
         GPUBENCH_UNROLL
-        for (int j = 0; j < V; ++j) {
-            if (address + j < end) items[j] = address[j];
-        }
+        for (int j = 0; j < V; ++j) items[j] = bit_cast<T>(load<1>(address + j, address + j < end));
         return bit_cast<Packed<T, V>>(items);
     }
     // Either of both.
