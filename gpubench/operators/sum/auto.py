@@ -52,18 +52,19 @@ def _is_for_few(shape: Merged, dtype: str, device: DeviceInfo) -> bool:
     little = shape.bytes < tuning.LITTLE and shape.terms <= tuning.terms_of_little(shape, device)
     if not first.kept:
         short = first.size < shape.vector or shape.terms <= tuning.FEW_TERMS
-        few = shape.terms <= tuned("FEW_TERMS", tuning.FEW_TERMS) and not is_flat(shape)
+        few = shape.terms <= tuned("FEW_TERMS", tuning.FEW_TERMS) and (is_ragged(shape) or not is_flat(shape))
         runs = shape.terms <= tuning.FEW_RUNS and runs_of(shape) > 1 and tuning.fill_threads(shape.outputs, device)
-        return few or runs or (little and short) or (shape.terms <= tuning.FEW_FLAT and is_ragged(shape))
+        return few or runs or (little and short)
     if little or tuning.shared(shape, device)[0]:
         return True
-    if _is_narrow(shape):
-        return False
     most = tuned("FEW_TERMS", tuning.FEW_TERMS)
+    if _is_narrow(shape):
+        return shape.terms <= most and shape.itemsize >= 4
     if form.width * shape.itemsize >= 4 and shape.outputs // form.width >= 256 * device.sm_count:
+        apart = tuning.FEW_APART_BYTES if shape.itemsize == 1 else tuning.FEW_APART
+        apart = apart if has_vectors(shape) else tuning.FEW_ELEMENTS
         aligned = form.width > 1 and not form.across
-        most = tuned("FEW_ALIGNED", tuning.FEW_ALIGNED) if aligned else tuning.FEW_APART
-        most = most if aligned or has_vectors(shape) else tuning.FEW_ELEMENTS
+        most = tuned("FEW_ALIGNED", tuning.FEW_ALIGNED) if aligned else apart
     return shape.terms <= most
 
 
@@ -79,12 +80,13 @@ def _along(shape: Merged, device: DeviceInfo) -> Iterator[Variant]:
         if tuning.shared(shape, device)[0]:
             yield Few()
         by_runs = tuning.is_little(shape) and (not ragged or run >= tuning.LITTLE_RUN)
-        by_runs |= run >= tuning.RAGGED_RUN and shape.outputs < 32 * device.sm_count and not has_vectors(shape)
+        few = shape.outputs < (32 if shape.itemsize <= 2 else 1) * device.sm_count
+        by_runs |= few and run >= tuning.RAGGED_RUN and not has_vectors(shape)
         if run < tuned("SHORT_RUN", tuning.SHORT_RUN) and not by_runs:
             yield Places()
     else:
         longest = tuned("STAGED_ROWS", tuning.STAGED_ROW.get(shape.itemsize, tuning.STAGED_ROWS))
-        short = run <= longest and shape.bytes >= tuning.STAGED_LEAST
+        short = run <= longest and shape.bytes >= tuning.LITTLE
         if short and shape.outputs >= device.sm_count and ragged and is_flat(shape):
             yield Staged()
         vectors = vectors_of(shape)

@@ -177,7 +177,7 @@ def form_for(shape: Merged, dtype: str, device: DeviceInfo) -> Form:
     form = form_of(shape, dtype)
     groups = shape.outputs // form.width
     if is_little(shape, device):  # 400000 float16 copied 6.4 us by vectors, 7.4 element by element
-        whole = form.width * shape.itemsize == 16 and not form.across and shape.terms <= 8
+        whole = form.width * shape.itemsize == 16 and shape.terms <= (2 if form.across else 8)
         return form if whole and groups >= 128 * device.sm_count else Form(1)
     return form if tuning.fill_threads(groups, device) else Form(1)
 

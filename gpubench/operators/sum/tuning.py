@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from gpubench.model import DeviceInfo
 from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
@@ -20,10 +22,9 @@ EVEN_ROW = 2**17
 
 STAGED_ROW = {1: 600}
 STAGED_ROWS = 2100
-STAGED_LEAST = 2 * 2**20
 """Rows off the vectors' grid of up to so many bytes (by bytes of an element, and in general) go through shared memory:
-32768 x 513 float32 15.2 us (16.9 by lanes), 65536 x 513 int8 18.0 (22.6). Not below STAGED_LEAST: 3000 x 100 6.1 us
-(5.4)."""
+32768 x 513 float32 15.2 us (16.9 by lanes), 65536 x 513 int8 18.0 (22.6). Not of little: 17888 x 23 float64 8.0 us
+(7.3), 38 x 81392 uint8 8.7 (7.4)."""
 
 LANES_ROW = 128
 """Vectors of a row that lanes take: 125 of bfloat16 37.9 us (44.9 by a block a row), 250 of float32 69.9 (66.2)."""
@@ -50,21 +51,24 @@ WIDE_LINE = 128
 """Groups of columns of up to so many bytes go through shared memory, unless so many bytes of them lie side by side."""
 
 FEW_TERMS = 8
-FEW_FLAT = 4
 FEW_OF_LITTLE = 16
 FEW_ALIGNED = 128
-"""Terms of an output that one thread adds up: in general, of rows side by side off the vectors' grid, of little, and of
-outputs that are many and stand on vectors: 1500000 x 3 float32 12.9 us (16.8 through shared memory), 300 x 40 x 3000
-bfloat16 26.8 us (33.6 by places), 500 x 16 x 2000 float32 22.5 (43.2)."""
+"""Terms of an output that one thread adds up: in general, of little, and of outputs that are many and stand on vectors:
+1142856 x 7 float32 15.9 us (19.8 through shared memory), 5000 x 40 x 1000 int8 78 us (84 so, 126 by places), 500 x 16
+x 2000 float32 22.5 (43.2)."""
 
-FEW_APART = 48
+FEW_APART = 40
+FEW_APART_BYTES = 64
 FEW_ELEMENTS = 1024
 FEW_RUNS = 32
-"""... of outputs that do not stand on vectors, of those that no line of places has vectors for, and in runs of terms."""
+"""... of many outputs off the vectors' grid, in general and of bytes: 36 terms of 2051 bfloat16 24.5 us (33.5 by
+places), 48 of float32 25.1 (24.0), of int8 23.9 (32.1); of those for which no line of places has vectors: 768 terms of
+85,264 float32 83 us (100), 2920 163 (100); and in short runs: 6 x 284636 x 5 uint8 to 284,636 14 us (31)."""
 
 LITTLE_RUN = 512
 RAGGED_RUN = 96
-"""Bytes of runs that `rows` takes off the grid: of little, and where no line of places has vectors."""
+"""Bytes of runs that `rows` takes off the grid: of little, 2 x 11 x 940 x 24 uint8 7.3 us (9.0 by places), and where no
+line of places has vectors, 189468 x 2 x 80 int32 to two 54 us (67), 40 x 30 x 77 x 51 bfloat16 13.9 (15.5)."""
 
 TRANSPOSED_TERMS = 16
 TRANSPOSED_SIDE = 12
@@ -251,4 +255,6 @@ def staged(terms: int, neighbours: int, shape: Merged) -> tuple[int, int, int]:
     width = 1
     while width < 32 and width * 2 * tile * neighbours <= threads and width * 4 < terms:
         width *= 2
+    if neighbours == 1:  # rows of 32 words begin in one bank: 312500 x 32 float32 29.9 us with two lanes a row
+        width = max(width, math.gcd(group, 128) // 16)
     return tile, width, tuned("STAGED_THREADS", threads)

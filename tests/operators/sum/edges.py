@@ -20,15 +20,20 @@ def edges(device: DeviceInfo) -> dict[str, tuple[Case, Case, Case]]:
 def _around(sms: int, near: int) -> dict[str, Edge]:
     """Return the threshold's case, or that of a unit less (-1) or more (1)."""
     row = tuning.STAGED_ROWS // 4
-    staged_least = tuning.STAGED_LEAST // 516
+    staged_least = tuning.LITTLE // 516
     return {
         "terms of one thread": ((3, tuning.FEW_TERMS + near, 16_001), (1,), "complex128", {}),
         "terms of one thread, of little": ((3, tuning.FEW_OF_LITTLE // 2 + near, 301), (1,), "float32", {}),
         "terms of one thread, on vectors": ((sms, tuning.FEW_ALIGNED + near, 2048), (1,), "float32", {}),
         "groups for one thread each": ((2 * sms + near, 100, 1024), (1,), "float32", {}),
-        "terms that begin unlike": ((sms * 64, 8 * 4 + near, 77), (1,), "bfloat16", {}),
+        "terms that begin unlike": ((sms * 64, tuning.FEW_APART + near, 77), (1,), "float32", {}),
+        "terms without vectors": ((tuning.FEW_ELEMENTS // 8 + near, 700, 8, 100), (0, 2), "float32", {"offset": 1}),
+        "terms in short runs": ((tuning.FEW_RUNS // 4 + near, 80_000, 4), (0, 2), "uint8", {"offset": 1}),
+        "a run of little": ((20, 40, tuning.LITTLE_RUN + near), (0, 2), "int8", {}),
+        "a run without vectors": ((30, 16 * sms, tuning.RAGGED_RUN // 4 + near), (0, 2), "float32", {"offset": 1}),
+        "bytes of rows that blocks hold": ((tuning.HELD_BYTES // 32_000 + near, 8000), (1,), "float32", {}),
         "a line whose terms stand anywhere": ((sms * 400, 3, few.LEAST_LINE + near), (1,), "int8", {"offset": 1}),
-        "bytes of few terms": ((tuning.LITTLE // 28 + near, 7), (1,), "float32", {}),
+        "bytes of few terms": ((tuning.LITTLE // 32 + near, 7), (1,), "float32", {}),
         "bytes of little": ((tuning.LITTLE // 260 + 1 + near, 64), (1,), "float32", {}),
         "a row through shared memory": ((16 * sms + 1000, row + near), (1,), "float32", {"offset": 1}),
         "bytes of rows through shared memory": ((staged_least + 1 + near, 129), (1,), "float32", {}),
@@ -54,7 +59,7 @@ def _around(sms: int, near: int) -> dict[str, Edge]:
         "terms of columns that lanes share": ((tuning.SHARED_SCATTERED + near, 96), (0,), "float32", {}),
         "terms of runs that lanes share": ((tuning.SHARED_THREADS * 8 + near, 3, 2), (0, 2), "int8", {}),
         "bytes of columns that lanes share": ((64, tuning.SHARED_BYTES // 256 + 4 * near), (0,), "float32", {}),
-        "a row of so few terms": ((600_001, tuning.FEW_FLAT + near), (1,), "float32", {"offset": 1}),
+        "a row of so few terms": ((600_001, tuning.FEW_TERMS + near), (1,), "float32", {"offset": 1}),
         "bytes of transposed outputs": (
             (256, 1, tuning.TRANSPOSED_BYTES // 1024 + near),
             (1,),
@@ -63,8 +68,6 @@ def _around(sms: int, near: int) -> dict[str, Edge]:
         ),
         "a row of two words": ((300_001, 8 + near), (1,), "uint8", {}),
         "a row of four words": ((300_001, 16 + near), (1,), "uint8", {}),
-        "terms of narrow elements": ((3001, tuning.FEW_TERMS + near, 296), (1,), "uint8", {}),
-        "terms of narrow elements through shared memory": ((900, tuning.FEW_ALIGNED + near, 296), (1,), "uint8", {}),
         "terms of transposed outputs": (
             (500, tuning.TRANSPOSED_TERMS + near, 600),
             (1,),
