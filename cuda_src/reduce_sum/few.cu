@@ -34,7 +34,7 @@ GPUBENCH_DEVICE void sum_groups(const T* x, Out* y, const S& source, const FewSh
     GPUBENCH_UNROLL
     for (int g = 0; g < Groups; ++g) {
         const uint32 group = first + g * block_size_x();
-        const T* const place = x + offsets_of(shape.sum, group).x;
+        const T* const place = x + offsets_of(shape.sum.kept, group).x;
         GPUBENCH_UNROLL
         for (int t = 0; t < Terms; ++t) {
             raw[g][t] = source.template load<W>(place + steps[t], group < shape.groups && t < shape.terms);
@@ -45,7 +45,7 @@ GPUBENCH_DEVICE void sum_groups(const T* x, Out* y, const S& source, const FewSh
     for (int g = 0; g < Groups; ++g) {
         const uint32 group = again + g * block_size_x();
         if (group >= shape.groups) break;
-        const auto offsets = offsets_of(shape.sum, group);
+        const auto offsets = offsets_of(shape.sum.kept, group);
         Vector<part_t<T>, W> sums = detail::tree<W, 0, Terms>(raw[g]);
         if constexpr (Terms >= 8) add_rest<Terms>(sums, x + offsets.x, walk, source, shape);
         store_sums(y + offsets.y, finish_of(shape.sum), convert_items<W, accumulator_t<T>>(sums));
@@ -62,7 +62,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) * W == 16 ? 3 : 4) fe
 template <class T, class Out, int W, int Terms>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 3) few_near(const T* x, Out* y, const NearShape<Terms> shape) {
     const uint32 group = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
-    const NearOffsets offsets = offsets_of(shape.sum, group);
+    const auto offsets = offsets_of(shape.sum.kept, group);
     Packed<T, W> raw[Terms];
     GPUBENCH_UNROLL
     for (int t = 0; t < Terms; ++t) {
@@ -86,7 +86,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 1) few_shared(const T* x, Out* 
     GPUBENCH_SHARED(part_t<T>, sums, 512);
     const int outputs = 1 << shape.output_bits, first = thread_index_x() >> shape.output_bits, lanes = block_size_x() >> shape.output_bits;
     const uint32 output = static_cast<uint32>(block_index_x()) * outputs + (thread_index_x() & (outputs - 1));
-    const auto offsets = offsets_of(shape.sum, output);
+    const auto offsets = offsets_of(shape.sum.kept, output);
     const auto round = shape.inner.divide(first);
     uint32 inner = round.remainder;
     uint32 place = offsets.x + inner * shape.step + round.quotient * shape.other_step;
@@ -157,7 +157,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 4) few_transposed(const T* x, O
     constexpr int side = warp_size, rows = 4;
     using A = accumulator_t<T>;
     GPUBENCH_SHARED(A, sums, side * (side + 1));
-    const Plain& kept = shape.few.sum;
+    const Outputs<uint32>& kept = shape.few.sum.kept;
     const auto tile = shape.tiles.divide(block_index_x()), other = shape.other_tiles.divide(tile.quotient);
     const uint32 across = tile.remainder * side, down = other.remainder * side;
     const int lane = lane_index(), warp = thread_index_x() / warp_size, warps = side / rows;
@@ -211,8 +211,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 3) few_across(const T* x, Out* 
     const Source<T, true> source{x + shape.sum.extent};
     const uint32 group = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
     if (group >= shape.groups) return;
-    const auto offsets = offsets_of(shape.sum, group);
-    const int number = static_cast<int>(shape.sum.first.divide(group).remainder);
+    const auto offsets = offsets_of(shape.sum.kept, group);
+    const int number = static_cast<int>(shape.sum.kept.first.divide(group).remainder);
     const int before = items_before<W>(y + offsets.y), left = shape.line + before - number * W;
     const int from = number == 0 ? before : 0, to = left < W ? left : W;
     const T* const place = x + offsets.x - before;

@@ -16,7 +16,7 @@ struct FewShape {
     Step reach;               // few_across: elements from an output's first term to its last
     C sum;                    // of groups of W outputs
 };
-GPUBENCH_LAYOUT(FewShape<gpubench::sum::Sum>, 160, sum, 40);
+GPUBENCH_LAYOUT(FewShape<gpubench::sum::Sum>, 152, sum, 40);
 GPUBENCH_LAYOUT(FewShape<gpubench::sum::Plain>, 80, sum, 28);
 
 // The place of a term after the other, from the first one's.

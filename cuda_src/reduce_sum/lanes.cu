@@ -16,7 +16,7 @@ struct LanesShape {
     int32 slots;      // rows of a group that are used, up to Rows
     C sum;
 };
-GPUBENCH_LAYOUT(LanesShape<gpubench::sum::Sum>, 144, sum, 24);
+GPUBENCH_LAYOUT(LanesShape<gpubench::sum::Sum>, 136, sum, 24);
 GPUBENCH_LAYOUT(LanesShape<gpubench::sum::Plain>, 72, sum, 20);
 
 // Up to K vectors of a row, as many lanes apart as a row has; what does not exist is zero, and so far what reaches beyond x.
@@ -63,14 +63,14 @@ GPUBENCH_DEVICE void sum_rows(const T* x, Out* y, const S& source, const LanesSh
     GPUBENCH_UNROLL
     for (int r = 0; r < Rows; ++r) {
         const uint32 row = first + r * groups;
-        load_row(raw[r], x + offsets_of(shape.sum, row).x, source, shape, r < slots && row < shape.rows);
+        load_row(raw[r], x + offsets_of(shape.sum.kept, row).x, source, shape, r < slots && row < shape.rows);
     }
     const uint32 again = Rows > 1 ? static_cast<uint32>(opaque(static_cast<int>(first))) : first;  // worked out twice takes fewer registers
     GPUBENCH_UNROLL
     for (int r = 0; r < Rows; ++r) {
         if (r >= slots) break;
         const uint32 row = again + r * groups;
-        const auto offsets = offsets_of(shape.sum, row);
+        const auto offsets = offsets_of(shape.sum.kept, row);
         if (shape.ragged != 0 && row < shape.rows) keep_row(raw[r], x + offsets.x, source, shape);
         const part_t<T> sum = warp_reduce(sum_vectors(raw[r]), Add{}, width);
         if ((lane_index() & (width - 1)) == 0 && row < shape.rows) {

@@ -31,7 +31,7 @@ struct PlacesShape {
     int32 width_bits;            // threads that fold an output: a power of two up to a warp
     int32 rest;                  // flat: items behind the last whole line
 };
-GPUBENCH_LAYOUT(PlacesShape, 256, rest, 252);
+GPUBENCH_LAYOUT(PlacesShape, 248, rest, 244);
 
 // The block's slice, its part, and the thread's own place.
 struct Slice {
@@ -177,7 +177,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, F == Form::ragged ? 1 : 2) plac
     using A = accumulator_t<T>;
     GPUBENCH_DYNAMIC_SHARED(part_t<T>, cells);
     const Slice slice = slice_of_block<F>(shape);
-    const Offsets offsets = offsets_of(shape.sum.kept, slice.line);
+    const auto offsets = offsets_of(shape.sum.kept, slice.line);
     const T* const line = x + offsets.x;
     const int64 number = int64{slice.line} * shape.slices.divisor + slice.number;
     char* const others = static_cast<char*>(words) + number * shape.parts * shape.outputs * Published<A>::bytes;

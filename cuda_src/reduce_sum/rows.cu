@@ -17,7 +17,7 @@ struct RowsShape {
     uint32 all;               // vectors of an output
     uint32 turn, turn_vectors, turn_inner, turn_outer;  // vectors from one that a thread takes to the next, as a whole and by digits
 };
-GPUBENCH_LAYOUT(RowsShape, 192, turn_outer, 184);
+GPUBENCH_LAYOUT(RowsShape, 184, turn_outer, 176);
 
 // How the runs of an output lie: on the vectors' grid, or at any alignment.
 enum class Runs { whole, ragged };
@@ -147,7 +147,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(R == Runs::ragged ? 256 : 512, R == 
     rows(const T* x, Out* y, void* words, const RowsShape shape) {
     using A = accumulator_t<T>;
     const Share share = share_of(shape.parts);
-    const Offsets offsets = offsets_of(shape.sum, share.output);
+    const auto offsets = offsets_of(shape.sum.kept, share.output);
     char* const mine = words_of<A>(words, share);
     TotalSum<T> terms;
     terms.clear();
@@ -170,12 +170,14 @@ struct RunShape {
 GPUBENCH_LAYOUT(Everything, 4, head, 0);
 GPUBENCH_LAYOUT(RunShape<Everything>, 20, sum, 16);
 GPUBENCH_LAYOUT(RunShape<Plain>, 68, sum, 16);
-GPUBENCH_LAYOUT(RunShape<gpubench::sum::Sum>, 144, sum, 24);
+GPUBENCH_LAYOUT(RunShape<gpubench::sum::Sum>, 136, sum, 24);
 
 GPUBENCH_DEVICE Share share_of(const RunShape<Everything>&) { return {0, static_cast<int>(block_index_x()), static_cast<int>(grid_size_x())}; }
 GPUBENCH_DEVICE Share share_of(const RunShape<Plain>&) { return {static_cast<uint32>(block_index_x()), 0, 1}; }
 GPUBENCH_DEVICE Share share_of(const RunShape<Sum>& shape) { return share_of(shape.parts); }
-GPUBENCH_DEVICE NearOffsets offsets_of(const Everything&, uint32) { return {0, 0}; }
+template <class C>
+GPUBENCH_DEVICE auto offsets_of(const C& common, uint32 output) { return offsets_of(common.kept, output); }
+GPUBENCH_DEVICE Offsets<uint32> offsets_of(const Everything&, uint32) { return {0, 0}; }
 GPUBENCH_DEVICE Once finish_of(const Everything&) { return {}; }
 template <class T>
 GPUBENCH_DEVICE uint32 head_of(const Everything& everything, const T*, uint32) { return everything.head; }

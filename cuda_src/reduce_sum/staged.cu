@@ -16,7 +16,7 @@ struct StagedShape {
     int32 width_bits;          // lanes an output: a power of two
     uint32 outputs;
 };
-GPUBENCH_LAYOUT(StagedShape, 152, outputs, 144);
+GPUBENCH_LAYOUT(StagedShape, 144, outputs, 136);
 
 // The sum of every `width`-th of the terms at `place`, from `first` on.
 template <class T>

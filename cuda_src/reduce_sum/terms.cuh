@@ -97,24 +97,23 @@ struct TotalSum {
     }
 };
 
-// Where output number n reads and is written: up to three kept dims, the first one fastest.
-struct Kept {
-    int32 dims;
-    IntegerDivider first, second;  // sizes of the first two dims
-    int64 x_steps[3], y_steps[3];  // elements
+// Where output number n reads and is written: up to three kept dims, the first one fastest. Step: uint32 where all offsets fit.
+template <class Step>
+struct Outputs {
+    IntegerDivider first, second;      // sizes of the first two kept dims, 1 where there is none
+    Step x_steps[3], y_steps[3];       // elements
 };
-GPUBENCH_LAYOUT(Kept, 80, y_steps, 56);
+GPUBENCH_LAYOUT(Outputs<long long>, 72, y_steps, 48);
+GPUBENCH_LAYOUT(Outputs<unsigned int>, 48, y_steps, 36);
 
+template <class Step>
 struct Offsets {
-    int64 x, y;
+    Step x, y;
 };
-GPUBENCH_DEVICE Offsets offsets_of(const Kept& kept, uint32 number) {
-    if (kept.dims <= 1) return {number * kept.x_steps[0], number * kept.y_steps[0]};
-    const auto a = kept.first.divide(number);
-    if (kept.dims == 2) {
-        return {a.remainder * kept.x_steps[0] + a.quotient * kept.x_steps[1], a.remainder * kept.y_steps[0] + a.quotient * kept.y_steps[1]};
-    }
-    const auto b = kept.second.divide(a.quotient);
+// Without a look at how many dims there are: a condition around each of a thread's loads keeps them apart.
+template <class Step>
+GPUBENCH_DEVICE Offsets<Step> offsets_of(const Outputs<Step>& kept, uint32 number) {
+    const auto a = kept.first.divide(number), b = kept.second.divide(a.quotient);
     return {a.remainder * kept.x_steps[0] + b.remainder * kept.x_steps[1] + b.quotient * kept.x_steps[2],
             a.remainder * kept.y_steps[0] + b.remainder * kept.y_steps[1] + b.quotient * kept.y_steps[2]};
 }
@@ -128,34 +127,24 @@ GPUBENCH_LAYOUT(Finish, 24, apart, 16);
 
 // What every kernel takes.
 struct Sum {
-    Kept kept;
+    Outputs<int64> kept;
     Finish finish;
     int64 extent;             // elements from x's first to behind its last
     int32 first_out;          // whether the L2 cache gives up x first
 };
-GPUBENCH_LAYOUT(Sum, 120, first_out, 112);
-GPUBENCH_DEVICE Offsets offsets_of(const Sum& sum, uint32 number) { return offsets_of(sum.kept, number); }
+GPUBENCH_LAYOUT(Sum, 112, first_out, 104);
 GPUBENCH_DEVICE const Finish& finish_of(const Sum& sum) { return sum.finish; }
 
 // What kernels of little take, which would wait for scattered parameters and for code: each sum is stored once, as it is, and all
 // offsets fit 32 bits.
 struct Plain {
-    IntegerDivider first, second;      // sizes of the first two kept dims, 1 where there is none
-    uint32 x_steps[3], y_steps[3];
+    Outputs<uint32> kept;
     int32 extent;
 };
 GPUBENCH_LAYOUT(Plain, 52, extent, 48);
 struct Once {
     static constexpr int64 copies = 1, apart = 0;
 };
-struct NearOffsets {
-    uint32 x, y;
-};
-GPUBENCH_DEVICE NearOffsets offsets_of(const Plain& plain, uint32 number) {
-    const auto a = plain.first.divide(number), b = plain.second.divide(a.quotient);
-    return {a.remainder * plain.x_steps[0] + b.remainder * plain.x_steps[1] + b.quotient * plain.x_steps[2],
-            a.remainder * plain.y_steps[0] + b.remainder * plain.y_steps[1] + b.quotient * plain.y_steps[2]};
-}
 GPUBENCH_DEVICE Once finish_of(const Plain&) { return {}; }
 
 template <class Out, class A>

@@ -17,29 +17,18 @@ LOADS = 8
 
 KEPT_DIMS = 3
 
-KEPT = Struct(
-    "gpubench::sum::Kept",
-    "reduce_sum/terms.cuh",
-    dims="i4",
-    first=INTEGER_DIVIDER,
-    second=INTEGER_DIVIDER,
-    x_steps=("i8", KEPT_DIMS),
-    y_steps=("i8", KEPT_DIMS),
+FAR, NEAR = (
+    Struct(
+        f"gpubench::sum::Outputs<{step}>",
+        "reduce_sum/terms.cuh",
+        **dict.fromkeys(("first", "second"), INTEGER_DIVIDER),
+        **dict.fromkeys(("x_steps", "y_steps"), (code, KEPT_DIMS)),
+    )
+    for step, code in (("long long", "i8"), ("unsigned int", "u4"))
 )
-
 FINISH = Struct("gpubench::sum::Finish", "reduce_sum/terms.cuh", multiple="i8", copies="i8", apart="i8")
-
-SUM = Struct("gpubench::sum::Sum", "reduce_sum/terms.cuh", kept=KEPT, finish=FINISH, extent="i8", first_out="i4")
-
-PLAIN = Struct(
-    "gpubench::sum::Plain",
-    "reduce_sum/terms.cuh",
-    first=INTEGER_DIVIDER,
-    second=INTEGER_DIVIDER,
-    x_steps=("u4", KEPT_DIMS),
-    y_steps=("u4", KEPT_DIMS),
-    extent="i4",
-)
+SUM = Struct("gpubench::sum::Sum", "reduce_sum/terms.cuh", kept=FAR, finish=FINISH, extent="i8", first_out="i4")
+PLAIN = Struct("gpubench::sum::Plain", "reduce_sum/terms.cuh", kept=NEAR, extent="i4")
 
 PLAIN_FROM = 300 * 2**20
 """From so many bytes of x on the L2 cache is not told to give them up first. One H200, 64 MiB: 17.8 us with the hint,
@@ -86,27 +75,22 @@ def too_many(dims: Sequence[Dim], most: int, role: str) -> Refused | None:
 def common(shape: Merged, dims: Sequence[Dim]) -> tuple[Any, ...]:
     """Return a `gpubench::sum::Sum` whose outputs lie along these kept dims, to stand in a struct."""
     (copies,) = padded(shape.copies, 1)
+    return _outputs(dims), (shape.multiple, copies.size, copies.y), shape.extent, shape.bytes < PLAIN_FROM
+
+
+def plain(shape: Merged, dims: Sequence[Dim]) -> tuple[Any, ...]:
+    """Return a `gpubench::sum::Plain` whose outputs lie along these kept dims, to stand in a struct."""
+    return _outputs(dims), shape.extent
+
+
+def _outputs(dims: Sequence[Dim]) -> tuple[Any, ...]:
     every = padded(dims, KEPT_DIMS)
-    kept = (
-        len(dims),
-        divider(every[0].size),
-        divider(every[1].size),
-        [dim.x for dim in every],
-        [dim.y for dim in every],
-    )
-    return kept, (shape.multiple, copies.size, copies.y), shape.extent, shape.bytes < PLAIN_FROM
+    return divider(every[0].size), divider(every[1].size), [dim.x for dim in every], [dim.y for dim in every]
 
 
 def is_plain(shape: Merged) -> bool:
     """Say whether each sum is stored once, as it is, and all offsets fit 32 bits."""
     return not shape.copies and shape.multiple == 1 and max(shape.extent, shape.y_bytes) <= LIMIT
-
-
-def plain(shape: Merged, dims: Sequence[Dim]) -> tuple[Any, ...]:
-    """Return a `gpubench::sum::Plain` whose outputs lie along these kept dims, to stand in a struct."""
-    every = padded(dims, KEPT_DIMS)
-    sizes = (divider(every[0].size), divider(every[1].size))
-    return (*sizes, [dim.x for dim in every], [dim.y for dim in every], shape.extent)
 
 
 def fits(*numbers: int) -> bool:
