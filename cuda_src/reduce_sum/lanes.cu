@@ -54,6 +54,15 @@ GPUBENCH_DEVICE void keep_row(Packed<T, vector_terms<T>> (&raw)[K], const T* row
     }
 }
 
+// Where a row lies: without divisions by dims that there are not, which many short rows would wait for.
+GPUBENCH_DEVICE Offsets<int64> row_offsets(const Outputs<int64>& kept, uint32 rows, uint32 row) {
+    if (rows <= kept.first.divisor) return {row * kept.x_steps[0], row * kept.y_steps[0]};
+    if (rows > kept.first.divisor * kept.second.divisor) return offsets_of(kept, row);
+    const auto a = kept.first.divide(row);
+    return {a.remainder * kept.x_steps[0] + a.quotient * kept.x_steps[1], a.remainder * kept.y_steps[0] + a.quotient * kept.y_steps[1]};
+}
+GPUBENCH_DEVICE Offsets<uint32> row_offsets(const Outputs<uint32>& kept, uint32, uint32 row) { return offsets_of(kept, row); }
+
 template <int Vectors, int Rows, class T, class Out, class S, class C>
 GPUBENCH_DEVICE void sum_rows(const T* x, Out* y, const S& source, const LanesShape<C>& shape) {
     const int width = 1 << shape.width_bits, groups = block_size_x() >> shape.width_bits, group = thread_index_x() >> shape.width_bits;
@@ -63,14 +72,14 @@ GPUBENCH_DEVICE void sum_rows(const T* x, Out* y, const S& source, const LanesSh
     GPUBENCH_UNROLL
     for (int r = 0; r < Rows; ++r) {
         const uint32 row = first + r * groups;
-        load_row(raw[r], x + offsets_of(shape.sum.kept, row).x, source, shape, r < slots && row < shape.rows);
+        load_row(raw[r], x + row_offsets(shape.sum.kept, shape.rows, row).x, source, shape, r < slots && row < shape.rows);
     }
     const uint32 again = Rows > 1 ? static_cast<uint32>(opaque(static_cast<int>(first))) : first;  // worked out twice takes fewer registers
     GPUBENCH_UNROLL
     for (int r = 0; r < Rows; ++r) {
         if (r >= slots) break;
         const uint32 row = again + r * groups;
-        const auto offsets = offsets_of(shape.sum.kept, row);
+        const auto offsets = row_offsets(shape.sum.kept, shape.rows, row);
         if (shape.ragged != 0 && row < shape.rows) keep_row(raw[r], x + offsets.x, source, shape);
         const part_t<T> sum = warp_reduce(sum_vectors(raw[r]), Add{}, width);
         if ((lane_index() & (width - 1)) == 0 && row < shape.rows) {

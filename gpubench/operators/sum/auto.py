@@ -53,17 +53,18 @@ def _is_for_few(shape: Merged, dtype: str, device: DeviceInfo) -> bool:
     if not first.kept:
         short = first.size < shape.vector or shape.terms <= tuning.FEW_TERMS
         few = shape.terms <= tuned("FEW_TERMS", tuning.FEW_TERMS) and (is_ragged(shape) or not is_flat(shape))
-        runs = shape.terms <= tuning.FEW_RUNS and runs_of(shape) > 1 and tuning.fill_threads(shape.outputs, device)
+        most = tuning.FEW_RUNS if has_vectors(shape) else tuning.FEW_ALIGNED
+        runs = shape.terms <= most and runs_of(shape) > 1 and tuning.fill_threads(shape.outputs, device)
         return few or runs or (little and short)
     if little or tuning.shared(shape, device)[0]:
         return True
     most = tuned("FEW_TERMS", tuning.FEW_TERMS)
-    if _is_narrow(shape):
+    if _is_narrow(shape) and len(shape.reduced) == 1:
         return shape.terms <= most and shape.itemsize >= 4
     if form.width * shape.itemsize >= 4 and shape.outputs // form.width >= 256 * device.sm_count:
         apart = tuning.FEW_APART_BYTES if shape.itemsize == 1 else tuning.FEW_APART
         apart = apart if has_vectors(shape) else tuning.FEW_ELEMENTS
-        aligned = form.width > 1 and not form.across
+        aligned = (form.width > 1 and not form.across) or _is_narrow(shape)
         most = tuned("FEW_ALIGNED", tuning.FEW_ALIGNED) if aligned else apart
     return shape.terms <= most
 
@@ -86,7 +87,8 @@ def _along(shape: Merged, device: DeviceInfo) -> Iterator[Variant]:
             yield Places()
     else:
         longest = tuned("STAGED_ROWS", tuning.STAGED_ROW.get(shape.itemsize, tuning.STAGED_ROWS))
-        short = run <= longest and shape.bytes >= tuning.LITTLE
+        apart = shape.itemsize >= 4 and run % 64 == 0 and run <= 512  # lanes: 158 x 2967 x 16 float64 24 us (32 staged)
+        short = run <= longest and shape.bytes >= tuning.LITTLE and not apart
         if short and shape.outputs >= device.sm_count and ragged and is_flat(shape):
             yield Staged()
         vectors = vectors_of(shape)

@@ -25,7 +25,7 @@ def _around(sms: int, near: int) -> dict[str, Edge]:
         "terms of one thread": ((3, tuning.FEW_TERMS + near, 16_001), (1,), "complex128", {}),
         "terms of one thread, of little": ((3, tuning.FEW_OF_LITTLE // 2 + near, 301), (1,), "float32", {}),
         "terms of one thread, on vectors": ((sms, tuning.FEW_ALIGNED + near, 2048), (1,), "float32", {}),
-        "groups for one thread each": ((2 * sms + near, 100, 1024), (1,), "float32", {}),
+        "groups for one thread each": ((sms + near, 100, 1024), (1,), "float32", {}),
         "terms that begin unlike": ((sms * 64, tuning.FEW_APART + near, 77), (1,), "float32", {}),
         "terms without vectors": ((tuning.FEW_ELEMENTS // 8 + near, 700, 8, 100), (0, 2), "float32", {"offset": 1}),
         "terms in short runs": ((tuning.FEW_RUNS // 4 + near, 80_000, 4), (0, 2), "uint8", {"offset": 1}),
