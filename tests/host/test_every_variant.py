@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gpubench.devices import host_compiler
 from gpubench.devices.host import HostDevice
 from gpubench.devices.host_options import parse_options, parse_schedule
 from gpubench.engine.buffers import Operands, Pristine
@@ -32,7 +33,7 @@ DTYPES_A_CASE = 2
 MANY_KERNELS = 100
 """A variant with more kernels than this has nearly one a case: it meets each case in one dtype."""
 
-FAST_DTYPES = 3
+FAST_DTYPES = 2
 """In so many dtypes a variant is tried as `run` builds it."""
 
 
@@ -103,7 +104,17 @@ def _failures(device: HostDevice, work: Work, schedules: tuple[str, ...]) -> lis
     return failures
 
 
+@pytest.fixture
+def unoptimised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile checked kernels as they stand: these are many and small, and the optimiser takes most of the time.
+
+    Without it no access is left out either. `check` and other tests build as everybody does.
+    """
+    monkeypatch.setitem(host_compiler.FLAGS, "checked", ("-O0", *host_compiler.FLAGS["checked"][1:]))
+
+
 @pytest.mark.timeout(1200)
+@pytest.mark.usefixtures("unoptimised")
 @pytest.mark.parametrize(("operator", "name"), PAIRS, ids=str)
 def test_every_variant_is_right_in_every_dtype_and_hard_shape(operator: str, name: str) -> None:
     """With every access checked, a variant is right in each hard case that it takes, under several orders of threads.

@@ -15,7 +15,7 @@ from gpubench.operators.base import Operator, Variant
 CPP = [row.cpp for row in DTYPES.values()]
 
 
-DTYPES_A_VARIANT = 3
+DTYPES_A_VARIANT = 2
 """So many dtypes of each variant are compiled, the next ones of the next variant."""
 
 

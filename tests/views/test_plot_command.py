@@ -98,12 +98,13 @@ def thousand(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_thousand_cases_are_quick_to_plot(thousand: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """All charts of 1,000 cases x 3 contenders take under 20 s of one core."""
+def test_hundreds_of_cases_are_quick_to_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All charts of 250 cases x 3 contenders take under 5 s of one core: the time grows with the number of charts."""
+    write(many(250), tmp_path / "many.json")
     before = time.process_time()
-    names = plotted(capsys, thousand, "-o", tmp_path)
-    assert time.process_time() - before < 60
-    assert len([name for name in names if name.startswith("bandwidth")]) > 17
+    names = plotted(capsys, tmp_path / "many.json", "-o", tmp_path / "charts")
+    assert time.process_time() - before < 15
+    assert len([name for name in names if name.startswith("bandwidth")]) > 4
 
 
 def test_a_thousand_cases_are_quick_to_report(
