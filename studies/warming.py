@@ -25,7 +25,7 @@ from gpubench.kernels import compile_many
 from gpubench.model import Case, Problem
 from gpubench.names import INDUCTOR
 from gpubench.operators import OPERATORS
-from gpubench.peers.base import DeviceOperand
+from gpubench.peers.base import DeviceOperand, quiet
 
 
 def warm(spec: str, inductor: bool, cases: Sequence[Case], processes: int) -> None:
@@ -65,7 +65,8 @@ def _compile_by(peer: Any, problem: Problem[Any], device: Any) -> None:
         kept.append(buffer)
         address = buffer.address + operand.view.offset * dtype(operand.dtype).numpy.itemsize
         operands[operand.name] = DeviceOperand(operand.name, operand.role, operand.dtype, operand.view, address)
-    peer.prepare(problem, operands, device.stream).close()
+    with quiet():
+        peer.prepare(problem, operands, device.stream).close()
 
 
 def _forget_choices(began: float) -> None:

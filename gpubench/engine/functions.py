@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 from gpubench.engine.buffers import Operands
 from gpubench.errors import GpubenchError, OutOfMemoryError, UnsupportedError
 from gpubench.model import Json, Problem
+from gpubench.names import is_own
 from gpubench.operators.base import Operator
 from gpubench.own.code import attribute
 from gpubench.own.definitions import Kernel
 from gpubench.own.plan import names_of, refusal_of
 from gpubench.peers import refusal
+from gpubench.peers.base import quiet
 from gpubench.peers.own_function import OwnFunction
 from gpubench.peers.own_library import OwnLibrary
 
@@ -61,7 +63,7 @@ class PeerLibrary:
     def bind(self, operands: Operands) -> Callable[[], None]:
         """Let the peer prepare itself, in place of what it prepared before."""
         self.release()
-        with self._translating("preparing"):
+        with self._translating("preparing"), contextlib.nullcontext() if is_own(self.name) else quiet():
             self._prepared = prepared = self._peer.prepare(self._problem, operands.operands, self._stream)
 
         def run() -> None:

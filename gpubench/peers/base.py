@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Callable, Mapping
+import logging
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -92,6 +96,23 @@ def attempt(name: str, work: Callable[[], T]) -> T:
         return work()
     except (TypeError, ValueError, NotImplementedError, IndexError, KeyError) as error:
         raise UnsupportedError(f"{name} refuses: {first_line(error)}") from error
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keep a library's warnings and log lines off standard error while it compiles: what it refuses is in the record.
+
+    TORCH_LOGS, by which somebody asks for log lines, lets them through.
+    """
+    disabled = logging.root.manager.disable
+    with warnings.catch_warnings():
+        if "TORCH_LOGS" not in os.environ:
+            warnings.simplefilter("ignore")
+            logging.disable(max(disabled, logging.ERROR))
+        try:
+            yield
+        finally:
+            logging.disable(disabled)
 
 
 class Latest(Generic[T]):

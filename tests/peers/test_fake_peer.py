@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import io
+import logging
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,7 +15,7 @@ import pytest
 from gpubench.devices.fake import FakeDevice
 from gpubench.devices.fake_script import parse_script
 from gpubench.engine.pipeline import Pipeline
-from gpubench.errors import MissingExtraError
+from gpubench.errors import MissingExtraError, UnsupportedError
 from gpubench.model import Case, Ceiling, Problem, Record
 from gpubench.peers import PEERS
 from gpubench.peers.base import DeviceOperand, Prepared
@@ -55,6 +58,19 @@ class Copying:
 
     def spoil(self, result: Any) -> None:
         """Leave the result right."""
+
+
+class Chattering(Copying):
+    """Warns and logs while it compiles, and then refuses."""
+
+    name = "chattering"
+
+    def prepare(self, problem: Problem[Any], operands: Mapping[str, DeviceOperand], stream: int | None) -> Prepared:
+        """Say much on standard error."""
+        del problem, operands, stream
+        warnings.warn("code generation for this is slow", UserWarning, stacklevel=1)
+        logging.getLogger("chattering.runtime").error("compilation failed:\n%s", "a page of a traceback")
+        raise UnsupportedError("chattering refuses: atomic_add does not support int8")
 
 
 class Inexact(Copying):
@@ -107,7 +123,7 @@ class Absent(Copying):
 @pytest.fixture(autouse=True)
 def fake_peers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enter the peers above, and forget what they did before."""
-    for peer in (Copying, Inexact, Breaking, Greedy, Absent):
+    for peer in (Copying, Chattering, Inexact, Breaking, Greedy, Absent):
         monkeypatch.setitem(PEERS, peer.name, f"{__name__}:{peer.__name__}")
     LOG.clear()
 
@@ -170,6 +186,28 @@ def test_a_missing_library_is_skipped_with_how_to_get_it() -> None:
     record = go("absent", NAIVE)["absent"]
     assert record.status == "skipped"
     assert record.message == str(MissingExtraError("absent", "torch"))
+
+
+def test_a_library_that_logs_while_it_compiles_leaves_standard_error_clean(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its warnings and log lines are not printed; why it refuses is in the record; who asks for log lines gets them."""
+    monkeypatch.delenv("TORCH_LOGS", raising=False)
+    said = io.StringIO()
+    handler = logging.StreamHandler(said)
+    logging.getLogger().addHandler(handler)
+    try:
+        record = go("chattering", NAIVE)["chattering"]
+        assert said.getvalue() == "".join(capfd.readouterr()) == ""
+        monkeypatch.setenv("TORCH_LOGS", "+inductor")
+        with pytest.warns(UserWarning, match="code generation"):
+            go("chattering")
+    finally:
+        logging.getLogger().removeHandler(handler)
+    assert "a page of a traceback" in said.getvalue()
+    assert record.status == "unsupported"
+    assert record.message == "chattering refuses: atomic_add does not support int8"
+    assert logging.root.manager.disable == 0
 
 
 def test_hot_runs_collect_what_one_more_run_made() -> None:
