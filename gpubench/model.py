@@ -55,6 +55,7 @@ class TimingOptions:
     rounds; `call_limit_s` what one sample may take where times are real; `timeout_s` is the deadline of the whole case,
     after which its worker is killed. `order`: who comes when in a round, at random or alternating (A B, B A, A B ...).
     `clock`: CUDA events, CUPTI's, or events and some by CUPTI. `integrity`: strict for contenders not to be trusted.
+    `least_rounds`: after so many, who has used up `time_limit_s` gets no other; 0: everybody gets all rounds.
     """
 
     method: Method = "cold"
@@ -68,6 +69,7 @@ class TimingOptions:
     clock: Clock = "events"
     integrity: Integrity = "plain"
     call_limit_s: float = 10.0
+    least_rounds: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +33,10 @@ from gpubench.names import AUTO, HOST_CONTENDERS
 
 if TYPE_CHECKING:
     from gpubench.engine.run import Finished
+    from gpubench.engine.supervisor import Supervisor
     from gpubench.explore.regions import Finding
     from gpubench.model import Case, Json
+    from gpubench.own.registry import Staged
     from gpubench.own.trust import Permission
     from gpubench.suite.expand import Suite
 
@@ -123,7 +128,8 @@ def command(
     with brought_by(loaded, drawn, device, allow) as staged:
         options = RunOptions(WorkerOptions(device, staged=staged), given["seed"] or 0, stop_after=FEW - 1)
         with Supervisor(options, view.handle) as supervisor, stopping(supervisor), view:
-            exploration = Exploration(search, supervisor, prepare, given["seconds"])
+            compile_for = partial(_compile, supervisor, staged)
+            exploration = Exploration(search, supervisor, prepare, given["seconds"], compile_for)
             finished = execute(request, supervisor, view.handle, exploration.work)
     _show(finished, search.findings(), given["subject"], quiet, suite_file)
     if finished.error is not None:
@@ -135,6 +141,21 @@ def command(
     elif any(record.simulated for record in finished.result.records):
         output.report("Simulated times: these regions say nothing of a GPU, and show --worst and plot leave them out.")
     return exit_code(finished)
+
+
+def _compile(supervisor: Supervisor, staged: Sequence[Staged], cases: Sequence[Case]) -> None:
+    """Compile our kernels for cases on a GPU by a process for each core. What fails is met again when it is run."""
+    from gpubench.cli.compile_items import of_cases
+    from gpubench.engine.environment import device_from
+    from gpubench.errors import CompileError
+    from gpubench.kernels import compile_many
+
+    device = device_from(supervisor.environment)
+    if device.kind != "cuda":
+        return
+    items = [item for item in of_cases(cases, staged, [device]) if item.launch is None and not item.failed]
+    with contextlib.suppress(CompileError):
+        compile_many([item.request for item in items], len(os.sched_getaffinity(0)))
 
 
 def _preparation(suite: Suite, given: dict[str, Any]) -> Callable[[Case], Case]:
@@ -157,6 +178,7 @@ def _preparation(suite: Suite, given: dict[str, Any]) -> Callable[[Case], Case]:
         names = dict.fromkeys((subject, *case.contenders, *given["peers"]))
         rounds, least = given["rounds"], given["min_samples"]
         timing = replace(case.timing, rounds=rounds, min_samples=least, max_samples=5 * least, time_limit_s=TIME_LIMIT)
+        timing = replace(timing, least_rounds=1)  # what is hopelessly slow is known to be so after one
         contenders = tuple(name for name in names if name not in HOST_CONTENDERS)
         return replace(case, contenders=contenders, timing=timing, limits={})
 

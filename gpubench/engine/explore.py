@@ -18,12 +18,15 @@ FEW = 4
 
 @dataclass
 class Exploration:
-    """One search at work. `prepare` gives a case the contenders and the timing that it is run with."""
+    """One search at work. `prepare` gives a case the contenders and the timing that it is run with. `compile_for`
+    compiles what cases launch, side by side, before the first of them is run: nothing is timed meanwhile.
+    """
 
     search: Search
     supervisor: Supervisor
     prepare: Callable[[Case], Case]
     seconds: float
+    compile_for: Callable[[Sequence[Case]], None]
     records: list[Record] = field(default_factory=list)
 
     def work(self, store: Store, done: tuple[Record, ...]) -> tuple[Outcome, dict[str, Json]]:
@@ -38,6 +41,8 @@ class Exploration:
         outcome = self.supervisor.run((), store, ends=False)
         for batch in self.search.batches():
             cases = [self.prepare(case) for case in batch]
+            if time.monotonic() < ends:
+                self.compile_for([case for case in cases if case.id not in known])
             for few in (cases[start : start + FEW] for start in range(0, len(cases), FEW)):
                 there = [record for case in few for record in known.get(case.id, ())]
                 if len(there) < sum(len(case.contenders) for case in few):

@@ -117,16 +117,16 @@ def time_contestants(
     A round goes on, once it has its share of `min_samples`, until the 95 % interval of its own median is within
     sqrt(rounds) * `max_noise`, so that all rounds together come to `max_noise`; the last one until they do, but it
     never outweighs the others together: rounds that disagree must stay noisy, not be outvoted. The round's share of
-    `time_limit_s` or `max_samples` ends it in any case. Slow samples (`ClockWatch`) do not count; after one the GPU is
-    left alone for a moment. An error of one contestant ends that contestant alone and stands in its place; a
-    FatalDeviceError ends all, as LostContestantError.
+    `time_limit_s` or `max_samples` ends it in any case. Every round gives a sample, unless `least_rounds` says
+    otherwise. Slow samples (`ClockWatch`) do not count; after one the GPU is left alone for a moment. An error of one
+    contestant ends that contestant alone and stands in its place; a FatalDeviceError ends all, as LostContestantError.
     """
     watch = watch or ClockWatch()
     order = random.Random(seed)
     tallies = [_Tally(contestant) for contestant in contestants]
     for number in range(options.rounds):
         for tally in _turns(tallies, number, options, order):
-            if tally.error is not None:
+            if tally.error is not None or _is_over(tally, number, options):
                 continue
             try:
                 _one_round(tally, number, options, watch, on_progress, clock, sleep)
@@ -136,6 +136,11 @@ def time_contestants(
             except GpubenchError as error:
                 tally.error = error
     return _outcomes(tallies, options, watch)
+
+
+def _is_over(tally: _Tally, number: int, options: TimingOptions) -> bool:
+    """Tell whether a contestant gets no further round, because its samples have used up the whole time limit."""
+    return 0 < options.least_rounds <= number and tally.seconds >= options.time_limit_s
 
 
 def _turns(tallies: Sequence[_Tally], number: int, options: TimingOptions, order: random.Random) -> Sequence[_Tally]:

@@ -18,11 +18,15 @@ def warm_up(
     run: Callable[[], None],
     synchronize: Callable[[], None],
     clock: Callable[[], float] = time.monotonic,
+    waited_s: float = 0.0,
 ) -> float:
     """Run three times the plain way, so that lazy loading is over before anything is timed (or held by a gate).
 
-    Only once where that takes long. Returns the seconds of the first run.
+    Only once where that takes long, and not at all where a run was waited for that long already: `waited_s` seconds.
+    Returns the seconds of the first run.
     """
+    if waited_s > LONG_CALL_S:
+        return waited_s
     synchronize()
     began = clock()
     restore()

@@ -14,7 +14,7 @@ Beyond what the keys say by themselves:
   `ceiling.rounds`: the same kernels timed again in several rounds, `phase` `start` and `end` of the run, each with
   `launch_us` and `event_overhead_us`; `ceiling.launch_overhead_us`: what events add to the duration of one kernel. What
   was not measured is absent. In `records[].case.timing`, `clock` is absent where it is `events`, `integrity` where it
-  is `plain`, `call_limit_s` where it is 10.
+  is `plain`, `call_limit_s` where it is 10, `least_rounds` where it is 0.
 - `environment.libraries`: contender -> package -> version, for each other library that the run timed.
 - `suite`: `name` and `sha256`; where cases were drawn, `random`: `generator`, the version of what draws them, and
   `seeds`, one a random entry.
@@ -114,7 +114,7 @@ def with_sample_clocks(record: Record) -> Record:
 _CLOCK_KEYS = ("sm_mhz", "discarded_sm_mhz")
 
 
-_UNSAID: Mapping[str, Json] = {"clock": "events", "integrity": "plain", "call_limit_s": 10.0}
+_UNSAID: Mapping[str, Json] = {"clock": "events", "integrity": "plain", "call_limit_s": 10.0, "least_rounds": 0}
 
 
 def _without_defaults(block: dict[str, Json], defaults: Mapping[str, Json]) -> dict[str, Json]:

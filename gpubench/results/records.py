@@ -206,6 +206,7 @@ _OPTIONS: dict[str, Callable[[Node], Any]] = {
     "clock": lambda node: node.text(_CLOCKS),
     "integrity": lambda node: node.text(get_args(Integrity)),
     "call_limit_s": lambda node: node.number(positive=True),
+    "least_rounds": lambda node: node.integer(0),
 }
 
 

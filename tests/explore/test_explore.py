@@ -5,15 +5,20 @@ from __future__ import annotations
 import functools
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from gpubench import kernels
 from gpubench.cli import main
+from gpubench.cli.explore import _compile
 from gpubench.engine import supervisor
 from gpubench.engine.process import WorkerProcess
+from gpubench.names import AUTO
 from gpubench.results.read import read
 from gpubench.suite.expand import load_suite
+from tests.engine import bed
 
 SUITE = """
 name: holes
@@ -82,6 +87,22 @@ def test_a_search_goes_on_where_it_was_ended(
     assert second[: len(first)] == first
     assert len(second) > len(first) > 0
     assert not list(Path().glob("*journal*"))
+
+
+def test_what_a_batch_launches_is_compiled_side_by_side_before_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a GPU the kernels of a batch's cases are compiled by several processes; other devices need none of it."""
+    asked: list[tuple[Any, int]] = []
+    monkeypatch.setattr(kernels, "compile_many", lambda requests, processes: asked.append((requests, processes)))
+    cases = [
+        bed.case("cumsum", {"shape": [100, 3 + number], "dim": 1}, contenders=(AUTO, "torch")) for number in range(3)
+    ]
+    for kind in ("cuda", "fake"):
+        environment = {"device": {"kind": kind, "compute_capability": "9.0"}}
+        _compile(SimpleNamespace(environment=environment), (), cases)  # type: ignore[arg-type] # all that it reads
+    ((requests, processes),) = asked
+    assert {request.source.split("/")[0] for request in requests} == {"cumsum"}
+    assert {request.arch for request in requests} == {"sm_90"}
+    assert processes >= 1
 
 
 @pytest.mark.usefixtures("planted")

@@ -145,6 +145,15 @@ def test_a_very_slow_contestant_gives_one_sample_a_round() -> None:
     assert "Only 3 of 20" in str(timing.message)
 
 
+def test_a_search_leaves_out_the_further_rounds_of_what_is_hopeless() -> None:
+    """With `least_rounds`, who has used up the time limit by then gets no other round; everybody else gets all."""
+    clock = Clock()
+    slow, quick = Scripted("slow", clock, steady(3e6), seconds=3.0), Scripted("quick", clock, steady())
+    found = timed(clock, slow, quick, options=TimingOptions(least_rounds=1))
+    assert [len(samples) for samples in timing_of(found["slow"]).rounds] == [1]
+    assert [bool(samples) for samples in timing_of(found["quick"]).rounds] == [True] * 3
+
+
 def test_the_largest_number_of_samples_is_kept() -> None:
     """`max_samples` bounds even what stays noisy."""
     clock = Clock()

@@ -28,6 +28,15 @@ def test_warm_up_restores_before_every_run_and_repeats_no_long_one(seconds: floa
     assert calls[0] == calls[-1] == "synchronize"  # what was enqueued before is no part of the first run
 
 
+@pytest.mark.parametrize(("waited", "runs"), [(0.5, 3), (0.51, 0), (9.0, 0)])
+def test_what_was_waited_for_long_already_is_warm(waited: float, runs: int) -> None:
+    """A library that ran once when it was bound, and for long, is not run once more only to be warm."""
+    calls: list[str] = []
+    first = warm_up(lambda: None, lambda: calls.append("run"), lambda: None, Clock(), waited_s=waited)
+    assert len(calls) == runs
+    assert first == (0.0 if runs else waited)
+
+
 @pytest.mark.parametrize(
     ("seconds", "method", "message"),
     [

@@ -49,6 +49,7 @@ options = st.builds(
     time_limit_s=st.floats(0, 1e6),
     timeout_s=positive,
     order=st.sampled_from(get_args(get_type_hints(TimingOptions)["order"])),
+    least_rounds=st.integers(0, 9),
 )
 cases = st.builds(
     Case,
