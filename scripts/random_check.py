@@ -51,6 +51,9 @@ from gpubench.operators.sum.params import SumParams
 NICE = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 509, 512, 513, 1000)
 LONG = (1023, 1024, 1025, 2047, 4093, 4096, 4100, 8191, 16384, 16387, 32749, 65536, 100003, 131072, 262147)
 
+MOST_TOLD = 5
+"""Wrong answers in a line of what came of it so far."""
+
 
 def draw_shape(draw: random.Random, largest: int) -> tuple[int, ...]:
     """Draw a shape of at most `largest` elements."""
@@ -135,17 +138,34 @@ def run_case(device: Any, case: Case, variants: str, few: bool = False) -> list[
 
 
 def run_part(
-    spec: str, operator: str, seed: int, numbers: range, largest: int, variants: str, seconds: float, few: bool
+    spec: str,
+    operator: str,
+    seed: int,
+    numbers: range,
+    largest: int,
+    variants: str,
+    seconds: float,
+    few: bool,
+    tells: bool,
 ) -> tuple[int, dict[str, int], list[str]]:
-    """Run some of the cases in this process: how many it came to, counts by variant, and what was wrong."""
+    """Run some of the cases in this process: how many it came to, counts by variant, and what was wrong.
+
+    Kernels are compiled as cases meet them, so that the first answers are checked after seconds. tells: print what
+    came of it so far each second, for whoever ends this script before it is done.
+    """
     device = open_device(spec)
     counts: collections.Counter[str] = collections.Counter()
     wrong: list[str] = []
     end = time.monotonic() + seconds
     drawn = 0
+    told = time.monotonic()
     for number in numbers:
         if time.monotonic() >= end:
             break
+        if tells and time.monotonic() - told >= 1:
+            told = time.monotonic()
+            so_far = {"part": numbers.start, "cases": drawn, "wrong": wrong[:MOST_TOLD]}
+            os.write(1, (json.dumps(so_far) + "\n").encode())  # in one piece, beside other processes
         drawn += 1
         case = draw_case(OPERATORS[operator], seed, number, largest)
         try:
@@ -161,30 +181,10 @@ def run_part(
     return drawn, counts, wrong
 
 
-def compile_one(source: str, kernel: str, arch: str) -> None:
-    """Compile one instance into the cache on disk."""
-    from gpubench.kernels import compile_instance
-
-    compile_instance(source, kernel, arch)
-
-
 def processes_of_ours(count: int) -> ProcessPoolExecutor:
     """Return a pool whose processes end with this one."""
     spawn = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(count, spawn, initializer=bind, initargs=(os.getpid(),))
-
-
-def compile_all(spec: str, operator: Operator[Any], processes: int) -> None:
-    """Compile every instance side by side, so that the parts find them in the cache."""
-    device = open_device(spec)
-    arch = device.info.arch
-    if device.info.kind == "cuda":
-        instances = dict.fromkeys(
-            (*instance, arch) for v in operator.variants for dtype in operator.dtypes for instance in v.instances(dtype)
-        )
-        with processes_of_ours(processes) as pool:
-            list(pool.map(compile_one, *zip(*instances, strict=True), chunksize=4))
-    device.close()
 
 
 def main() -> int:
@@ -199,16 +199,15 @@ def main() -> int:
     parser.add_argument("--few-sms", action="store_true", help="cut small cases as large ones are")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop drawing cases after so long")
-    parser.add_argument("--json", action="store_true", help="print the counts as one line of JSON at the end, too")
+    parser.add_argument("--json", action="store_true", help="print the counts as JSON: each second, and at the end")
     options = parser.parse_args()
     if "build=sanitize" in options.device and "asan" not in os.environ.get("LD_PRELOAD", ""):
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **sanitizer_environment()})
-    if options.processes > 1 and options.operator != "elementwise":  # whose families each need kernels of their own
-        compile_all(options.device, OPERATORS[options.operator], options.processes)
     bounds = [options.cases * i // options.processes for i in range(options.processes + 1)]
     parts = [range(*pair) for pair in itertools.pairwise(bounds)]
     chosen = (options.device, options.operator, options.seed)
-    arguments = [(*chosen, part, options.largest, options.variants, options.seconds, options.few_sms) for part in parts]
+    rest = (options.largest, options.variants, options.seconds, options.few_sms, options.json)
+    arguments = [(*chosen, part, *rest) for part in parts]
     if options.processes == 1:
         results = [run_part(*arguments[0])]
     else:

@@ -10,7 +10,8 @@ memcheck, racecheck, initcheck and synccheck, the edges of the rules, repeatabil
 cases. On the host device: random cases, plainly, under the simulator's checks with UBSan (`undefined`), and under
 AddressSanitizer (`address`).
 
-What is least done comes next, so that a short budget has some of everything. Pieces share a GPU, but for DRAM bytes.
+What is least done comes next: in a minute random cases of each operator, then variants on the hard cases. Kernels are
+compiled as they are met. Pieces share a GPU, but for DRAM bytes, which a budget under two minutes leaves out.
 What was done is kept in FOLDER/verified-DEVICE-KERNELS.json, which the next run with the same kernels goes on with; it
 is whole at any time. Prints a table. Exit code 4: something was found; 5: a tool failed; 130: interrupted. What there
 was no time for is in the table and no failure. Needs gpubench with pytest (or PYTHONPATH), compute-sanitizer and ncu.
@@ -42,6 +43,9 @@ from gpubench.files import replace
 
 RESERVED = 0.15
 """The share of the budget that tools which want a GPU to themselves get, after all others."""
+
+LEAST_SHARE = 0.25
+"""The share of a short budget that the random cases of each operator get at once, before anything else begins."""
 
 Run = Callable[[Piece, str], Done]
 
@@ -96,8 +100,9 @@ class Lanes:
         began = time.monotonic()
         lanes = [gpu for gpu in gpus for _ in range(share)]
         turns = len([row for row in self._ledger.rows if row.left]) or 1
-        self._turn_s = min(max(seconds * len(lanes) / turns - START_S, SHORTEST_S), LONGEST_S)
-        alone = any(
+        least = max(SHORTEST_S, seconds * LEAST_SHARE)
+        self._turn_s = min(max(seconds * len(lanes) / turns - START_S, least), LONGEST_S)
+        alone = seconds * RESERVED > START_S and any(
             row.left and row.tool in self._tools and self._tools[row.tool].is_alone for row in self._ledger.rows
         )
         self._phase(lanes, began + seconds * (1 - RESERVED * alone), False)

@@ -127,13 +127,20 @@ def _count_cases(row: Row, said: str, was_cut: bool, seed: int) -> bool:
     if found is None and (report := re.search(r"ERROR: AddressSanitizer: .*", said)):
         row.findings += [f"seed {seed}: {report[0]}"]
         return True
+    if found is None and not was_cut:
+        return False
     if found is None:
-        row.note = f"seed {seed} was cut off" if was_cut else row.note
-        return was_cut
-    counts: dict[str, Any] = json.loads(found)
-    row.ran += counts["cases"]
-    row.findings += counts["wrong"]
+        row.note = f"seed {seed} was cut off"
+    parts = [json.loads(found)] if found is not None else _so_far(said)
+    row.ran += sum(part["cases"] for part in parts)
+    row.findings += [wrong for part in parts for wrong in part["wrong"]]
     return True
+
+
+def _so_far(said: str) -> list[dict[str, Any]]:
+    """Return what each process of a script that was cut off had told last."""
+    lines = [line for line in said.splitlines() if line.startswith('{"part"') and line.endswith("}")]
+    return list({told["part"]: told for told in map(json.loads, lines)}.values())
 
 
 # --- tests -----------------------------------------------------------------------------------------------------------
@@ -228,9 +235,9 @@ def tools_of(kind: str, processes: int) -> list[Tool]:
     if kind == "host":
         sanitizers = [random_tool(name, f"host:workers=1,{spec}", HOST_CASES, 1) for name, spec in HOST_TOOLS.items()]
         return [random_tool("random", "host:workers=1", None, 1), *sanitizers]
+    first = [random_tool("random", "cuda:0", None, processes), variants_tool("answers")]
     tests = [tests_tool(name) for name in ("edges", "repeatable")]
-    variants = [variants_tool(name) for name in ("answers", *GPU_TOOLS)]
-    return [random_tool("random", "cuda:0", None, processes), *tests, *variants, dram_tool()]
+    return [*first, *tests, *map(variants_tool, GPU_TOOLS), dram_tool()]
 
 
 def environment(gpu: str, env: Mapping[str, str]) -> dict[str, str]:

@@ -142,6 +142,46 @@ def test_what_says_nothing_counts_as_nothing(
     assert scripts[0].exit_code(ledger.rows) == code
 
 
+def test_random_cases_that_were_cut_off_count_as_far_as_they_came(
+    scripts: tuple[ModuleType, ModuleType], tmp_path: Path
+) -> None:
+    """What each process told last is in the ledger, for each operator, with what was wrong by then."""
+    so_far = [{"part": 0, "cases": 3, "wrong": []}, {"part": 9, "cases": 1, "wrong": []}]
+    so_far += [{"part": 0, "cases": 8, "wrong": ["sum/x seed 3: at (1,)"]}]
+    said = "".join(f"{json.dumps(line)}\n" for line in so_far) + '{"part": 9, "cas'
+
+    def run(*_: object) -> Done:
+        return Done(-9, said, "time")
+
+    tool = scripts[1].tools_of("cuda", 2)[0]
+    ledger = scripts[0].Ledger(tmp_path / "l.json", {"device": "f", "kernels_sha256": ""}, tool.rows(9))
+    scripts[0].Lanes(ledger, [tool], run).go(["0"], 4, 3600.0)
+    assert all(row.ran == 9 * len(row.seeds) > 0 for row in ledger.rows)
+    assert all({*row.findings} == {"sum/x seed 3: at (1,)"} and "was cut off" in row.note for row in ledger.rows)
+    assert scripts[0].exit_code(ledger.rows) == 4
+
+
+def test_a_minute_begins_with_random_cases_of_every_operator(
+    scripts: tuple[ModuleType, ModuleType], tmp_path: Path
+) -> None:
+    """Each gets a quarter of the time at once, then comes every variant's turn; nothing is kept for DRAM bytes."""
+    said: list[str] = []
+    verify, tools_module = scripts
+    tools = tools_module.tools_of("cuda", 4)
+    rows = [row for tool in tools for row in tool.rows(20_000)]
+    ledger = verify.Ledger(tmp_path / "l.json", {"device": "f", "kernels_sha256": ""}, rows)
+    lanes = verify.Lanes(ledger, tools, fake(said))
+    phases: list[float] = []
+    lanes._phase = lambda _gpus, deadline, _is_alone: phases.append(deadline)
+    lanes.go(["0"], 4, 60.0)
+    assert phases[0] == phases[1]
+    begun = [lanes._next(False) for _ in range(8)]
+    assert {row.operator for row in begun[:4]} == {row.operator for row in begun[4:]} == {*tools_module.OPERATORS}
+    assert [row.tool for row in begun] == ["random"] * 4 + ["answers"] * 4
+    piece = tools[0].piece(rows[0], tools_module.Turn(60.0, lanes._turn_s, 1))
+    assert words_after(piece.command, "--seconds") == "15"
+
+
 def test_a_sanitizers_report_is_laid_upon_its_variants(scripts: tuple[ModuleType, ModuleType], tmp_path: Path) -> None:
     """compute-sanitizer's count of errors is a finding even where every answer is right; 0 errors are none."""
     usual = fake([])
