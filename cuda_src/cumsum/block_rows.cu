@@ -39,9 +39,10 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(
     (at_least_one(block_rows_resident<T, Out>(Vectors) / block_rows_threads<T, Out>(Warps, Vectors))))
     block_rows(const T* x, Out* y, long long length, long long x_step, RowPlaces x_rows, int tiles, uint64* launches,
                void* sums) {
-    using A = accumulator_t<Out>;
+    using A = conditional_t<Linked, accumulator_t<Out>, tile_accumulator_t<T, accumulator_t<Out>>>;
     constexpr int V = vector_items<T, Out>;
     constexpr int most_warps = block_rows_threads<T, Out>(Warps, Vectors) / warp_size;
+    static_assert(most_warps * warp_size * Vectors * V < 65536, "32 bits hold the sums of a tile of narrow integers");
     const int warps = Warps > 0 ? Warps : static_cast<int>(block_size_x()) / warp_size;
     GPUBENCH_SHARED(A, warp_sums, most_warps + (Linked ? 0 : 3));
     GPUBENCH_SHARED(uint32, launch, 1);

@@ -60,7 +60,7 @@ GPUBENCH_DEVICE A before_in_row(A sum, bool has_head, A& carry) {
 template <class T, class Out, int Vectors, int Side>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(flat_rows_threads)
     flat_rows(const T* x, Out* y, long long elements, IntegerDivider rows) {
-    using A = accumulator_t<Out>;
+    using A = tile_accumulator_t<T, accumulator_t<Out>>;
     constexpr int V = vector_items<T, Out>;
     constexpr int tile = warp_size * V * Vectors;
     const int length = static_cast<int>(rows.divisor);

@@ -28,7 +28,7 @@ GPUBENCH_DEVICE constexpr int lanes_rows_resident(int vectors, bool aligned) {
 template <class T, class Out, int Lanes, int Vectors, bool Aligned>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads, lanes_rows_resident<T, Out>(Vectors, Aligned))
     lanes_rows(const T* x, Out* y, long long rows, int length, RowPlaces x_rows, long long x_step) {
-    using A = accumulator_t<Out>;
+    using A = tile_accumulator_t<T, accumulator_t<Out>>;
     constexpr int V = vector_items<T, Out>;
     const long long row = grid_thread() / Lanes;
     const int lane = thread_index_x() % Lanes;
