@@ -81,6 +81,7 @@ GPUBENCH_DEVICE void sum_batch(const W& warp, const Packed<T, P> (&batch)[N], in
                                Packed<Out, V> (&held)[P]) {
     GPUBENCH_UNROLL
     for (int unit = 0; unit < N / V; ++unit) {
+        if (at + unit >= warp.units()) return;  // a short line has no place for a whole batch
         Vector<typename W::A, V> items[P];
         GPUBENCH_UNROLL
         for (int j = 0; j < V; ++j) {
@@ -105,7 +106,7 @@ GPUBENCH_DEVICE void sum_batch(const W& warp, const Packed<T, P> (&batch)[N], in
 template <class W, class T, class Out>
 GPUBENCH_DEVICE void lines_from_across(const W& warp, const T* x, Out* y) {
     constexpr int V = W::V, P = W::lines, N = batch_items<T, P>;
-    static_assert(N / V % steps_together == 0, "turns are whole batches");
+    static_assert(N / V % steps_together == 0, "turns are whole batches, or all of a line that is less than one");
     const int length = warp.shape.length, behind = W::aligned ? 0 : 1;
     const int all_units = (length + V - 1) / V + behind;
     Packed<Out, V> held[P] = {};

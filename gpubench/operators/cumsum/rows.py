@@ -10,6 +10,7 @@ from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import grouped_rows_of, is_aligned, rows_of
+from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.geometry.rows import Rows
 from gpubench.operators.geometry.vectors import accumulator_bytes, is_narrow, items_of, vector_items
 from gpubench.operators.launch import template
@@ -130,10 +131,10 @@ def shape_in_force(name: str, vectors: int) -> tuple[tuning.BlockShape, ...]:
 
 
 def fitting_shape(shapes: Sequence[tuning.BlockShape], vectors: int) -> tuning.BlockShape | Refused:
-    """Return the first shape that holds a row of so many vectors; the last one is the largest."""
+    """Return the first shape that holds a row of so many vectors, with no more warps than it needs."""
     for shape in shapes:
         if shape.capacity >= vectors:
-            return shape
+            return tuning.BlockShape(max(ceil_div(vectors, 32 * shape.vectors), 1), shape.vectors)
     return Refused(f"a row touches {vectors} vectors of 16 bytes; a block holds {shapes[-1].capacity}")
 
 

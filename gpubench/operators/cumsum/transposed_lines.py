@@ -14,6 +14,7 @@ from gpubench.operators.cumsum import transposed_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import transposed_of
 from gpubench.operators.cumsum.transposed import NOT_TRANSPOSED, needs_more_shared
+from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.geometry.transposed import Transposed
 from gpubench.operators.geometry.vectors import is_half
 from gpubench.operators.launch import template
@@ -36,6 +37,9 @@ TRANSPOSED_LINES = Struct(
 
 STAGES = 2
 """Turns of x that a warp's shared memory holds where a line takes several."""
+
+STEPS_TOGETHER = 4
+"""Units of which a turn has a whole multiple (`steps_together` in C++)."""
 
 LONGEST_BYTES = 1 << 30
 """Bytes of a line of y, at most: the kernel counts them in 32 bits."""
@@ -154,7 +158,8 @@ def units_of_turn(problem: Problem[Any], lines: Lines) -> int:
     if lines.transposed.x_along_lines:
         return units if units <= limit else limit // STAGES
     batch = batch_items(x.itemsize, 1 + lines.paired) * y.itemsize // 16
-    return -(-min(units, limit // STAGES) // batch) * batch
+    step = batch if units > batch else STEPS_TOGETHER
+    return ceil_div(min(units, limit // STAGES), step) * step
 
 
 def batch_items(itemsize: int, lanes: int) -> int:
