@@ -1,18 +1,26 @@
-// cumsum, variant `walked_lines`: a thread walks a few neighbouring lines from start to end, several rows on their way at a time.
+// cumsum, variant `walked_lines`: a thread walks a few neighbouring lines from start to end, several rows on their way at a
+// time; of little data, lanes or a block share a line.
 //
 // Data: lines are counted in the order of y, over all its dims but the summed one, so that no thread idles where the
 // innermost dim is no multiple of a warp. Items of them side by side are one vector of y; each thread finds its place by
 // division, once, and then only steps: Rows vectors of x are asked for before the first is used, added up in registers, and
 // stored. Any layout of x will do; Items is 1 where its neighbours do not lie side by side, on whole vectors.
 // Tiled: lines that are neighbours in x are none in y. A block takes a tile of both dims, so that what it reads and what it
-// writes are whole sectors, which the L1 cache brings together: each line of a sector of x is another lane's.
+// writes are whole sectors, which the L1 cache brings together. Items are then side by side in x, and their sums go apart,
+// each beside those of other lanes: a warp that asks for single elements is bound by the lines of the cache that it touches.
 // The next turn is asked for before this one is stored. What a small launch waits for is its own code, which comes from
 // memory, too: so the first turn and the last are one piece of code each, and short columns need no more.
+// `shared_lines`: neighbouring lanes hold neighbouring vectors of a line, all loaded at once; sums run through a vector, over
+// the lanes by shuffles, over warps through shared memory. What lies apart in x or y touches a sector for each element, which
+// the caches join while there is little of it; in return a line is one trip to memory, not a turn after another.
 // Against `naive`, whose loads wait for one another, for the stores before them may be to the same place. Against
 // `columns`, whose blocks have a strip each: a short column leaves most of a block idle, and many of them are many blocks.
 #include "gpubench/arithmetic.cuh"
+#include "gpubench/block/launched_scan.cuh"
 #include "gpubench/grid.cuh"
+#include "gpubench/movement/span.cuh"
 #include "gpubench/movement/walk.cuh"
+#include "gpubench/warp.cuh"
 
 namespace gpubench::cumsum {
 
@@ -42,12 +50,62 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256) walked_lines(const T* x, Out* y
         Packed<T, Items> next[Rows];
         x += Rows * lines.x_row;
         load_rows(next, x, left - Rows, lines.x_row);
-        store_rows<true>(raw, y, Rows, lines.y_row, sums, Add{});
+        store_rows<true, Tiled>(raw, y, Rows, lines, sums, Add{});
         y += Rows * lines.y_row;
         GPUBENCH_UNROLL
         for (int r = 0; r < Rows; ++r) raw[r] = next[r];
     }
-    store_rows<false>(raw, y, left, lines.y_row, sums, Add{});
+    store_rows<false, Tiled>(raw, y, left, lines, sums, Add{});
+}
+
+// Block: a block a line, else 2^near_bits lanes. Lines of at most 32 * V * Vectors elements times the warps of either.
+template <class T, class Out, int Vectors, bool Block>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Block ? 1024 : 256) shared_lines(const T* x, Out* y, LineWalk lines) {
+    using A = tile_accumulator_t<T, accumulator_t<Out>>;
+    constexpr int V = vector_items<T, Out>;
+    GPUBENCH_SHARED(A, warp_sums, Block ? 35 : 1);
+    const int lane = lane_index(), warp = thread_index_x() / warp_size;
+    const int lanes = 1 << lines.near_bits;
+    const uint32 line = static_cast<uint32>(Block ? block_index_x() : grid_thread() >> lines.near_bits);
+    const bool here = line < lines.vectors;
+    lines.step(0, here ? line : 0, x, y);
+    const int first = Block ? (warp * warp_size * Vectors + lane) * V : (lane & (lanes - 1)) * V;
+    const Span span{first, warp_size * V, 0, here ? lines.length - first : -V};
+    Packed<T, V> raw[Vectors];
+    load_span<V, Vectors>(raw, x, span, lines.x_row == 1 && is_aligned(x, V * sizeof(T)), lines.x_row);
+    Vector<A, V> items[Vectors];
+    A run{};
+    GPUBENCH_UNROLL
+    for (int k = 0; k < Vectors; ++k) {
+        items[k] = unpack_items<V, A>(raw[k]);
+        scan_items<V>(items[k], Add{});
+        if constexpr (Block) {
+            combine_before<V>(items[k], before_lane(scan_lanes(items[k][V - 1], Add{}), run, Add{}), Add{});
+        } else {
+            const A before = shuffle_up(full_mask, scan_lanes(items[k][V - 1], Add{}, lanes), 1, lanes);
+            if ((opaque(lane) & (lanes - 1)) > 0) combine_before<V>(items[k], before, Add{});
+        }
+    }
+    if constexpr (Block) {
+        share_launched_totals(run, warp_sums, warp, lane, static_cast<int>(block_size_x()) / warp_size);
+        const A carry = before_launched_warp<32>(warp_sums, warp, A{}, Add{});
+        GPUBENCH_UNROLL
+        for (int k = 0; k < Vectors; ++k) combine_before<V>(items[k], carry, Add{});
+    }
+    const bool whole = lines.y_row == 1 && is_aligned(y, V * sizeof(Out));
+    GPUBENCH_UNROLL
+    for (int k = 0; k < Vectors; ++k) {
+        if (whole) {
+            store_items<V>(y, span, k, items[k]);
+        } else {
+            const Vector<Out, V> sums = bit_cast<Vector<Out, V>>(pack_items<V, Out>(items[k]));
+            Out* place = y + (span.first + k * span.apart) * lines.y_row;
+            GPUBENCH_UNROLL
+            for (int j = 0; j < V; ++j, place += lines.y_row) {
+                if (j < span.to(k)) *place = sums[j];
+            }
+        }
+    }
 }
 
 }  // namespace gpubench::cumsum

@@ -18,6 +18,5 @@ def choose(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
     """Return the plan of the first variant that takes the problem: its regime's, what is left for the others, the naive
     one.
     """
-    return first_plan(
-        (_BY_NAME[name] for name in (*candidates(problem, device), *leftovers(problem), "naive")), problem, device
-    )
+    names = (*candidates(problem, device), *leftovers(problem, device), "naive")
+    return first_plan((_BY_NAME[name] for name in names), problem, device)

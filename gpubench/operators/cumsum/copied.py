@@ -40,7 +40,7 @@ class CopiedFirst:
         if isinstance(copy, Refused):
             return copy
         straight = contiguous_problem(problem)
-        names = (*candidates(straight, device), *leftovers(straight), "naive")
+        names = (*candidates(straight, device), *leftovers(straight, device), "naive")
         plan = first_plan((self._by_name[name] for name in names if name in self._by_name), straight, device)
         if isinstance(plan, Refused):
             return plan

@@ -8,10 +8,11 @@ from gpubench import dtypes
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning
 from gpubench.operators.cumsum.flat_rows import is_pairs, longest
-from gpubench.operators.cumsum.geometry import columns_of, grouped_rows_of, in_parts, rows_of, transposed_of
+from gpubench.operators.cumsum.geometry import columns_of, grouped_rows_of, in_parts, is_aligned, rows_of, transposed_of
 from gpubench.operators.cumsum.rows import lanes_vectors
 from gpubench.operators.cumsum.strips import best_strips, shared_us
-from gpubench.operators.cumsum.walked import rows_at_once, walk_of
+from gpubench.operators.cumsum.walked import shares_lines, takes_one_turn
+from gpubench.operators.cumsum.walks import rows_at_once, walk_of
 from gpubench.operators.geometry.columns import Columns
 from gpubench.operators.geometry.rows import Rows
 from gpubench.operators.geometry.transposed import Transposed
@@ -29,20 +30,25 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     """Return the names of the variants for the problem's regime, best first."""
     rows = rows_of(problem) or grouped_rows_of(problem)
     transposed = transposed_of(problem)
-    turns = _for_transposed(transposed, problem.operand("x").dtype, device) if transposed is not None else ()
+    if transposed is not None and _is_short_of_a_vector(problem, transposed):
+        return ("walked_lines",)
+    turns = _for_transposed(problem, transposed, device) if transposed is not None else ()
     if rows is not None:
         straight = _for_grouped(problem, rows) if rows.group else _for_rows(problem, rows, device)
-        if transposed is None or _is_worth_no_turn(problem, rows, transposed, device):
+        cut_lines = turns == ("transposed_lines",) and _are_cut(problem, rows)
+        if transposed is None or _is_worth_no_turn(problem, rows, transposed, cut_lines, device):
             return straight + turns
         return turns + (straight if not rows.group else ())
     columns = columns_of(problem)
     return turns + (_for_columns(problem, columns, device) if columns is not None else ())
 
 
-def leftovers(problem: Problem[Any]) -> tuple[str, ...]:
+def leftovers(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     """Return the names of the variants for what no candidate takes: rows or columns in pieces, lines in any order."""
     x = problem.operand("x").view
     length = x.shape[problem.params.dim] if x.shape else 1
+    if shares_lines(problem, device):
+        return ("walked_lines",)
     if x.size <= tuning.WALKS * length and length >= tuning.LONG_WALK:
         return ("copied_first", "walked_lines")
     transposed = transposed_of(problem)
@@ -51,12 +57,18 @@ def leftovers(problem: Problem[Any]) -> tuple[str, ...]:
     return ("walked_lines",)
 
 
-def _for_transposed(transposed: Transposed, dtype: str, device: DeviceInfo) -> tuple[str, ...]:
-    along = transposed.x_along_lines
+def _for_transposed(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -> tuple[str, ...]:
+    along, dtype = transposed.x_along_lines, problem.operand("x").dtype
     ring = device.compute_capability >= (8, 0)
+    if _has_few_elements(transposed, device):
+        if shares_lines(problem, device) or (along and takes_one_turn(problem, device)):
+            return ("walked_lines",)
+        if along:
+            return ("copied_first",)
     chunks: tuple[str, ...] = ()
     if _is_for_chunks(transposed, device):
-        wide = along and transposed.across >= transposed_tuning.SHAPES[0].lines
+        wide = transposed.across >= transposed_tuning.CHUNKED_ACROSS * (2 if is_half(dtype) else 1)
+        wide = wide and (along or not is_half(dtype))
         chunks = ("transposed_tiles",) if wide else ("copied_first",)  # strips would be mostly empty
     if transposed.across < transposed_tuning.ACROSS:
         if not along or transposed.length < tuned("TRANSPOSED_LENGTH", transposed_tuning.LENGTH):
@@ -69,9 +81,7 @@ def _for_transposed(transposed: Transposed, dtype: str, device: DeviceInfo) -> t
     )
     enough = tuned("LINE_STRIPS", transposed_tuning.LINE_STRIPS) * device.sm_count
     many = transposed.strips(transposed_tuning.SHAPES[0].lines) >= enough
-    # Of narrow integers few bytes are under way at any time by copies in the background.
-    strips = "copied_first" if along and _has_few_elements(transposed, device) else "transposed_tiles"
-    tiles = ("transposed_ring", strips) if ring and not is_narrow(dtype) else (strips,)
+    tiles = ("transposed_ring", "transposed_tiles") if ring and not is_narrow(dtype) else ("transposed_tiles",)
     if transposed.length >= most:
         return chunks + tiles
     if many and transposed.length >= transposed_tuning.LINE_LEAST[along]:
@@ -96,13 +106,18 @@ def _is_for_chunks(transposed: Transposed, device: DeviceInfo) -> bool:
     return long and _has_few_strips(transposed, device)
 
 
-def _is_worth_no_turn(problem: Problem[Any], rows: Rows, transposed: Transposed, device: DeviceInfo) -> bool:
+def _is_worth_no_turn(
+    problem: Problem[Any], rows: Rows, transposed: Transposed, cut_lines: bool, device: DeviceInfo
+) -> bool:
     """Tell whether lines across x are as well walked as rows whose elements are a step apart.
 
     Neighbouring rows share the sectors of x, so the L1 cache does what turned tiles would: worth it as long as lanes
-    touch few of its lines in all, unless strips are enough for the device, and lines long enough to turn.
+    touch few of its lines in all, unless strips are enough for the device, and lines long enough to turn. cut_lines:
+    the other way would be a lane a line, and to move units of y that lines cut.
     """
     itemsize = dtypes.dtype(problem.operand("x").dtype).itemsize
+    if cut_lines:
+        return rows.pitch * itemsize < SECTOR
     widest, *_, narrowest = transposed_tuning.RING_LINES
     enough = transposed.strips(narrowest) >= tuning.FULL_SHARE * device.sm_count and transposed.across >= widest
     if enough and transposed.length >= transposed_tuning.STRAIGHT:
@@ -124,6 +139,7 @@ def _for_rows(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuple[st
     most = lanes_vectors(problem) if rows.rows >= tuning.LANES_ROWS * device.sm_count else tuning.LANES_VECTORS
     if vectors <= tuned("LANES_LONGEST", most):
         idle = rows.length % items != 0 or vectors & (vectors - 1) != 0  # lanes, or parts of vectors
+        idle = idle or (is_narrow(problem.operand("x").dtype) and not is_aligned(problem, rows))
         worth = rows.rows * rows.length >= tuned("FLAT_LEAST", tuning.FLAT_LEAST)
         return ("flat_rows", "lanes_rows") if idle and worth else ("lanes_rows",)
     linked = tuned("LINKED_VECTORS", tuning.LINKED_VECTORS)
@@ -139,8 +155,10 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
     empty = max(tuning.SHORT_COLUMN_WIDTH // columns.inner, 1)  # so many times as wide as the columns is a strip
     walked = tuned("WALKED_COLUMN", tuning.WALKED_COLUMN) * empty
     if walk is not None:
-        at_once = columns.length <= rows_at_once(walk, dtypes.dtype(problem.operand("x").dtype).itemsize, device)
-        many = columns.length <= tuning.MANY_COLUMN and walk.vectors >= tuning.MANY_WALKS
+        itemsize = dtypes.dtype(problem.operand("x").dtype).itemsize
+        most = tuning.MANY_SINGLE_COLUMN if walk.items * itemsize <= 2 else tuning.MANY_COLUMN
+        at_once = columns.length <= rows_at_once(walk, itemsize, device)
+        many = columns.length <= most and walk.vectors >= tuning.MANY_WALKS
         if at_once or many or (columns.length <= walked and walk.vectors >= _least_walks(columns)):
             return ("walked_lines",)
     problem, columns = in_parts(problem, columns)
@@ -152,6 +170,18 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
     if small and columns.length <= tuned("LINKED_COLUMN", tuning.LINKED_COLUMN):
         return (*resident, "linked_columns", "column_forward", "columns")
     return (*resident, "column_forward", "linked_columns", "columns")
+
+
+def _are_cut(problem: Problem[Any], rows: Rows) -> bool:
+    """Tell whether rows cut vectors of y and are so short, or so few bytes in x, that a turn is not worth it."""
+    items, narrow = vector_items(problem), is_narrow(problem.operand("x").dtype)
+    fits = rows.vectors(items) <= (lanes_vectors(problem) if narrow else transposed_tuning.CUT_VECTORS)
+    return rows.length % items != 0 and fits
+
+
+def _is_short_of_a_vector(problem: Problem[Any], transposed: Transposed) -> bool:
+    """Tell whether lines across x are less than a vector of y: what neighbours store, the L2 cache joins."""
+    return not transposed.x_along_lines and transposed.length < vector_items(problem)
 
 
 def _is_for_pairs(problem: Problem[Any], columns: Columns) -> bool:

@@ -34,14 +34,16 @@ FULL_BLOCK = 256
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """What a cut depends on beside the columns: bytes of x and y, the widest vector on which every row starts, and
-    whether rows of y start within sectors.
+    """What a cut depends on beside the columns: bytes of x and y, the widest vector on which every row starts,
+    whether rows of y start within sectors, and whether these are more than the L2 cache keeps until both strips have
+    written their share.
     """
 
     x_bytes: int
     y_bytes: int
     widest: int
     cuts_sectors: bool
+    cuts_memory: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,8 @@ def best_strips(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> 
     """Return the cut of `columns` that is estimated to take least time."""
     x, y = (dtypes.dtype(operand.dtype).itemsize for operand in problem.operands)
     widest = strip_items(problem, columns)
-    elements = Elements(x, y, widest, columns.inner * y % SECTOR != 0)
+    cuts = columns.inner * y % SECTOR != 0
+    elements = Elements(x, y, widest, cuts, cuts and problem.bytes > device.l2_bytes)
     wanted = tuned("STRIP", None)
     if wanted is not None:
         return cut_strips(columns, elements, widest, StripShape(*wanted), device.sm_count)
@@ -79,7 +82,9 @@ def best_strips(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> 
 @lru_cache(1024)
 def _best(columns: Columns, elements: Elements, sm_count: int) -> Strips:
     cuts = (cut_strips(columns, elements, items, shape, sm_count) for items, shape in _shapes(elements))
-    return min((strips for strips in cuts if _is_worth_a_try(strips)), key=lambda strips: strips.us)
+    torn = tuning.TORN_BYTES * columns.outer * columns.length / (tuning.STRIP_TIMES.sm_bytes * sm_count)
+    worth = (strips for strips in cuts if _is_worth_a_try(strips))
+    return min(worth, key=lambda strips: strips.us + torn * strips.cut.strips * elements.cuts_memory)
 
 
 def _shapes(elements: Elements) -> Iterator[tuple[int, StripShape]]:

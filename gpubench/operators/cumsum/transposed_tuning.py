@@ -50,9 +50,20 @@ CHUNKED_LENGTH = 4096
 """Elements of a line from which the lines of few strips are cut, in place of the ring: 31464 x 6 int64 17.2 us, 149.5
 by the ring; 578981 x 128 int64 795, tiles 11880; 485 x 78608 int16 233, 656; 512 x 8192 float32 21.9, ring 27.4."""
 
-COPIED_MOST = 1 << 18
-"""Elements up to which lines along x that the ring does not take are copied first, where strips are few: 1519 x 64
-float32 12.2 us, tiles 17.9, float64 12.5 and 18.6; 2500 x 33 int8 12.1, 20.2."""
+CHUNKED_ACROSS = 12
+"""Lines side by side from which they are cut rather than copied first, 16-bit floats only where they lie along x: 25 x
+2097152 complex64 across x 370 us (copied 844), 17 x 1000000 int32 127 (168), 21 x 3836678 uint8 371 (509), 400000 x 20
+float32 along x 42.6 (50.2); but 16 x 1000000 bfloat16 across it 107 (39), 68 x 338392 116 (65), 300000 x 14 along it
+31.6 (26.1), 300000 x 25 float16 32.8 (36.1): from twice as many on."""
+
+CUT_VECTORS = 4
+"""Vectors of y that a row across x may touch, where it cuts them, for lanes to be worth more than a turn, whatever its
+size; all that lanes hold of narrow integers. 2097152 x 6 float32 49 us (lines 80), 1000000 x 15 64.2 (64.7), 100000 x
+255 uint8 99.7 (151), 920199 x 65 int16 249 (309); but 400000 x 33 bfloat16 55.6 (48.9), 200000 x 63 float32 68 (47)."""
+
+COPIED_MOST = 1 << 19
+"""Elements up to which lines along x are copied first, where strips are few and a walk is worse: 4906 x 64 int16 12.4
+us, tiles 22.8; 5000 x 64 bfloat16 13.8, ring 15.6; 7000 x 60 float32 13.1, tiles 15.3."""
 
 STRAIGHT_ELEMENTS = 6 << 20
 """Elements up to which lines across x are walked as rows, times the share of a line of the cache that a lane's vector

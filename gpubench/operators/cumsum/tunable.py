@@ -55,6 +55,8 @@ CHUNKED_LENGTH = Constant("CHUNKED_LENGTH", transposed_tuning.CHUNKED_LENGTH, (1
 CHUNK_TILES = Constant("CHUNK_TILES", transposed_tuning.CHUNK_TILES, (2, 4))
 STRAIGHT_ELEMENTS = Constant("STRAIGHT_ELEMENTS", transposed_tuning.STRAIGHT_ELEMENTS, (0, 2 << 20, 16 << 20))
 WALK_FEW = Constant("WALK_FEW", tuning.WALK_FEW, (0, 128, 2048))
+WALK_SHARED = Constant("WALK_SHARED", tuning.WALK_SHARED, (0, 1 << 16, 1 << 20))
+FAR_LEAST = Constant("FAR_LEAST", tuning.FAR_LEAST, (1 << 12, 1 << 16))
 LINE_WARPS = Constant("LINE_WARPS", transposed_tuning.LINE_WARPS, (1, 4))
 
 BLOCKS = ("block_rows", "flat_rows", "lanes_rows", "linked_blocks", "carry_forward")
@@ -102,7 +104,7 @@ REGIMES: tuple[Regime, ...] = (
         "short-transposed-lines",
         "row_size <= 512",
         (*TRANSPOSED, *BLOCKS),
-        (TRANSPOSED_LENGTH, LINE_STRIPS, LINE_WARPS),
+        (TRANSPOSED_LENGTH, LINE_STRIPS, LINE_WARPS, WALK_SHARED, FAR_LEAST),
     ),
     Regime(
         "transposed-lines",

@@ -29,8 +29,9 @@ LANES_ROWS = 8
 """Rows an SM from which twice as long rows of narrow integers go to lanes: 131072 x 168 int8 60.9 us, a block a row
 90.0; 200000 x 150 89.0, 134.5; 50000 x 190 int16 30.3, 37.2."""
 
-FLAT_LEAST = 1 << 16
-"""Elements from which flat rows are worth their longer code; what is smaller takes as long as its launch."""
+FLAT_LEAST = 1 << 19
+"""Elements from which flat rows are worth their longer code: 57 x 55 x 2 x 35 float64 7.6 us, by lanes 6.9, 5433 x 58
+bfloat16 7.1, 6.2; 407392 x 2 float32 at offset 5 8.4, 11.8, 198 x 128 x 44 int64 10.7, 11.1."""
 
 PAIRS_LEAST = 1 << 18
 """... and short columns, two side by side. 1180782 x 16 x 2 float32 79.5 us, 329 walked; 300000 x 33 x 2
@@ -140,8 +141,9 @@ Full tiles of 32 KB make 15.5 turns of 132 blocks of 2^24 float32: 43.9 us; whol
 BLOCK_ROWS_PER_SM = 1
 """From so many rows an SM on, rows that fit a block get one each; fewer are spread over linked blocks."""
 
-LINKED_VECTORS = 1024
-"""Rows of up to so many vectors are not worth linking blocks, however few."""
+LINKED_VECTORS = 2048
+"""Rows of up to so many vectors are not worth linking blocks, however few: 5 x 8 x 2800 int16 6.5 us, linked 7.8; 40 x
+6000 float32 6.9, 8.0; 4 x 16000 float16 6.5, 7.0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +196,11 @@ STRIP_TIMES = StripTimes()
 """Fitted to 2900 cuts of 130 random problems on one H200 (16 to 20000 rows, every dtype, aligned or not): the cut that
 takes least by it is 2.0 % slower than the best one on average, 2.3 % where it was fitted to the other half of the
 problems; by the tables that stood here, 8.9 %."""
+
+TORN_BYTES = 96.0
+"""... and as many more for each row of a strip that cuts sectors, where the L2 cache does not keep them all until the
+neighbouring strip has written its share: 28 x 1041 x 597 in strips of 8 columns 121 us uint8, 108 float32, of 32 61
+both."""
 
 SHARED_US = 8.0
 SHARED_SM_BYTES = 32e3
@@ -283,8 +290,11 @@ WALK_BYTES = 8
 
 MANY_WALKS = 16384
 MANY_COLUMN = 512
-"""Threads from which longer columns are walked, too: 3862 x 142 x 14 float16 22.8 us (strips 36.4), 64 x 4 x 104 x 138
-int8 16.5 (21.9), 256 x 64 x 8 x 150 float32 44.9 (50.9), 5 x 289 x 34944 float32 112 (123)."""
+MANY_SINGLE_COLUMN = 1024
+"""Threads from which longer columns are walked, too, and single ones of up to 2 bytes even longer ones: 40 x 700 x
+999 bfloat16 52 us (strips 62), 1024 x 16385 int16 58.5 (68.3), but 30 x 900 x 1501 int32 213 (194); 3862 x 142 x 14
+float16 22.8 us (strips 36.4), 64 x 4 x 104 x 138 int8 16.5 (21.9), 256 x 64 x 8 x 150 float32 44.9 (50.9), 5 x 289 x
+34944 float32 112 (123)."""
 
 WALK_FEW = 512
 """Threads an SM that are few."""
@@ -297,6 +307,22 @@ WALK_BLOCKS = 2
 WALK_RUN = 128
 """Bytes of y side by side in a tile of lines that are no neighbours in x. 3 x 65536 x 54 permuted int16: 41.9 us, 58.4
 with 64, 56.1 with 256; without tiles 54.5."""
+
+FAR_ITEMS = 4
+FAR_BYTES = 16
+"""Lines of a thread, and their bytes, at most, where neighbours in x are none in y: one line each is bound by the lines
+of the L1 cache that a warp touches. 64 x 8 x 640 x 384 permuted float32 279 us (one line each 522), 8 x 16 x 256 x 256
+bfloat16 17.3 (34; eight 19.4), 2000 x 3 x 1000 float64 32.4 (34.9), 1456 x 2 x 921 float32 13.6 (18.0)."""
+
+FAR_LEAST = 16384
+"""Threads that are left then, at least: 18 x 244 x 8 x 128 float64 35.7 us by one line each, 38.2 by two; 32 x 24 x 64
+x 28 float64 13.3 by two, 16.6 by one."""
+
+WALK_SHARED = 1 << 18
+"""Elements up to which threads share a line that a walk would take several turns for; half of that where neither x nor
+y lies along it, for each element apart is a sector. 512 x 2 x 32 x 2 permuted int64 6.3 us (walked 9.1), 118 x 148 x 4
+float64 7.5 (9.1), 1519 x 64 float32 8.5 (copied first 11.8), 64 x 3 x 333 x 4 8.3 (11.2), 8 x 4 x 5 x 1246 int32 8.7
+(ring 18.8); 512 x 16 x 32 float32 11.0 (10.2 copied first), 7000 x 60 15.1 (13.1)."""
 
 WALKS = 16384
 LONG_WALK = 128

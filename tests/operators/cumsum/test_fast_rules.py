@@ -46,7 +46,7 @@ def test_rows_that_start_anywhere_need_one_vector_more(length: int, name: str) -
 )
 def test_short_rows_are_flat_where_lanes_would_idle(length: int, name: str) -> None:
     """Only rows of a power of two of whole vectors get lanes of their own, unless there are too few to matter."""
-    assert chosen((70000, length), 1) == name
+    assert chosen((tuning.FLAT_LEAST // 2, length), 1) == name
     assert chosen((64, length), 1) == "lanes_rows"
 
 
@@ -67,7 +67,7 @@ def test_lines_of_one_element_are_copied(shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(("rows", "name"), [(SMS - 1, "linked_blocks"), (SMS, "block_rows"), (SMS + 1, "block_rows")])
 def test_too_few_rows_are_spread_over_linked_blocks(rows: int, name: str) -> None:
     """Under one row an SM, blocks share rows."""
-    assert chosen((rows, 8192), 1) == name
+    assert chosen((rows, 4 * tuning.LINKED_VECTORS + 4), 1) == name
 
 
 @pytest.mark.parametrize(("vectors", "name"), [(-1, "block_rows"), (0, "block_rows"), (1, "linked_blocks")])
@@ -226,11 +226,17 @@ def test_pairs_of_short_columns_are_one_flat_array(shape: tuple[int, ...], dtype
 
 
 @pytest.mark.parametrize(
-    ("length", "name"), [(1519, "copied_first"), (1520, "transposed_ring"), (4001, "transposed_tiles")]
+    ("shape", "name"),
+    [
+        ((32, 72), "walked_lines"),
+        ((1519, 72), "walked_lines"),
+        ((17000, 24), "copied_first"),
+        ((17000, 32), "transposed_tiles"),
+    ],
 )
-def test_few_lines_off_the_grid_are_copied_first(length: int, name: str) -> None:
-    """Few lines along x, little in all, that copies in the background do not take."""
-    assert chosen((length, 72), 0, permute=[1, 0]) == name
+def test_few_lines_along_x_and_little_in_all_are_shared(shape: tuple[int, int], name: str) -> None:
+    """Those that no block holds are copied first; of more data tiles are worth turning."""
+    assert chosen(shape, 0, permute=[1, 0]) == name
 
 
 def test_the_edges_reach_every_variant_that_auto_picks() -> None:

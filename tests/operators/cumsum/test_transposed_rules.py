@@ -19,27 +19,29 @@ SMS = DEVICE.sm_count
 @pytest.mark.parametrize(("across", "name"), [(-1, "copied_first"), (0, "transposed_ring"), (1, "transposed_ring")])
 def test_transposed_columns_are_transposed_from_a_sector_on(across: int, name: str) -> None:
     """The input lies along the summed dim, the output across it: narrow short ones are not worth a tile."""
-    assert chosen((transposed_tuning.LENGTH - 4, transposed_tuning.ACROSS + across), 0, permute=(1, 0)) == name
+    shape = (200, transposed_tuning.LENGTH - 4, transposed_tuning.ACROSS + across)
+    assert chosen(shape, 1, permute=(0, 2, 1)) == name
 
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "copied_first"), (0, "transposed_ring"), (1, "copied_first")])
 def test_narrow_columns_are_turned_where_they_are_long(near: int, name: str) -> None:
     """A thread a line would walk alone for long."""
-    assert chosen((transposed_tuning.LENGTH + near, transposed_tuning.ACROSS - 1), 0, permute=(1, 0)) == name
+    length = transposed_tuning.CHUNKED_LENGTH // 2 + near
+    assert chosen((60, length, transposed_tuning.ACROSS - 1), 1, permute=(0, 2, 1)) == name
 
 
 @pytest.mark.parametrize(("near", "name"), [(-4, "transposed_ring"), (0, "transposed_tiles"), (4, "transposed_tiles")])
 def test_few_long_lines_are_cut(near: int, name: str) -> None:
     """Strips of 8 lines would leave half of the SMs without one: chunks of them are worth reading x twice."""
-    assert chosen((transposed_tuning.CHUNKED_LENGTH + near, 64), 0, permute=(1, 0)) == name
+    assert chosen((transposed_tuning.CHUNKED_LENGTH + near, 8 * 66), 0, permute=(1, 0)) == name
     assert chosen((transposed_tuning.CHUNKED_LENGTH, 8 * 67), 0, permute=(1, 0)) == "transposed_ring"
 
 
-@pytest.mark.parametrize(("near", "name"), [(-1, "block_rows"), (0, "block_rows"), (1, "copied_first")])
-def test_few_lines_across_x_are_copied_where_rows_with_steps_would_touch_too_much(near: int, name: str) -> None:
+@pytest.mark.parametrize(("near", "name"), [(-1, "block_rows"), (0, "block_rows"), (1, "transposed_tiles")])
+def test_few_lines_across_x_are_cut_where_rows_with_steps_would_touch_too_much(near: int, name: str) -> None:
     """A block a row, or several, and what is read again comes from the caches."""
     assert chosen((512, transposed_tuning.STRAIGHT_ELEMENTS // 512 + near), 1, permute=(1, 0)) == name
-    assert chosen((16, 8192 + near), 1, permute=(1, 0)) == "linked_blocks"
+    assert chosen((16, 4 * tuning.LINKED_VECTORS + 4), 1, permute=(1, 0)) == "linked_blocks"
 
 
 @pytest.mark.parametrize("near", [-1, 0, 1])
@@ -69,18 +71,17 @@ def test_lines_of_the_smallest_tile_are_never_cut(dtype: str, shape: tuple[int, 
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "transposed_tiles"), (1, "transposed_tiles")])
 def test_a_few_strips_of_short_lines_are_walked(near: int, name: str) -> None:
-    """A tile of a few elements a line would be mostly empty; fewer strips are copied first."""
+    """A tile of a few elements a line would be mostly empty; of fewer strips lines come in one turn."""
     length = transposed_tuning.TILE_LEAST + near
     assert chosen((20, length, 32), 1, "int8", permute=(0, 2, 1)) == name
-    fewer = "copied_first" if name == "transposed_tiles" else name
-    assert chosen((16, length, 32), 1, "int8", permute=(0, 2, 1)) == fewer
+    assert chosen((16, length, 32), 1, "int8", permute=(0, 2, 1)) == "walked_lines"
 
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "transposed_lines"), (1, "transposed_lines")])
 def test_pairs_of_lines_across_are_turned_by_a_warp(near: int, name: str) -> None:
     """Two lines side by side, in pieces that no row has."""
     length = transposed_tuning.FEW_LENGTH + near
-    assert chosen((38, 25, 2, length), 3, "complex64", permute=(1, 0, 3, 2)) == name
+    assert chosen((380, 25, 2, length), 3, "complex64", permute=(1, 0, 3, 2)) == name
 
 
 def test_lines_across_x_are_rows_with_steps_where_strips_are_few_or_short() -> None:
@@ -107,6 +108,33 @@ def test_narrow_strips_are_copied_where_they_are_few(near: int, name: str) -> No
     """Five lines along x: a lane each would be slow where all of them are a few warps."""
     strips = transposed_tuning.NARROW_STRIPS * SMS + near
     assert chosen((strips, 1024, 5), 1, permute=(0, 2, 1)) == name
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "copied_first"), (0, "transposed_tiles"), (1, "transposed_tiles")])
+@pytest.mark.parametrize("along", [False, True])
+def test_long_lines_are_cut_where_strips_are_not_mostly_empty(near: int, name: str, along: bool) -> None:
+    """Fewer lines are copied first; so are 16-bit floats across x."""
+    for dtype, lines in (
+        ("int64", transposed_tuning.CHUNKED_ACROSS),
+        ("float16", 2 * transposed_tuning.CHUNKED_ACROSS),
+    ):
+        shape = (1000000, lines + near) if along else (lines + near, 1000000)
+        turned = along or dtype != "float16"
+        assert chosen(shape, 0 if along else 1, dtype, permute=(1, 0)) == (name if turned else "copied_first")
+
+
+@pytest.mark.parametrize(
+    ("length", "name"), [(3, "walked_lines"), (4, "transposed_lines"), (5, "lanes_rows"), (17, "transposed_lines")]
+)
+def test_short_lines_across_x_are_turned_on_whole_vectors(length: int, name: str) -> None:
+    """Less than a vector is walked; a few vectors of y that lines cut are moved by lanes, not by a warp."""
+    assert chosen((8000000, length), 1, permute=(1, 0)) == name
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "lanes_rows"), (1, "transposed_lines")])
+def test_lines_of_narrow_integers_across_x_are_cut_by_lanes(near: int, name: str) -> None:
+    """Any that a warp holds: of narrow integers a turn moves few bytes of x."""
+    assert chosen((1000000, 256 + near), 1, "int16", permute=(1, 0)) == name
 
 
 ALONG, ACROSS = [4, 1, 3, 0, 2], [4, 1, 3, 2, 0]

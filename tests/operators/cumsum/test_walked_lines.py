@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from gpubench.dtypes import NAMES
+from gpubench.dtypes import dtype as dtype_of
 from gpubench.operators import OPERATORS
 from gpubench.operators.constants import in_force
 from gpubench.operators.cumsum import tuning
-from gpubench.operators.cumsum.walked import WalkedLines, walk_of
+from gpubench.operators.cumsum.walked import WalkedLines, shared_vectors, shares_lines
+from gpubench.operators.cumsum.walks import walk_of
+from gpubench.operators.geometry.vectors import vector_items
 from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.cumsum.edges import chosen
 from tests.operators.cumsum.test_fast_kernels import outputs
@@ -29,7 +32,7 @@ def problem_of(shape: list[int], dim: int, dtype: str = "float32", **layout: Any
 @pytest.mark.parametrize(("few", "dtype"), some([0, 2**31], NAMES))
 def test_lines_of_any_length(few: int, dtype: str) -> None:
     """Whole turns and the last one cut, in vectors and alone: each line its own sum, NaN and infinity, too."""
-    with in_force({"WALK_FEW": few}):
+    with in_force({"WALK_FEW": few, "WALK_SHARED": 0}):
         for length in (1, 8, 9, 16, 39):
             for inner in (48, 31):
                 wide = [5, length, inner]
@@ -86,12 +89,53 @@ def test_lines_that_are_neighbours_in_x_alone_go_in_tiles(shape: tuple[int, ...]
     outputs("walked_lines", dtype, runs=1, shape=[*shape], dim=1, layout=TURNED, distribution="with_nonfinite")
 
 
+@pytest.mark.parametrize(("shape", "dtype"), some([(3, 5, 8, 70), (40, 17, 4, 90)], NAMES, each=2))
+def test_neighbours_in_x_alone_come_in_vectors(shape: tuple[int, ...], dtype: str) -> None:
+    """As many as x stands on, up to 16 bytes, and their sums go apart."""
+    with in_force({"FAR_LEAST": 1, "WALK_SHARED": 0}):
+        walk = walk_of(problem_of([*shape], 1, dtype, **TURNED))
+        assert walk is not None
+        assert walk.items == min(4, 16 // dtype_of(dtype).itemsize)
+        outputs("walked_lines", dtype, runs=1, shape=[*shape], dim=1, layout=TURNED, distribution="with_nonfinite")
+
+
+@pytest.mark.parametrize(("length", "dtype"), some([33, 200, 2100, 4500], NAMES, each=2))
+def test_of_little_data_lanes_or_a_block_share_a_line(length: int, dtype: str) -> None:
+    """Lines along x and across it, of lanes, of warps, of more vectors a thread: each line its own sum."""
+    for shape, dim, order in (
+        ([2, length, 3], 1, [0, 2, 1]),
+        ([2, 3, length], 2, [2, 0, 1]),
+        ([3, length, 1, 2], 1, [2, 0, 1, 3]),
+    ):
+        problem = problem_of(shape, dim, dtype, permute=order)
+        assert shares_lines(problem, DEVICE) == (
+            length <= 1024 * shared_vectors(vector_items(problem))[-1] * vector_items(problem)
+        )
+        outputs(
+            "walked_lines",
+            dtype,
+            runs=1,
+            shape=shape,
+            dim=dim,
+            layout={"permute": order},
+            distribution="with_nonfinite",
+        )
+
+
+@pytest.mark.parametrize("near", [0, 1])
+def test_more_data_is_walked_alone(near: int) -> None:
+    """What is touched apart costs a sector each."""
+    lines = tuning.WALK_SHARED // 64 // 8 + near
+    assert shares_lines(problem_of([8, 64, lines], 1, permute=[2, 0, 1]), DEVICE) == (near == 0)
+
+
 @pytest.mark.parametrize(
     ("shape", "layout", "far"),
     [
         ([3, 64, 54], {"permute": [0, 2, 1]}, 0),  # x's fastest dim is y's second
         ([64, 3, 54], {"permute": [2, 1, 0]}, None),  # the summed dim is x's fastest: a line has sectors of its own
-        ([5, 3, 54], {"permute": [2, 1, 0]}, 0),  # ... and of so few elements that neighbours share sectors
+        ([5, 3, 154], {"permute": [2, 1, 0]}, 0),  # ... and of so few elements that neighbours share sectors
+        ([5, 3, 54], {"permute": [2, 1, 0]}, None),  # a block has all of both dims anyhow
         ([3, 64, 54], {"step": 2}, None),
         ([3, 64, 54], {"permute": [0, 2, 1], "expand": [1]}, None),
     ],
@@ -107,7 +151,7 @@ def test_tiles_are_for_neighbours_that_share_sectors(shape: list[int], layout: d
 def test_few_long_lines_in_any_order_are_copied_first(near: int, name: str) -> None:
     """A thread a line would wait for memory again and again."""
     length = tuning.LONG_WALK + near
-    assert chosen((length, 148, 4), 0, permute=(0, 2, 1)) == name
+    assert chosen((length, 1480, 4), 0, permute=(0, 2, 1)) == name
     assert chosen((length, tuning.WALKS // 4 + 1, 4), 0, permute=(0, 2, 1)) == "walked_lines"
 
 

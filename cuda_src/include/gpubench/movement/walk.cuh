@@ -24,6 +24,7 @@ struct LineWalk {
     int dims;                  // of `places`
     int near_bits;             // the logarithm of a tile's places along the first dim; its other lanes go along the second
     int near, far;             // places of a tile's dims in all: the first side by side in y, the second in x
+    long long y_apart;         // between the lines of a vector in y, where they are neighbours in x alone
     WalkDim places[max_dims];  // fastest first; the two of a tile first, counted in tiles
 
     // Move to the vector with this number, over the dims from `first` on.
@@ -40,7 +41,7 @@ struct LineWalk {
         y += index * y_slow;
     }
 };
-GPUBENCH_LAYOUT(LineWalk, 312, places, 56);
+GPUBENCH_LAYOUT(LineWalk, 320, places, 64);
 
 // Ask for Rows rows, of which `left` exist.
 template <int Items, int Rows, class T>
@@ -51,15 +52,23 @@ GPUBENCH_DEVICE void load_rows(Packed<T, Items> (&raw)[Rows], const T* x, int le
     }
 }
 
-// Their running totals, which go on from `sums`: all of them, or the `left` that exist.
-template <bool Whole, int Items, int Rows, class T, class Out, class A, class Combine>
-GPUBENCH_DEVICE void store_rows(const Packed<T, Items> (&raw)[Rows], Out* y, int left, long long y_row, Vector<A, Items>& sums,
-                                Combine combine) {
+// Their running totals, which go on from `sums`: all of them, or the `left` that exist. Apart: a vector's lines are no
+// neighbours in y, but y_apart from each other.
+template <bool Whole, bool Apart, int Items, int Rows, class T, class Out, class A, class Combine>
+GPUBENCH_DEVICE void store_rows(const Packed<T, Items> (&raw)[Rows], Out* y, int left, const LineWalk& lines,
+                                Vector<A, Items>& sums, Combine combine) {
     GPUBENCH_UNROLL
-    for (int r = 0; r < Rows; ++r, y += y_row) {
+    for (int r = 0; r < Rows; ++r, y += lines.y_row) {
         if (!Whole && r >= left) return;
         combine_items(sums, unpack_items<Items, A>(raw[r]), combine);
-        store_packed(y, pack_items<Items, Out>(sums));
+        const Packed<Out, Items> packed = pack_items<Items, Out>(sums);
+        if constexpr (Apart) {
+            const Vector<Out, Items> items = bit_cast<Vector<Out, Items>>(packed);
+            GPUBENCH_UNROLL
+            for (int j = 0; j < Items; ++j) y[j * lines.y_apart] = items[j];
+        } else {
+            store_packed(y, packed);
+        }
     }
 }
 
