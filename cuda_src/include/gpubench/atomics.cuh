@@ -22,19 +22,8 @@ GPUBENCH_DEVICE void atomic_add(complex<R>* address, complex<R> value) {
     atomic_add(&address->imag, value.imag);
 }
 
-namespace detail {
-
-// Four or two small integers of a word side by side, each sum by itself: the top bits are added without carry.
-template <class T>
-GPUBENCH_DEVICE uint32 add_in_word(uint32 a, uint32 b) {
-    constexpr uint32 top = sizeof(T) == 1 ? 0x80808080u : 0x80008000u;
-    return ((a & ~top) + (b & ~top)) ^ ((a ^ b) & top);
-}
-
-}  // namespace detail
-
-// Neighbours at an address aligned to the vector, each added by itself: 16 bytes of floats at once where the machine can, small
-// integers by whole words.
+// Neighbours at an address aligned to the vector, each added by itself: 16 bytes of floats at once where the machine can. Small
+// integers by atomic_add_in_word: nobody may write their words otherwise meanwhile.
 template <class T, int N>
 GPUBENCH_DEVICE void atomic_add_vector(T* address, const Packed<T, N>& values) {
     constexpr bool whole = sizeof(values) == 16;
@@ -48,14 +37,9 @@ GPUBENCH_DEVICE void atomic_add_vector(T* address, const Packed<T, N>& values) {
         atomic_add_bfloat16s(reinterpret_cast<uint32*>(address), values.words[0]);
     } else if constexpr (whole && is_integer<T> && sizeof(T) <= 2) {
         GPUBENCH_UNROLL
-        for (int i = 0; i < 4; ++i) {
-            uint32* const word = reinterpret_cast<uint32*>(address) + i;
-            uint32 seen = load_relaxed(word), expected;
-            do {
-                expected = seen;
-                seen = compare_exchange(word, expected, detail::add_in_word<T>(expected, values.word(i)));
-            } while (seen != expected);
-        }
+        for (int i = 0; i < 4; ++i) atomic_add_in_word(address + i * (N / 4), values.word(i));
+    } else if constexpr (N == 1 && is_integer<T> && sizeof(T) <= 2) {
+        atomic_add_in_word(address, bit_cast<T>(values));
     } else {
         const auto items = bit_cast<Vector<T, N>>(values);
         GPUBENCH_UNROLL

@@ -38,6 +38,8 @@
 // ATOMICS (relaxed, device-wide, global or shared memory)
 //   atomic_add(T*, T)              int8 uint8 int16 int32 uint32 int64 uint64 float double. Nothing is returned.
 //                                  (float on a GPU: subnormal operands and results in global memory count as 0)
+//   atomic_add_in_word(T*, T or uint32 word)   int8 uint8 int16; a word: of all that stand in it. The sums are right when all are
+//     done; before, neighbours in a word may be off, so nobody may write the word otherwise meanwhile.
 //   atomic_add_half(uint16*, uint16 bits)   atomic_add_bfloat16(uint16*, uint16 bits)   one rounding to the dtype each;
 //   atomic_add_half_pair(uint32*, uint32 bits)   atomic_add_bfloat16_pair(...)   two neighbours, the lower address in the
 //     low bits, each rounded by itself.

@@ -73,6 +73,34 @@ GPUBENCH_DEVICE void atomic_add(int16* address, int16 value) {
     atomic_add(reinterpret_cast<uint16*>(address), static_cast<uint16>(value));
 }
 
+namespace detail {
+
+// Add to the small integers of a word, or subtract, by the machine's addition: what that carries from one into the next is taken
+// back there, until nothing is carried. All additions commute, so the word is right in the end.
+template <class T>
+GPUBENCH_DEVICE void add_fields(uint32* word, uint32 amount, bool down) {
+    constexpr uint32 lowest = sizeof(T) == 1 ? 0x01010100u : 0x00010000u;  // where carries arrive
+    for (; amount != 0; down = !down) {
+        const uint32 sent = down ? 0u - amount : amount, old = atomicAdd(word, sent);
+        amount = (old ^ amount ^ (old + sent)) & lowest;
+    }
+}
+
+}  // namespace detail
+
+// The small integers of a whole word.
+template <class T>
+GPUBENCH_DEVICE void atomic_add_in_word(T* address, uint32 word) {
+    detail::add_fields<T>(reinterpret_cast<uint32*>(address), word, false);
+}
+template <class T>
+GPUBENCH_DEVICE void atomic_add_in_word(T* address, T value) {
+    const uint64 place = reinterpret_cast<uint64>(address);
+    const int32 number = sizeof(T) == 1 ? static_cast<int8>(value) : static_cast<int16>(value);
+    const uint32 amount = static_cast<uint32>(number < 0 ? -number : number) << (place & 3) * 8;
+    detail::add_fields<T>(reinterpret_cast<uint32*>(place & ~uint64{3}), amount, number < 0);
+}
+
 // 8 or 16 bytes of floats in global memory, each added by itself.
 GPUBENCH_DEVICE void atomic_add_floats(float* address, uint64 bits) {
     const float first = bit_cast<float>(static_cast<uint32>(bits)), second = bit_cast<float>(static_cast<uint32>(bits >> 32));

@@ -70,6 +70,16 @@ GPUBENCH_INTEGER_ADD(int64)
 GPUBENCH_INTEGER_ADD(uint64)
 #undef GPUBENCH_INTEGER_ADD
 
+template <class T>
+void atomic_add_in_word(T* address, T value, host::Where where = host::Where::here()) {
+    atomic_add(address, value, where);
+}
+template <class T>
+void atomic_add_in_word(T* address, uint32 word, host::Where where = host::Where::here()) {
+    detail::check_alignment(address, 4, where);
+    for (unsigned i = 0; i < 4 / sizeof(T); ++i) atomic_add(address + i, static_cast<T>(word >> i * 8 * sizeof(T)), where);
+}
+
 #define GPUBENCH_FLOAT_ADD(T, W)                                                                                   \
     inline void atomic_add(T* address, T value, host::Where where = host::Where::here()) {                        \
         detail::change(reinterpret_cast<W*>(address), [=](W old) { return bit_cast<W>(bit_cast<T>(old) + value); }, where); \
