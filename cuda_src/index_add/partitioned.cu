@@ -147,7 +147,20 @@ GPUBENCH_DEVICE void add_unit(const Slice<T>& slice, const Pair* pairs, const Pa
     if (again && hot.used) hot.send([&](uint32 key, A total) { slice.add(key, total); });
 }
 
-// A list in order, straight to the destination; warps that meet one place alone add it up.
+// Add up a run of lanes that have one row; says whether the lane has all of it.
+template <class A>
+GPUBENCH_DEVICE bool sum_of_run(uint32 row, A& sum) {
+    const bool ends = row != shuffle_down(full_mask, row, 1) || lane_index() == warp_size - 1;
+    const uint32 before = ballot(full_mask, ends) & lanes_before();
+    const int start = before != 0 ? 32 - count_leading_zeros(before) : 0;
+    for (int delta = 1; any(full_mask, lane_index() - delta >= start); delta *= 2) {
+        const A left = shuffle_up(full_mask, sum, delta);
+        if (lane_index() - delta >= start) sum = add(left, sum);
+    }
+    return ends;
+}
+
+// A list in order, straight to the destination; what neighbouring lanes have of one place is added up before.
 template <class T, class Index>
 GPUBENCH_DEVICE void add_in_order(T* destination, const T* source, const Index* index, const PartitionShape& shape) {
     using A = sum_t<T>;
@@ -166,10 +179,8 @@ GPUBENCH_DEVICE void add_in_order(T* destination, const T* source, const Index* 
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
             const uint32 row = row_inside(rows[k], shape);
-            const A value = row != no_key ? add_scaled<T>(A{}, convert<A>(raw[k]), alpha) : A{};
-            const bool alike = all(full_mask, row == shuffle(full_mask, row, 0));
-            const A sum = alike ? combine_lanes(value, Add{}) : value;
-            if (row != no_key && (!alike || lane_index() == 0)) atomic_add(destination + row, convert<T>(sum));
+            A sum = row != no_key ? add_scaled<T>(A{}, convert<A>(raw[k]), alpha) : A{};
+            if (sum_of_run(row, sum) && row != no_key) atomic_add(destination + row, convert<T>(sum));
         }
     }
 }
