@@ -36,6 +36,27 @@ struct GatheredShape {
 };
 GPUBENCH_LAYOUT(GatheredShape, 64, alpha, 56);
 
+// A lane's part of a step as all repetitions need it: four words, each a position and, in the bits above, what follows from the list:
+// whether a run ends there, the slot of the lane's first run that ends, the lane in which the open run began and whether that was before
+// the step, and how many runs end in the step.
+struct StepWords {
+    static constexpr uint32 position_bits = 20, position = (1u << position_bits) - 1, end = 0x80000000u;
+    Vector<uint32, pairs_at_once> all;
+
+    GPUBENCH_DEVICE uint32 place(int k) const { return all[k] & position; }
+    GPUBENCH_DEVICE bool ends(int k) const { return all[k] >= end; }
+    GPUBENCH_DEVICE uint32 slot() const { return extra(0); }
+    GPUBENCH_DEVICE int start() const { return static_cast<int>(extra(1)); }
+    GPUBENCH_DEVICE bool carries() const { return extra(2) != 0; }
+    GPUBENCH_DEVICE uint32 runs() const { return extra(3); }
+    GPUBENCH_DEVICE void keep(int k, bool ends, uint32 at, uint32 more) {
+        all[k] = at | more << position_bits | (ends ? end : 0);
+    }
+
+private:
+    GPUBENCH_DEVICE uint32 extra(int k) const { return (all[k] & ~end) >> position_bits; }
+};
+
 // What the warps of a block leave of the runs at both ends of their parts of the list.
 template <class A>
 struct RunEnds {
@@ -47,14 +68,6 @@ struct RunEnds {
     static constexpr uint32 began_before = 1, goes_on = 2, midst = 4;  // midst: one run that does both
 };
 
-// A warp's slots in shared memory, one for each run that ends in a step: where its place stands, then its sum. So places are met
-// side by side.
-template <class A>
-union Slot {
-    uint32 offset;  // elements
-    A sum;
-};
-
 // One warp's walk over its part of the sorted list.
 template <class T>
 struct Gather {
@@ -63,7 +76,9 @@ struct Gather {
     T* destination;
     const NearRow<T>& source;
     const Pair* list;
-    Slot<A>* const slots;  // [step_pairs]
+    const uint32* words;    // the lane's of the first step
+    const uint32* offsets;  // where the places stand whose runs end in the first step, from the lane's on
+    A* const slots;         // [step_pairs]: a sum each, by which places are met side by side
     uint32 first, last;  // of the warp's pairs
     uint32 end;          // of the block's
     uint32 place_step;
@@ -73,102 +88,71 @@ struct Gather {
     bool from_before;  // whether all so far is of a run that began before
 
     GPUBENCH_DEVICE T* place(uint32 row) const { return destination + row * place_step; }
-    GPUBENCH_DEVICE void load_pairs(Pair (&pairs)[U], uint32 base) const {
-        const uint32 at = base + lane_index() * U;
-        if (at + U <= end && at % 2 == 0) {
-            GPUBENCH_UNROLL
-            for (int k = 0; k < U; k += 2) {
-                const auto both = bit_cast<Vector<Pair, 2>>(row_vector<2>(list + at + k));
-                pairs[k] = both[0];
-                pairs[k + 1] = both[1];
-            }
-            return;
-        }
-        GPUBENCH_UNROLL
-        for (int k = 0; k < U; ++k) pairs[k] = at + k < end ? list[at + k] : no_pair;
-    }
 
-    // Add up the lane's values by runs. Sums go to the slots from `slot` on; what is open behind the lane's last end joins the
-    // lanes behind, and its first run what is open before it.
-    GPUBENCH_DEVICE void add_up(const A (&values)[U], const bool (&ends)[U], uint32 slot) {
+    // Add up the lane's values by runs, into the slots; what is open behind the lane's last end joins the lanes behind, and its
+    // first run what is open before it.
+    GPUBENCH_DEVICE void add_up(const A (&values)[U], const StepWords& mine) {
         A open{}, opening{};
-        uint32 next = slot;
+        uint32 next = mine.slot();
         GPUBENCH_UNROLL
         for (int k = 0; k < U; ++k) {
             open = add(open, values[k]);
-            if (ends[k] && next == slot) opening = open;
-            if (ends[k]) slots[next++].sum = open;
-            if (ends[k]) open = A{};
+            if (!mine.ends(k)) continue;
+            if (next == mine.slot()) opening = open;
+            slots[next++] = open;
+            open = A{};
         }
-        const uint32 through = ballot(full_mask, next != slot) & lanes_through();
-        const int start = through != 0 ? 31 - count_leading_zeros(through) : 0;
         GPUBENCH_UNROLL
         for (int delta = 1; delta < warp_size; delta *= 2) {
             const A left = shuffle_up(full_mask, open, delta);
-            if (lane_index() - delta >= start) open = add(left, open);
+            if (lane_index() - delta >= mine.start()) open = add(left, open);
         }
-        if (through == 0) open = add(carry, open);
+        if (mine.carries()) open = add(carry, open);
         const A left = shuffle_up(full_mask, open, 1);
-        if (next != slot) slots[slot].sum = add(lane_index() == 0 ? carry : left, opening);
+        if (next != mine.slot()) slots[mine.slot()] = add(lane_index() == 0 ? carry : left, opening);
         carry = shuffle(full_mask, open, warp_size - 1);
     }
 
-    // A step's pairs; `behind`: the row of the pair behind the lane's.
-    GPUBENCH_DEVICE void take(const Pair (&pairs)[U], uint32 behind) {
-        bool ends[U];
-        uint32 slot = 0, all = 0;
+    GPUBENCH_DEVICE void take(const StepWords& mine, const uint32 (&at)[U]) {
+        T raw[U], old[U];
         GPUBENCH_UNROLL
         for (int k = 0; k < U; ++k) {
-            ends[k] = row_of(pairs[k]) != (k + 1 < U ? row_of(pairs[k + 1 < U ? k + 1 : 0]) : behind) && row_of(pairs[k]) != no_row;
-            const uint32 those = ballot(full_mask, ends[k]);
-            slot += population_count(those & lanes_before());
-            all += population_count(those);
+            raw[k] = source.at(mine.place(k));
+            old[k] = k * warp_size + lane_index() < mine.runs() ? destination[at[k]] : T{};
         }
-        T raw[U];
-        uint32 next = slot;
-        GPUBENCH_UNROLL
-        for (int k = 0; k < U; ++k) {
-            raw[k] = source.at(position_of(pairs[k]));
-            if (ends[k]) slots[next++].offset = row_of(pairs[k]) * place_step;
-        }
-        warp_barrier();
-        T old[U];
-        uint32 offsets[U];
-        GPUBENCH_UNROLL
-        for (int k = 0; k < U; ++k) {
-            const uint32 i = k * warp_size + lane_index();
-            offsets[k] = i < all ? slots[i].offset : 0;
-            old[k] = i < all ? destination[offsets[k]] : T{};
-        }
-        warp_barrier();
         A values[U];
         GPUBENCH_UNROLL
-        for (int k = 0; k < U; ++k) {
-            values[k] = row_of(pairs[k]) != no_row ? add_scaled<T>(A{}, convert<A>(raw[k]), alpha) : A{};
-        }
-        add_up(values, ends, slot);
+        for (int k = 0; k < U; ++k) values[k] = add_scaled<T>(A{}, convert<A>(raw[k]), alpha);
+        add_up(values, mine);
         warp_barrier();
         GPUBENCH_UNROLL
         for (int k = 0; k < U; ++k) {
             const uint32 i = k * warp_size + lane_index();
-            if (i < all && (i > 0 || !from_before)) destination[offsets[k]] = convert<T>(add(convert<A>(old[k]), slots[i].sum));
+            if (i < mine.runs() && (i > 0 || !from_before)) destination[at[k]] = convert<T>(add(convert<A>(old[k]), slots[i]));
         }
-        if (from_before && all > 0) head = slots[0].sum;
-        from_before = from_before && all == 0;
+        if (from_before && mine.runs() > 0) head = slots[0];
+        from_before = from_before && mine.runs() == 0;
         warp_barrier();
     }
 
-    // All of the part.
+    // All of the part. Behind its last step the next ones stand, or anything.
     GPUBENCH_DEVICE void walk() {
-        Pair next[U];
-        load_pairs(next, first);
-        for (uint32 base = first; base < last; base += step_pairs) {
-            Pair mine[U];
+        StepWords next;
+        uint32 next_at[U];
+        const auto ask = [&](uint32 step) {
+            next.all = bit_cast<Vector<uint32, U>>(row_vector<U, Cache::read_only>(words + step * step_pairs));
             GPUBENCH_UNROLL
-            for (int k = 0; k < U; ++k) mine[k] = next[k];
-            load_pairs(next, base + step_pairs);
-            const uint32 right = shuffle_down(full_mask, row_of(mine[0]), 1), behind = shuffle(full_mask, row_of(next[0]), 0);
-            take(mine, lane_index() == warp_size - 1 ? behind : right);
+            for (int k = 0; k < U; ++k) next_at[k] = load<Cache::read_only>(offsets + step * step_pairs + k * warp_size);
+        };
+        const uint32 steps = (last - first + step_pairs - 1) / step_pairs;
+        if (steps > 0) ask(0);
+        for (uint32 step = 0; step < steps; ++step) {
+            const StepWords mine = next;
+            uint32 at[U];
+            GPUBENCH_UNROLL
+            for (int k = 0; k < U; ++k) at[k] = next_at[k];
+            if (step + 1 < steps) ask(step + 1);
+            take(mine, at);
         }
     }
 
@@ -207,18 +191,57 @@ GPUBENCH_DEVICE uint32 begin_of_part(const Pair* list, uint32 count, int part, i
     return begin == 0 || begin >= count ? begin : first_of_row(list, count, row_of(list[begin - 1]) + 1);
 }
 
+// The number of a part's first step: each part but the last may leave one unfinished.
+GPUBENCH_DEVICE uint32 first_step(uint32 begin, int part) { return begin / step_pairs + part; }
+
+// Write down all steps of part block_index_y(), a warp each.
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256)
+    write_steps(const Pair* list, const uint32* kept, uint32* words, uint32* offsets, uint32 place_step) {
+    const uint32 count = *kept;
+    const int part = block_index_y(), parts = grid_size_y();
+    const uint32 begin = begin_of_part(list, count, part, parts), end = begin_of_part(list, count, part + 1, parts);
+    const uint32 step = grid_thread() / warp_size, base = begin + step * step_pairs, number = first_step(begin, part) + step;
+    if (base >= end) return;
+    StepWords mine;
+    Pair pairs[pairs_at_once + 1];
+    bool ends[pairs_at_once];
+    uint32 slot = 0, runs = 0, ending = 0;
+    GPUBENCH_UNROLL
+    for (int k = 0; k <= pairs_at_once; ++k) {
+        const uint32 at = base + lane_index() * pairs_at_once + k;
+        pairs[k] = at < end ? list[at] : no_pair;
+    }
+    GPUBENCH_UNROLL
+    for (int k = 0; k < pairs_at_once; ++k) {
+        ends[k] = pairs[k] != no_pair && row_of(pairs[k]) != row_of(pairs[k + 1]);
+        const uint32 those = ballot(full_mask, ends[k]);
+        slot += population_count(those & lanes_before());
+        runs += population_count(those);
+        ending |= those;
+    }
+    ending &= lanes_through();
+    const uint32 extras[pairs_at_once] = {slot, ending != 0 ? 31u - count_leading_zeros(ending) : 0u, ending == 0 ? 1u : 0u, runs};
+    GPUBENCH_UNROLL
+    for (int k = 0; k < pairs_at_once; ++k) {
+        mine.keep(k, ends[k], pairs[k] != no_pair ? position_of(pairs[k]) : 0, extras[k]);
+        if (ends[k]) offsets[number * step_pairs + slot++] = row_of(pairs[k]) * place_step;
+    }
+    store_vector(words + number * step_pairs + lane_index() * pairs_at_once, mine.all);
+}
+
 template <class T>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(1024)
-    add_gathered(T* destination, const T* source, const Pair* list, const uint32* kept, uint64* meetings, const GatheredShape shape) {
+    add_gathered(T* destination, const T* source, const Pair* list, const uint32* kept, uint64* meetings, const uint32* words,
+                 const uint32* offsets, const GatheredShape shape) {
     using A = sum_t<T>;
     GPUBENCH_DYNAMIC_SHARED(Word128, memory);
     GPUBENCH_SHARED(A, sums, 2 * warp_size);
-    GPUBENCH_SHARED(uint32, words, 2 * warp_size);
-    const RunEnds<A> ends{sums, sums + warp_size, words, words + warp_size};
+    GPUBENCH_SHARED(uint32, states, 2 * warp_size);
+    const RunEnds<A> ends{sums, sums + warp_size, states, states + warp_size};
     if (grid_thread() < shape.words) meetings[grid_thread()] = 0;
     const int warp = thread_index_x() / warp_size, warps = block_size_x() / warp_size;
     const uint32 count = *kept;
-    Slot<A>* const slots = reinterpret_cast<Slot<A>*>(memory);
+    A* const slots = reinterpret_cast<A*>(memory);
     for (int unit = block_index_x(); unit < shape.units; unit += grid_size_x()) {
         const int64 outer = unit / shape.parts;
         const int part = unit % shape.parts;
@@ -231,7 +254,10 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(1024)
         const uint32 first = begin + warp * share < end ? begin + warp * share : end, last = end - first < share ? end : first + share;
         const uint32 before = first > begin ? row_of(list[first - 1]) : row_of(no_pair);
         const bool began_before = first < last && row_of(list[first]) == before;
-        Gather<T> gather{target, row, list, slots + warp * step_pairs, first, last, end, static_cast<uint32>(shape.place_step), alpha_of<T>(shape.alpha), A{}, A{}, began_before};
+        const uint32 step = first_step(begin, part) + warp * (share / step_pairs);
+        Gather<T> gather{target, row, list, words + step * step_pairs + lane_index() * pairs_at_once, offsets + step * step_pairs + lane_index(),
+                         slots + warp * step_pairs, first, last, end, static_cast<uint32>(shape.place_step), alpha_of<T>(shape.alpha),
+                         A{}, A{}, began_before};
         gather.walk();
         exchange([&] { gather.leave(ends, warp, began_before); },
                  [&] {

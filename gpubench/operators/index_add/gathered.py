@@ -13,11 +13,15 @@ from gpubench.operators.index_add import sort
 from gpubench.operators.index_add.accuracy import grouped_accuracy
 from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
 from gpubench.operators.index_add.sums import sum_bytes
-from gpubench.operators.structs import Struct
+from gpubench.operators.structs import Struct, unsigned
 
 SOURCE = "index_add/gathered.cu"
 STEP_PAIRS = 128
 """Pairs that a warp takes at once, four neighbouring ones a lane; their places and sums stand in shared memory."""
+
+STEPS_THREADS = 256
+MOST_COUNT = 2**20
+"""Positions that a word of a step holds."""
 
 RESERVED = 2048
 """Bytes of a block's shared memory that no row is kept in."""
@@ -49,12 +53,15 @@ class Gathered(OfForm):
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the sums and the sort."""
-        return ((SOURCE, kernel(dtype)), *sort.instances())
+        return ((SOURCE, kernel(dtype)), (SOURCE, STEPS), *sort.instances())
 
 
 def kernel(dtype: str) -> str:
     """Return the name expression of the sums."""
     return f"gpubench::index_add::add_gathered<{dtypes.dtype(dtype).cpp}>"
+
+
+STEPS = "gpubench::index_add::write_steps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,23 +97,33 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: in
     cut = cut_of(form, sum_bytes(problem.case.dtype), device)
     units = form.outers * cut.parts
     reach = form.places * max(form.place_step, 1), form.count * max(form.index_step, 1)
-    if not fits(form.count + 4096, *reach, units + cut.blocks):
-        return Refused(f"more than {LIMIT} indices, places, units of work or elements that a repetition spans")
+    if form.count > MOST_COUNT or not fits(*reach, units + cut.blocks):
+        return Refused(f"more than {MOST_COUNT} indices, or {LIMIT} places, units of work or elements of a repetition")
     shape = SHAPE.value(form, cut, units=units, words=sorting.meeting_words, alpha=problem.params.alpha)
+    steps = ceil_div(form.count, STEP_PAIRS) + cut.parts
+    words, offsets = Workspace(sorting.size), Workspace(sorting.size + 4 * STEP_PAIRS * steps)
+    operands = Pointer("destination"), Pointer("source")
+    writing = Launch(
+        SOURCE,
+        STEPS,
+        (ceil_div(form.count, STEP_PAIRS * STEPS_THREADS // 32), cut.parts, 1),
+        (STEPS_THREADS, 1, 1),
+        (sorting.pairs, sorting.kept, words, offsets, unsigned(form.place_step, 4)),
+    )
     gathering = Launch(
         SOURCE,
         kernel(problem.case.dtype),
         (min(cut.blocks, units), 1, 1),
         (cut.threads, 1, 1),
-        (Pointer("destination"), Pointer("source"), sorting.pairs, sorting.kept, sorting.meetings, shape),
+        (*operands, sorting.pairs, sorting.kept, sorting.meetings, words, offsets, shape),
         shared_bytes=cut.shared,
     )
     notes = {"threads": cut.threads, "blocks": cut.blocks, "parts": cut.parts, "resident": cut.resident}
     return Plan(
         "gathered",
-        (sorting.launch(problem, Workspace(0), 0), gathering),
+        (sorting.launch(problem, Workspace(0), 0), writing, gathering),
         grouped_accuracy(problem, 16),
-        sorting.size,
+        offsets.byte_offset + 4 * STEP_PAIRS * steps,
         workspace_zeroed=True,
         notes=notes,
     )
