@@ -38,19 +38,19 @@ def _of_form(form: Form, dtype: str, device: DeviceInfo) -> Iterator[Variant]:
     """Yield what is better than `combined` on even indices, unless repeated ones could cost it more than 1.5 x."""
     if tuning.is_for_private_copies(form):
         yield PrivateCopies()
-    if form.is_turned:
-        if tuning.is_for_block_copies(form, dtype, device):
-            yield BlockCopies()
-        return
     if tuning.is_for_gathered(form, device):
         yield Gathered()
     if tuning.is_for_block_copies(form, dtype, device):
         yield BlockCopies()
+    if form.is_turned:
+        if tuning.is_for_narrow(form):
+            yield Cached()
+        return
     if tuning.is_for_partitioned(form):
         yield Partitioned()
-    if tuning.has_totals(form, dtype) and form.row_bytes < tuning.CACHED_ROW:
+    if tuning.has_totals(form, dtype):
         yield Cached()
     if tuning.is_for_grouped(form, dtype, device):
         yield Grouped()
-    if tuning.is_for_cached(form, dtype):
+    if tuning.is_for_cached(form):
         yield Cached()

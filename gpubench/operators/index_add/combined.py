@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -61,8 +62,11 @@ class Combined(OfForm):
 
     def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
         """One launch. Refuses rows whose elements do not lie side by side, and more than 32-bit numbers count."""
+        if problem.case.dtype in tuning.SINGLE and form.count > tuning.FEW:
+            form = dataclasses.replace(form, vector=1)
         rows = tuning.warp_rows(form, device)
-        plan = scattered.build(problem) if form.inner == 1 and form.outers > 1 and rows == 1 else None
+        apart = form.inner == 1 < form.outers or form.outers > MOST_OUTERS
+        plan = scattered.build(problem) if apart and rows == 1 else None
         return plan if isinstance(plan, Plan) else build(problem, form, rows)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:

@@ -52,7 +52,8 @@ def build(problem: Problem[Any]) -> Plan | Refused:
         return Refused(f"more than {MAX_DIMS} dims after merging, or {LIMIT} elements")
     turned = bool(dims) and is_turned(strides)
     aligned = count < tuning.SQUARES_LEAST or strides.is_denser(0)
-    inside = bool(dims) and strides.is_denser(1) and (turned or aligned)
+    along = strides.is_denser(1) and (turned or aligned)
+    inside = bool(dims) and (along or tuning.is_across(strides, problem.case.dtype))
     notes = {"rows": 1, "lanes": 1, "vector": 1, "dims": len(dims), "indices_inside": inside, "turned": turned}
     return atomic_plan("combined", (_launch(problem, strides, inside, turned),), problem, notes=notes)
 

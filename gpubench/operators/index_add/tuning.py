@@ -10,9 +10,14 @@ from gpubench.model import DeviceInfo, Problem, Refused
 from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add.form import Form
+from gpubench.operators.index_add.strides import Strides, strides_of
 
 SMALL = ("int8", "uint8", "int16")
-"""Dtypes that atomics exchange word by word: 0.65 us an addition where they meet in one word."""
+"""Dtypes of which words are added to, and carries taken back: a second addition for each that carries."""
+
+SINGLE = ("int32", "int64", "float64")
+"""Dtypes that atomics add one by one: neighbours by neighbouring lanes 1.3 to 1.9 times as fast as four by a lane
+(100000 x 128, 100000 of int32 47 us, 87)."""
 
 COPIES_LEAST = 4096
 """Indices from which `private_copies` is taken where the places fit: 31243 uint8 into 14 8 us (20 ms by atomics)."""
@@ -31,6 +36,9 @@ LAST_DIM = 16384
 """Indices of the last dim from which a block takes a repetition: 256 x 30000 88 us (115 by atomics), 256 x 4096 22
 (18)."""
 
+LAST_DIM_WORDS = 2048
+"""... of integers, which shared memory adds by itself, if each place takes eight: 586 x 64, 2635 int16 14 us (23)."""
+
 GATHERED_LEAST = 2048
 GATHERED_ELEMENTS = 2**22
 GATHERED_FITS = 1.15
@@ -44,22 +52,19 @@ CACHED_MANY = 2**21
 lanes from so many elements on (2^21 rows of 16 float32, half of them to one place: 257 us, 1019 by `combined`) ..."""
 
 CACHED_LEAST = 2**17
-CACHED_LEAST_SMALL = 64
 CACHED_LEAST_DENSE = 2**13
 DENSE = 8
-"""... through a block's table from so many elements on, `SMALL` ones from fewer, and others where each element of the
-destination takes `DENSE`: 13120 x 2 float64 into 44 13 us (19 by atomics)."""
+"""... through a block's table from so many elements on, or fewer where each element of the destination takes `DENSE`:
+13120 x 2 float64 into 44 13 us (19 by atomics)."""
 
 CACHED_MANY_FEW = 4
 """... or so many times as many elements, where indices are fewer: 10000 x 3, 100000 indices 8.6 us an element a thread,
 half of them on one place 32 (12 and 18 by the table; torch 9.9 and 101)."""
 
-CACHED_ITEMS = 2048
-"""... and only if a repetition has so many, a tile: 297 x 21 x 2771, 48 indices of int64 17 us (80 by the table)."""
-
-TOTALS_LEAST = 2**13
+TOTALS_LEAST = 2**18
 TOTALS_PLACES = 4
-"""... by way of 32-bit totals in the workspace, from so many elements on, up to so many of the destination for each."""
+"""... small integers by way of 32-bit totals in the workspace from so many on, up to so many of the destination each:
+2^20 of int8 27 us, half of them on one place 25 (25 and 55 by atomics); 175507 into 55636 of int16 11.3 (7.8)."""
 
 CACHED_BLOCKS = 3
 """Blocks an SM of `cached` where tiles are more than eight an SM."""
@@ -78,10 +83,20 @@ GROUPED_COST = 0.8
 WARPS = 16
 """Warps an SM from which a warp of `combined` takes more rows."""
 
-OWNED_LEAST = {1: 2**14, 2: 2**18, 4: 2**22, 8: 2**22, 16: 2**22}
-"""Elements of the source from which threads own places where dims do not merge, or turn, by the bytes of one; `SMALL`
-as those of a byte. 32 x 52 x 16 x 4, 35 indices of int8 12 us (34 by atomics); 256 x 48577, 6 of bfloat16 18 (178);
-2 x 256 x 266 x 5, 1884 of float32 48 (79); but 1.8 M int64 59 (22)."""
+OWNED_LEAST = {1: 2**21, 2: 2**21, 4: 2**22, 8: 2**22, 16: 2**22}
+"""Elements of the source from which threads own places where dims do not merge, or turn, by the bytes of one; twice as
+many of eight bytes where indices seldom come again. 32768 x 16 x 10, 21 indices of int8 39 us (84 by atomics), but
+26 x 4 x 7 x 38014, 1720 36 (30); 638 x 851, 578 of bfloat16 28 (12); 2 x 256 x 266 x 5, 1884 of float32 48 (79);
+328 x 7 x 41, 594 of int64 64 (114), but 32 x 7118 x 110, 40 of float64 220 (148)."""
+
+SHORT = 8
+"""Elements of a row up to which they do where dims merge: warps add up longer ones, 1093 x 1 x 15, 1418 47 us (83)."""
+
+FEW_ACROSS = 4
+ACROSS_LEAST = 2**19
+"""Indices, and elements, from which an atomic each, indices fastest, is better where only the destination is dense
+along the dim and indices seldom come again: 300000 x 40, 20 of float32 52 us (95 by owners), 29 x 3856 x 185, 215 of
+int32 298 (752); 619 x 284, 50 of float32 7.0 (6.4 elements fastest)."""
 
 OWNED_MOST = 2048
 OWNED_MOST_TURNED = 8192
@@ -93,19 +108,8 @@ SQUARES_LEAST = 2048
 indices 13.7 us (39.6 sorted, 21.6 by a table)."""
 
 SCATTERED_MOST = 2**14
-"""Indices of several repetitions of single elements up to which each is an atomic of its own, which seldom meet:
-128 x 2762, 11128 of bfloat16, half of them on one place 17 us (54 by `cached`)."""
-
-SCATTERED_MOST_SMALL = 64
-"""The same for `SMALL`, of which two in one word meet: 2048 x 1401, 64 of int16 10.2 us (14.3 by owners)."""
-
-OWNED_MANY_SMALL = 256
-OWNED_LEAST_MANY = 2**18
-"""Up to so many indices of single elements of `SMALL` a thread owns places only from so many elements on: 200 x 1401,
-256 of int8 9.3 us by `cached` (24.4)."""
-
-OWNED_STREAM = 2**19
-"""Elements of misaligned rows from which up to four indices are one: 62 M float64 443 us (641)."""
+"""Indices of several repetitions of short rows up to which each is an atomic of its own, which seldom meet: 128 x 2762,
+11128 of bfloat16, half of them on one place 17 us (54 by `cached`); 232 x 6621 x 8, 2095 25 (59)."""
 
 HOT_LEAST = 2**12
 HOT_VECTORS = 8
@@ -116,7 +120,7 @@ vector a thread, whose neighbours see four rows alone); even 7.6 (6.8)."""
 FEW = 32
 """Indices that a warp of `combined` adds up by itself: there is nothing to sort."""
 
-GROUPED_LEAST_SMALL = 2048
+GROUPED_LEAST_SMALL = 2**14
 """Indices from which rows of `SMALL` are sorted whatever it costs: 404096 x 25 int8 145 us (0.2 s by atomics)."""
 
 PARTITION_REACH = 2**25
@@ -138,32 +142,45 @@ def sorting_us(count: int) -> float:
 
 def is_for_owned(problem: Problem[Any], form: Form | Refused) -> bool:
     """Say whether a thread should own each place: no atomics that could meet, and any strides."""
-    count, elements, small = problem.params.count, problem.operand("source").view.size, problem.case.dtype in SMALL
-    least = OWNED_LEAST[1 if small else dtypes.dtype(problem.case.dtype).itemsize]
+    count, elements, dtype = problem.params.count, problem.operand("source").view.size, problem.case.dtype
+    strides, small, itemsize = strides_of(problem), dtype in SMALL, dtypes.dtype(dtype).itemsize
+    dense = count >= 2 * strides.places
+    least = OWNED_LEAST[itemsize] if dense or itemsize < 8 else 2 * OWNED_LEAST[itemsize]
     if isinstance(form, Form) and not form.is_turned:
-        return _is_for_owned_rows(form, small, least)
-    if isinstance(form, Form) and (is_for_private_copies(form) or is_for_squares(form, small)):
+        return _is_for_owned_rows(form, small, elements, least if dense or small else 2 * least)
+    if isinstance(form, Form) and (is_for_private_copies(form) or is_for_squares(form, dtype) or is_for_narrow(form)):
         return False
-    if isinstance(form, Form) and small and count <= OWNED_MANY_SMALL:
-        return elements >= OWNED_LEAST_MANY
-    return elements >= (min(least, OWNED_STREAM) if count > OWNED_MOST else least) or count > OWNED_MOST_TURNED
+    across = is_across(strides, dtype) and not dense
+    return (elements >= least and not across) or count > OWNED_MOST_TURNED
 
 
-def _is_for_owned_rows(form: Form, small: bool, least: int) -> bool:
+def is_across(strides: Strides, dtype: str) -> bool:
+    """Say whether much comes to a destination that alone is dense along the dim: atomics take its indices first."""
+    fits = dtype not in SMALL and dtypes.dtype(dtype).itemsize <= 8
+    large = strides.count > FEW_ACROSS and strides.count * strides.positions >= ACROSS_LEAST
+    return fits and large and strides.is_denser(0) and not strides.is_denser(1)
+
+
+def _is_for_owned_rows(form: Form, small: bool, elements: int, least: int) -> bool:
     """Say the same where dims merge and do not turn."""
-    count, elements = form.count, form.count * form.inner * form.outers
     if is_for_private_copies(form) or form.inner * form.outers < 32:
         return False
-    if small and count <= OWNED_MOST:
-        few = form.inner == 1 and count <= OWNED_MANY_SMALL
-        return elements >= (OWNED_LEAST_MANY if few else least)
-    dense = count >= 2 * form.places or elements >= 2 * OWNED_LEAST[4]
-    if form.inner == 1 and form.outers >= 1024 and 128 * form.places <= count <= OWNED_MOST_TURNED:
+    if form.inner == 1 and form.outers >= 1024 and 128 * form.places <= form.count <= OWNED_MOST_TURNED:
         return elements >= OWNED_LEAST[4]
-    if count <= 4 and form.vector == 1 and elements >= OWNED_STREAM:
+    if form.count > OWNED_MOST or elements < least:
+        return False
+    if small and form.vector == 1 and form.inner >= 128:
         return True
-    short = form.row_bytes < 128 and form.outers > 1 and (form.vector == 1 or form.outers > 65535)
-    return short and dense and count <= OWNED_MOST and elements >= OWNED_LEAST[4]
+    short = (form.inner < SHORT and form.vector == 1) or form.outers > 65535
+    return short and form.outers > 1 and form.row_bytes < 128
+
+
+def is_for_narrow(form: Form) -> bool:
+    """Say whether a few repetitions that turn are long enough for a block's table.
+
+    3 x 65536, 421814 of bfloat16 29 us (55 by owners).
+    """
+    return form.is_turned and form.outers < 16 and is_for_cached(form)
 
 
 def is_for_private_copies(form: Form) -> bool:
@@ -176,13 +193,13 @@ def is_for_private_copies(form: Form) -> bool:
     return fits and max(256, 10 * form.places) <= form.count <= LAST_DIM
 
 
-def is_for_squares(form: Form, small: bool) -> bool:
+def is_for_squares(form: Form, dtype: str) -> bool:
     """Say whether elements that lie turned do so in squares: too few for a sort, or side by side in the destination.
 
     8192 x 512, 16384 indices of a transposed source 40 us (109 an element a thread).
     """
     few = form.count * form.outers < OWNED_LEAST[4]
-    turned = form.is_turned and not small and form.count >= SQUARES_LEAST
+    turned = form.is_turned and dtype not in SMALL and form.count >= SQUARES_LEAST
     return turned and (few or form.outer_place < form.place_step)
 
 
@@ -190,51 +207,45 @@ def is_for_grouped(form: Form, dtype: str, device: DeviceInfo) -> bool:
     """Say whether sorting costs less than atomics lose on indices spread evenly.
 
     Atomics take 2.1 TB/s of the source, 1.6 of short rows, and bring a row anew for each index where one repetition's
-    destination is beyond the L2 cache; words of small integers are exchanged whole, at a seventh of that. Microseconds.
+    destination is beyond the L2 cache; words of small integers are added to more than once, at a seventh of that. What
+    a warp adds up before is no atomic. Microseconds.
     """
     if form.count <= FEW:
         return False
-    dense = form.count >= max(DENSE * form.places, CACHED_LEAST)
-    if dtype in SMALL and (dense or (form.row_bytes >= GROUPED_ROW_SMALL and form.count >= GROUPED_LEAST_SMALL)):
+    if dtype in SMALL and form.row_bytes >= GROUPED_ROW_SMALL and form.count >= GROUPED_LEAST_SMALL:
         return True
-    if form.row_bytes >= CACHED_ROW and form.inner < 32 and form.added >= GROUPED_SHORT:
-        return True
+    met = form.places / 32 * -math.expm1(-32 / form.places)  # of a warp's 32 rows, when equal ones were added up
     if form.row_bytes < tuned("GROUPED_ROW", GROUPED_ROW):
-        return False
-    rate = 0.3e6 if dtype in SMALL else 2.1e6 if form.row_bytes >= 256 else 1.6e6
+        return form.row_bytes >= CACHED_ROW and form.inner < 32 and form.added >= GROUPED_SHORT and met > 0.5
+    rate = 2.1e6 if form.row_bytes >= 256 else 1.6e6
+    if dtype in SMALL:
+        rate = (0.12e6 if form.vector == 1 else 0.3e6) * form.itemsize
+    by_sums = 3.9e6 if form.vector * form.itemsize == 16 else 1.6e6
     distinct = form.reached * -math.expm1(-form.count / form.places)
     moved = form.added * (3 if form.reached > form.outers * device.l2_bytes else 1)
-    by_atomics = max(form.added / rate, moved / 3.6e6, (form.added + 2 * distinct) / 4.2e6)
-    by_groups = sorting_us(form.count) + (form.added + 2 * distinct) / 3.9e6
+    by_atomics = max(met * form.added / rate, moved / 3.6e6, (form.added + 2 * distinct) / 4.2e6)
+    by_groups = sorting_us(form.count) + (form.added + 2 * distinct) / by_sums
     return by_groups * tuned("GROUPED_COST", GROUPED_COST) < by_atomics
 
 
-def is_for_cached(form: Form, dtype: str) -> bool:
+def is_for_cached(form: Form) -> bool:
     """Say whether elements go through a block's table."""
     items = form.count * form.inner
-    least = CACHED_LEAST_SMALL if dtype in SMALL else tuned("CACHED_LEAST", CACHED_LEAST)
+    least = tuned("CACHED_LEAST", CACHED_LEAST)
     dense = items >= DENSE * form.places * form.inner and items * form.outers >= CACHED_LEAST_DENSE
     row, wide = tuned("CACHED_ROW", CACHED_ROW), form.inner < 32 and items * form.outers >= CACHED_MANY
     if form.row_bytes >= (2 * row if wide else row):
         return False
-    if is_for_scattered(form, dtype) or (form.outers > 1 and items < CACHED_ITEMS and dtype not in SMALL):
+    if (form.outers > 1 and form.count <= SCATTERED_MOST) or (form.inner >= SHORT and form.places < 32):
         return False
     many = form.count >= least or items * form.outers >= CACHED_MANY_FEW * least
     return dense or (many and items * form.outers >= least)
 
 
-def is_for_scattered(form: Form, dtype: str) -> bool:
-    """Say whether single elements of several repetitions are few enough of each place for an atomic each."""
-    most = SCATTERED_MOST_SMALL if dtype in SMALL else SCATTERED_MOST
-    return form.outers > 1 and form.inner == 1 and form.count <= most
-
-
 def has_totals(form: Form, dtype: str) -> bool:
     """Say whether small integers are added up in 32 bits first."""
-    items = form.count * form.inner * form.outers
-    few = form.places * form.inner * form.outers <= TOTALS_PLACES * items
-    fills = form.outers == 1 or form.count * form.inner >= CACHED_ITEMS
-    return dtype in SMALL and form.is_dense and items >= TOTALS_LEAST and few and fills
+    fits = form.is_dense and form.places <= TOTALS_PLACES * form.count and form.row_bytes < CACHED_ROW
+    return dtype in SMALL and fits and form.count * form.inner >= TOTALS_LEAST
 
 
 def is_for_block_copies(form: Form, dtype: str, device: DeviceInfo) -> bool:
@@ -244,12 +255,14 @@ def is_for_block_copies(form: Form, dtype: str, device: DeviceInfo) -> bool:
     """
     elements, items = form.places * form.inner, form.count * form.inner
     dense = items >= tuned("COPIES_DENSE", COPIES_DENSE) * elements
-    few = elements <= tuned("COPIES_PLACES", COPIES_PLACES) and dtype not in SMALL
+    few = elements <= tuned("COPIES_PLACES", COPIES_PLACES) and dtype not in SMALL and form.inner < SHORT
     if few and dense and items * form.outers >= 2 * CACHED_LEAST:
         return True
     if form.is_turned or form.inner > 1 or form.outers < device.sm_count or form.place_step != 1:
         return False
-    return form.count >= tuned("LAST_DIM", LAST_DIM) and 2 * form.count >= form.places
+    if dtype in (*SMALL, "int32") and form.count >= max(LAST_DIM_WORDS, 8 * form.places):
+        return True
+    return form.count >= tuned("LAST_DIM", LAST_DIM) and form.places <= 2 * form.count <= 32 * form.places
 
 
 def is_for_gathered(form: Form, device: DeviceInfo) -> bool:
@@ -288,6 +301,8 @@ def warp_rows(form: Form, device: DeviceInfo) -> int:
     work = max(vectors // 32, 1) * form.outers
     if form.inner == 1 and form.outers >= 32 and form.is_denser_across:
         return 4
+    if form.count <= 4 and form.vector * form.itemsize < 16:
+        return 1
     if vectors >= 4:
         for rows in (8,) if form.outers > 1 and vectors >= 32 else (32, 16, 8):
             if ceil_div(form.count, rows) * work >= tuned("WARPS", WARPS) * device.sm_count:

@@ -52,19 +52,17 @@ def _edges() -> list[Edge]:
             for near, name in _step("combined", "cached")
         ),
         *(
-            ({"shape": (200, 1401), "dim": 1, "indices": tuning.SCATTERED_MOST_SMALL + near}, "int8", name)
+            ({"shape": (200, 1401, 7), "dim": 1, "indices": tuning.SCATTERED_MOST + near}, "int8", name)
             for near, name in ((-1, "combined"), (0, "combined"), (1, "cached"))
         ),
+        ({"shape": (15, 10**6), "dim": 1, "indices": 2**18, "layout": {"permute": (1, 0)}}, "float32", "cached"),
+        ({"shape": (16, 10**6), "dim": 1, "indices": 2**18, "layout": {"permute": (1, 0)}}, "float32", "combined"),
         ({"shape": (10**6, 31), "indices": 2**17}, "float32", "cached"),
         ({"shape": (10**6, 32), "indices": 2**17}, "bfloat16", "combined"),
         ({"shape": (132, 65_536), "dim": 1, "indices": 65_536}, "float64", "block_copies"),
-        ({"shape": (10**5,), "indices": 10**5}, "int8", "cached"),
         *(
-            ({"shape": (10**6,), "indices": tuning.CACHED_LEAST + near}, "float32", name)
-            for near, name in _step("combined", "cached")
-        ),
-        *(
-            ({"shape": (10**4,), "indices": tuning.CACHED_LEAST_SMALL + near}, "int8", name)
+            ({"shape": (10**6,), "indices": tuning.CACHED_LEAST + near}, dtype, name)
+            for dtype in ("float32", "int8")
             for near, name in _step("combined", "cached")
         ),
         *(
@@ -72,10 +70,19 @@ def _edges() -> list[Edge]:
             for near, name in ((-1, "cached"), (0, "combined"), (1, "combined"))
         ),
         *(
-            ({"shape": (10**4, 16), "indices": tuning.GROUPED_LEAST_SMALL + near}, "int8", name)
-            for near, name in _step("cached", "grouped")
+            ({"shape": (10**5, 16), "indices": tuning.GROUPED_LEAST_SMALL + near}, "int8", name)
+            for near, name in _step("combined", "grouped")
         ),
-        ({"shape": (10**4, 15), "indices": tuning.GROUPED_LEAST_SMALL}, "int8", "cached"),
+        ({"shape": (10**5, 15), "indices": tuning.GROUPED_LEAST_SMALL}, "int8", "combined"),
+        *(
+            ({"shape": (10**5,), "indices": tuning.TOTALS_LEAST + near}, "int16", "cached")  # a table, then totals
+            for near in (-1, 0)
+        ),
+        (
+            {"shape": (64, 257_194), "indices": 47},
+            "float32",
+            "combined",
+        ),  # rows that stand anywhere: slower to sort for
         ({"shape": (10**6, 128), "indices": 2**17}, "float32", "combined"),
         ({"shape": (10**6, 128), "indices": 2**20}, "float32", "grouped"),
         *(
@@ -100,11 +107,7 @@ def _edges() -> list[Edge]:
 def _owned() -> Iterator[Edge]:
     """Yield cases around the sizes from which threads own places: all are the same variant's."""
     for near in (-1, 0, 1):
-        yield (
-            {"shape": (128, 300, 8), "dim": 1, "indices": 16 + near, "pattern": "same"},
-            "int8",
-            _step("cached", "combined")[near + 1][1],
-        )
+        yield {"shape": (2**15, 300), "dim": 1, "indices": 128 + near, "pattern": "same"}, "int8", "combined"
         yield {"shape": (1024, 64), "dim": 1, "indices": 128 + near}, "float32", "combined"
         yield {"shape": (3, 2**20 + near), "indices": 4, "source_layout": {"offset": 1}}, "float32", "combined"
         yield {"shape": (2**20 + near, 2, 2), "dim": 1, "indices": 4}, "float64", "combined"
