@@ -84,6 +84,7 @@
 //   approximate_exp2(float)  approximate_log2(float)  approximate_reciprocal(float)   what the hardware has: errors of 2^-22 relative,
 //                          2^-22 absolute between 0.5 and 2 (the logarithm), 2^-23 relative (0 for results below 2^-126); the C
 //                          library's on the host. approximate_large_exp2: the same, but 0 below 2^-126, for less.
+//   approximate_sqrt(float)   2^-23 relative
 //                          approximate_reciprocal(double): 2^-19, 0 for results below 2^-1022
 //   reciprocal_sqrt(float/double)   the C functions of <math.h> in the global namespace (::expf, ::exp, ...): `math.cuh`
 //

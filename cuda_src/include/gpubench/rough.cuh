@@ -86,6 +86,8 @@ namespace math {
 
 GPUBENCH_DEVICE Rough exp(Rough x) { return Rough(approximate_exp2(x.value * rough::log2_e)); }
 
+GPUBENCH_DEVICE Rough sqrt(Rough x) { return Rough(approximate_sqrt(x.value)); }
+
 GPUBENCH_DEVICE Rough log(Rough x) {
     const float t = x.value - 1.0f;
     return Rough(math::abs(t) < rough::near_one ? t * rough::log_series(t) : approximate_log2(x.value) * rough::ln_2);

@@ -36,13 +36,17 @@ class Flat:
         shape = merged(problem)
         if isinstance(shape, Refused):
             return shape
-        plain = not any(lie_of(shape, operand).endswith("off_grid") for operand in shape.inputs)
+        lies = [lie_of(shape, operand) for operand in shape.inputs]
+        plain = not any(lie.endswith("off_grid") for lie in lies)
         function = problem.params.function
         if is_plaited(shape, device):
             cut = tuning.FlatCut(tuning.FLAT_THREADS, shape.vector, shape.dims[0].size)
             return build(problem, shape, cut, beside=True)
         near = any(tuning.is_near(shape, operand) for operand in shape.inputs)
-        return build(problem, shape, tuning.flat_cut(shape, device, function, plain, near))
+        cut = tuning.flat_cut(shape, device, function, plain, near)
+        if not all(lie in ("on_grid", "off_grid") for lie in lies):
+            cut = tuning.row_cut(shape, cut, "apart" in lies)
+        return build(problem, shape, cut)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the probes on operands that lie as y does, and `add` of others."""

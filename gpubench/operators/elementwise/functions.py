@@ -98,7 +98,14 @@ FUNCTIONS: dict[str, Function] = {
         peers=_calls("log", "log", "numpy.log"),
     ),
     "sqrt": Function(
-        1, lambda np, v, _: np.sqrt(v[0]), FLOAT, 2, _result, _POSITIVE, peers=_calls("sqrt", "sqrt", "numpy.sqrt")
+        1,
+        lambda np, v, _: np.sqrt(v[0]),
+        FLOAT,
+        2,
+        _result,
+        _POSITIVE,
+        rough=4,
+        peers=_calls("sqrt", "sqrt", "numpy.sqrt"),
     ),
     "rsqrt": Function(
         1, lambda np, v, _: 1 / np.sqrt(v[0]), FLOAT, 4, _result, _POSITIVE, peers=_calls("rsqrt", jax="lax.rsqrt")

@@ -40,6 +40,11 @@ GPUBENCH_DEVICE float approximate_log2(float value) {
     asm("lg2.approx.f32 %0, %1;" : "=f"(result) : "f"(value));
     return result;
 }
+GPUBENCH_DEVICE float approximate_sqrt(float value) {
+    float result;
+    asm("sqrt.approx.f32 %0, %1;" : "=f"(result) : "f"(value));
+    return result;
+}
 GPUBENCH_DEVICE float approximate_reciprocal(float value) {
     float result;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
