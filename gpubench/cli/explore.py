@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,12 +30,12 @@ from gpubench.cli.options import (
 from gpubench.cli.origin import Origin, origin_options
 from gpubench.cli.quantities import share
 from gpubench.errors import UsageError
-from gpubench.names import AUTO, HOST_CONTENDERS
+from gpubench.names import AUTO, HOST_CONTENDERS, contender_of, is_ours, split_constants
 
 if TYPE_CHECKING:
     from gpubench.engine.run import Finished
     from gpubench.engine.supervisor import Supervisor
-    from gpubench.explore.regions import Finding
+    from gpubench.explore.search import Search
     from gpubench.model import Case, Json
     from gpubench.own.registry import Staged
     from gpubench.own.trust import Permission
@@ -131,7 +132,7 @@ def command(
             compile_for = partial(_compile, supervisor, staged)
             exploration = Exploration(search, supervisor, prepare, given["seconds"], compile_for)
             finished = execute(request, supervisor, view.handle, exploration.work)
-    _show(finished, search.findings(), given["subject"], quiet, suite_file)
+    _show(finished, search, given["subject"], quiet, suite_file)
     if finished.error is not None:
         raise finished.error
     if search.compared == 0 and finished.result.records:
@@ -169,6 +170,7 @@ def _preparation(suite: Suite, given: dict[str, Any]) -> Callable[[Case], Case]:
             "suite random."
         )
     subject = given["subject"]
+    _require_variant(subject, [entry.operator for entry in suite.entries])
     for entry in suite.entries:
         others = {*entry.contenders, *given["peers"]} - {subject, *HOST_CONTENDERS}
         if not others:
@@ -185,11 +187,24 @@ def _preparation(suite: Suite, given: dict[str, Any]) -> Callable[[Case], Case]:
     return prepare
 
 
-def _show(finished: Finished, findings: Sequence[Finding], subject: str, quiet: bool, suite_file: Path | None) -> None:
+def _require_variant(subject: str, operators: Sequence[str]) -> None:
+    """UsageError, with the nearest name, for a variant of ours that none of the operators has."""
+    from gpubench.operators import operator as find
+
+    known = {AUTO, *(contender_of(variant.name) for name in operators for variant in find(name).variants)}
+    bare = split_constants(subject)[0]
+    if is_ours(bare) and bare not in known:
+        near = get_close_matches(bare, sorted(known), n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise UsageError(f"--of: {', '.join(dict.fromkeys(operators))} has no {bare}.{hint}")
+
+
+def _show(finished: Finished, search: Search, subject: str, quiet: bool, suite_file: Path | None) -> None:
     """Print the regions, and write their cases where that was asked for."""
     from gpubench.suite.write import suite_text
     from gpubench.views.text import printable
 
+    findings, compared = search.findings(), search.compared
     if suite_file is not None:
         cases: dict[str, Case] = {}
         remarks: dict[str, str] = {}
@@ -203,7 +218,9 @@ def _show(finished: Finished, findings: Sequence[Finding], subject: str, quiet: 
             output.report(f"{suite_file} is not written: no case lost.")
     if not quiet:
         tried = len({record.case.id for record in finished.result.records})
-        lines = [printable(found.told()) for found in findings] or [f"{subject} loses in none of the cases."]
+        lines = [printable(found.told()) for found in findings]
+        if compared and not findings:
+            lines = [f"{subject} loses in none of the {compared} cases that could be compared."]
         output.write("\n".join([*lines, f"{len(findings)} region{'s' * (len(findings) != 1)}, {tried} cases tried"]))
         output.report(f"Result: {output.near(finished.path)}")
     if finished.journal is not None:

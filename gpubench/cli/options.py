@@ -36,6 +36,8 @@ class Filters:
 class Number(click.FloatRange):
     """A finite number within bounds. click's own range lets `nan` through, which is neither below nor above them."""
 
+    name = "number"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number, or fail."""
         number = float(super().convert(value, param, ctx))

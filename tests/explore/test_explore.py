@@ -118,7 +118,12 @@ def test_nothing_to_draw_or_to_lose_to_is_said(capsys: pytest.CaptureFixture[str
     assert explored(str(file), "--peer", "cub", "--time", "600", "-q") == 0  # it ends when nothing can be compared
     assert "No case could be compared. cub: takes nothing" in capsys.readouterr().err
     assert explored(str(file), "--peer", "tortch") == 2
+    assert "loses in none" not in capsys.readouterr().out
     assert explored(str(file), "--below", "1.5") == 2
+    assert explored(str(file), "--time", "soon") == 2
+    assert "'soon' is not a valid number" in capsys.readouterr().err
+    assert explored(str(file), "--peer", "torch", "--of", "gpubench:naiv") == 2
+    assert "--of: cumsum has no gpubench:naiv. Did you mean gpubench:naive?" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("planted")
