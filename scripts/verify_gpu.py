@@ -26,6 +26,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import sys
 import threading
 import time
@@ -232,6 +233,7 @@ def main() -> int:
         lanes.go(gpus, options.share if not is_host else os.cpu_count() or 1, 60 * options.minutes)
         code = exit_code(ledger.rows)
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # what was done is written and told, however often it is pressed
         lanes.stopped, code = True, 130
     with ledger.lock:
         ledger.save()
