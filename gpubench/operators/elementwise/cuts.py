@@ -127,7 +127,7 @@ def _fitted(lanes: int, passes: int, vector: int, spare: int, least: int, sizes:
         wide, high = choice[0] * vector, THREADS // max(choice[0], 1) * choice[1]
         return wide > spare and min(wide, high) >= least and max(choice[0], high) <= THREADS
 
-    wanted = [(lanes * wide // 4, passes // few) for few in (1, 2) for wide in (4, 2, 8, 1, 16)]
+    wanted = [(lanes * wide // 4, passes // few) for few in (1, 2) for wide in (4, 2, 8, 16)]
     choices = [choice for choice in wanted if is_fit(choice)] or wanted[:1]
     fewest = min(map(share, choices))
     return next(choice for choice in choices if share(choice) <= tuning.TURNED_WASTE * fewest)

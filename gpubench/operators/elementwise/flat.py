@@ -45,7 +45,7 @@ class Flat:
         near = any(tuning.is_near(shape, operand) for operand in shape.inputs)
         cut = tuning.flat_cut(shape, device, function, plain, near)
         if not all(lie in ("on_grid", "off_grid") for lie in lies):
-            cut = tuning.row_cut(shape, cut, "apart" in lies)
+            cut = tuning.row_cut(shape, cut, lies)
         return build(problem, shape, cut)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:

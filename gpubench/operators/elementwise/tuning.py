@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from gpubench import dtypes
@@ -93,6 +94,9 @@ exchanged: 8.8, 12.3, 36.9 us, element by element 12.6, 16.0, 33.2; 3 lines of f
 ROW_ITEMS, LEAST_ITEMS = 8, 4
 """Elements of a vector at most where it may go over the end of a row, and at least to end with it (`row_cut`)."""
 
+SINGLES_ROW, SHORT_ROW = 64, 1024
+"""Shorter rows are walked by single elements, and by the least vectors."""
+
 SMALL_BYTES, SMALL_SHARE = 4 * 2**20, 8
 """An operand of at most so many bytes, and of such a part of all, is read out of the L2 cache, however it lies."""
 
@@ -136,21 +140,27 @@ def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool, near
     return FlatCut(threads, items, 2 if narrow or most or heavy else 1)
 
 
-def row_cut(shape: Merged, cut: FlatCut, apart: bool) -> FlatCut:
-    """Return the cut where full vectors would go over the ends of y's rows. apart: an operand lies across them.
+def row_cut(shape: Merged, cut: FlatCut, lies: Sequence[str]) -> FlatCut:
+    """Return the cut where full vectors would go over the ends of y's rows. lies: of the operands.
 
-    Over an end a vector is put together element by element: smaller ones that end with the rows, of which a thread has
-    two, are faster. n x 20 bytes across 31.1 us, by vectors of 4 23.1; 12 int16 145.6 and 131.9, 20 bfloat16 56.4 and
-    48.4; of odd rows they are no faster. Bytes beside a row or a column: 1801 a row, three operands, 7.8 us by 16 and
-    6.9 by 8; 1638, at any alignment, 18.6 and 17.9.
+    Over an end a vector is put together element by element. Across y's rows, smaller ones that end with the rows, of
+    which a thread has two, are faster: n x 20 bytes 31.1 us, by vectors of 4 23.1; 12 int16 145.6 and 131.9, 20
+    bfloat16 56.4 and 48.4; of odd rows they are no faster. Beside a row the shorter it is: 507904 x 29 bytes 38.1 us by
+    16, 29.5 by single ones; 301 12.3, by 4 10.0; 1638 18.8, by 8 17.9; 29 bfloat16 14.3 by 8, 13.3 by single ones; 125
+    9.7, by 4 9.3. Beside a column: 1801 bytes, three operands, 7.8 by 16 and 6.9 by 8.
     """
     row = shape.dims[0].size
     if cut.items < shape.vector or row % shape.vector == 0:
         return cut
-    if not apart:
-        return cut._replace(items=min(cut.items, ROW_ITEMS))
-    whole = math.gcd(row, shape.vector)
-    return cut._replace(items=whole, vectors=2) if whole >= LEAST_ITEMS else cut
+    if "apart" in lies:
+        whole = math.gcd(row, shape.vector)
+        return cut._replace(items=whole, vectors=2) if whole >= LEAST_ITEMS else cut
+    if "row_off_grid" in lies and shape.vector >= ROW_ITEMS and row >= shape.vector:
+        if row < SINGLES_ROW:
+            return cut._replace(items=1, vectors=4)
+        if row < SHORT_ROW:
+            return cut._replace(items=LEAST_ITEMS, vectors=2)
+    return cut._replace(items=min(cut.items, ROW_ITEMS))
 
 
 def passes(rows: int, lanes: int, blocks: int, device: DeviceInfo) -> int:
