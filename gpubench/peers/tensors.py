@@ -89,19 +89,27 @@ def _result_dtype(call: Any, operands: tuple[Any, ...], keywords: Mapping[str, A
 
 
 def function(torch: Torch, problem: Problem[Any]) -> Callable[[Tensors], Any]:
-    """Return the same work as a function of the tensors that torch can compile; index_add changes its destination."""
-    params = problem.params
+    """Return the same work as a function of the tensors that torch can compile; index_add changes its destination.
+
+    A result that the case wants row by row is made so: by itself, it would lie as the operands do, which is less work
+    where they are transposed. Where it lies row by row already, `contiguous` does nothing.
+    """
+    if problem.case.operator == "index_add":
+        return lambda given: in_place(torch, problem, given)()
+    work = _functional(torch, problem)
+    if problem.operand("y").view.is_contiguous:
+        return lambda given: work(given).contiguous()
+    return work
+
+
+def _functional(torch: Torch, problem: Problem[Any]) -> Callable[[Tensors], Any]:
+    params, kept = problem.params, getattr(torch, problem.operand("y").dtype)
     match problem.case.operator:
         case "cumsum":
-            kept = getattr(torch, problem.operand("y").dtype)
             return lambda given: torch.cumsum(given["x"], params.dim, dtype=kept)
         case "sum":
-            kept, dims = getattr(torch, problem.operand("y").dtype), tuple(params.dim) or None
+            dims = tuple(params.dim) or None
             return lambda given: torch.sum(given["x"], dims, keepdim=params.keepdim, dtype=kept)
-        case "index_add":
-            return lambda given: in_place(torch, problem, given)()
-        case _:
-            kept = getattr(torch, problem.operand("y").dtype)
 
     def elementwise(given: Tensors) -> Any:
         if params.function == "copy":

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from gpubench.dtypes import dtype
+from gpubench.peers import tensors
 from gpubench.peers.cub import CubPeer
 from gpubench.peers.inductor import InductorPeer
 from gpubench.peers.jax import JaxPeer
@@ -35,6 +36,17 @@ def test_inductor_compiles_once_for_all_rounds_of_a_case() -> None:
     assert settings == [{"dynamic": False, "fullgraph": True}] * 2
     assert torch.log.count("reset") == 2
     assert torch.log.count("empty") == 6
+
+
+@pytest.mark.parametrize(("out_layout", "turned"), [("contiguous", True), ("operands", False)])
+def test_inductor_turns_a_result_that_is_wanted_row_by_row(out_layout: str, turned: bool) -> None:
+    """Left as a transposed operand lies, it would be a copy beside contenders that turn it."""
+    a = {"shape": [3, 4], "layout": {"permute": [1, 0]}}
+    made = problem("elementwise", {"function": "copy", "inputs": [a], "out_layout": out_layout})
+    done: list[str] = []
+    result = SimpleNamespace(contiguous=lambda: done.append("turned"))
+    tensors.function(SimpleNamespace(float32="float32"), made)({"a": SimpleNamespace(to=lambda *_, **__: result)})
+    assert done == ["turned"] * turned
 
 
 def test_jax_compiles_once_for_all_rounds_of_a_case() -> None:
