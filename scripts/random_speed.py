@@ -9,7 +9,8 @@ random entries of suites are (docs/suites.md). All contenders of a case read the
 are timed cold, by turns, as `gpubench run` does. Prints a line a case and, at the end, the geometric mean of (best
 library / ours), the share of the cases no slower than 0.95 of it, the worst, and the share of the ceiling. --others
 times the other variants, too, on the cases that `auto` loses, or does at under 0.80 of the ceiling. --out writes one
-JSON line a case. Draw seeds that no kernel was tuned with.
+JSON line a case. A call that takes longer than --call-limit ends the run and is named: the first one of a contender in
+a case, which no sample follows. Draw seeds that no kernel was tuned with.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ import argparse
 import collections
 import json
 import math
+import os
 import random
 import statistics
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -136,11 +140,29 @@ def draw_cases(operator: str, seed: int, count: int, least: float, most: float, 
     return list(expand(suite.encode(), "drawn").cases)
 
 
-class Bench:
-    """A device and the libraries on it."""
+@contextmanager
+def limited(seconds: float, what: str) -> Iterator[None]:
+    """End the process, with a line that names what took so long, when the block is not left within the limit."""
 
-    def __init__(self, spec: str, names: list[str]) -> None:
+    def give_up() -> None:
+        print(f"random_speed: {what} took over {seconds:g} s", file=sys.stderr, flush=True)
+        os._exit(1)  # a thread that waits for a GPU cannot be interrupted
+
+    timer = threading.Timer(seconds, give_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+class Bench:
+    """A device and the libraries on it. call_limit: seconds that the first call of a contender may take."""
+
+    def __init__(self, spec: str, names: list[str], call_limit: float = 60.0) -> None:
         """Open the device and load the libraries."""
+        self.call_limit = call_limit
         self.device: Any = open_device(spec)
         self.ceiling: Ceiling | None = None
         self.peers = {name: peers.load(name) for name in names}
@@ -191,19 +213,20 @@ class Bench:
                     runs[name] = peer.prepare(problem, operands, self.device.stream).run
                 except GpubenchError:
                     continue
-        times = self.medians(runs)
+        times = self.medians(runs, case.id)
         del kept
         auto = plans["gpubench"]
         found = {"id": case.id, "bytes": problem.bytes, "variant": auto.variant, "notes": dict(auto.notes), "us": times}
         return found | self.share(problem, times["gpubench"])
 
-    def medians(self, runs: Mapping[str, Callable[[], None]]) -> dict[str, float]:
-        """Time by turns."""
+    def medians(self, runs: Mapping[str, Callable[[], None]], case: str = "") -> dict[str, float]:
+        """Time by turns. case: named where a contender takes too long."""
         samples: dict[str, list[float]] = collections.defaultdict(list)
         for name, run in runs.items():
             start = time.perf_counter()
-            run()
-            self.device.synchronize()
+            with limited(self.call_limit, f"{name} {case}".strip()):
+                run()
+                self.device.synchronize()
             first = time.perf_counter() - start
             if first > HOPELESS_S:
                 samples[name] += [1e6 * first]
@@ -320,6 +343,7 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=1, help="that compile at first")
     parser.add_argument("--layouts", choices=tuple(LAYOUTS), default="many", help="as many odd ones, or as a suite has")
     parser.add_argument("--others", action="store_true", help="time the other variants where auto is behind")
+    parser.add_argument("--call-limit", type=float, default=60.0, help="seconds of a contender's first call in a case")
     parser.add_argument("--out", type=argparse.FileType("w"))
     options = parser.parse_args()
     cases = [
@@ -329,7 +353,7 @@ def main() -> int:
     ]
     if options.processes > 1:
         warm(options.device, "inductor" in options.peer, cases, options.processes)
-    bench = Bench(options.device, options.peer)
+    bench = Bench(options.device, options.peer, options.call_limit)
     bench.ceiling = measure_ceiling(bench.device, SIZES[::2])
     results = time_all(bench, cases, options.out)
     report([found for _, found in results])
