@@ -2,23 +2,24 @@
 // before.
 //
 // Data: `add_single`: a thread takes an element; it knows nothing but the pointers and three numbers, for each further word of
-// parameters costs a launch of a few elements time. `add_flat`: a thread takes a vector of a row, whose index is asked for at the
-// same time: where there is little work. `add_scattered`: an element of any layout. In all three, lanes add up what much of the list
-// brings to one place before. `add_turned`: squares of operands that lie turned. `add_few`: a group of lanes takes four rows at
-// once; what meets among them is added up in registers. `add_combined`: a warp takes 32 indices (fewer where there is little work),
+// parameters costs a launch of a few elements time. `add_scattered`: a thread takes a vector or an element of any layout, whose index
+// is asked for at the same time: where there is little work. In both, lanes add up what much of the list brings to one place before.
+// `add_walked`: places of few indices, without atomics (walked.cuh). `add_turned`: squares of operands that lie turned. `add_few`: a
+// group of lanes takes four rows at once; what meets among them is added up in registers. `add_combined`: a warp takes 32 indices (fewer where there is little work),
 // one a lane; lanes with equal ones find each other, and the warp's rows stand in the order of their index, their first order
 // inside. The warp's groups of lanes walk them, four rows on their way, and add in registers until the index changes. So an index
 // that all rows share is met once in 32 rows by the atomics, which take 5 ns a row there. Sums are formed in the accumulator and
 // rounded to the dtype by each atomic, in any order.
 #include "gpubench/atomics.cuh"
+#include "gpubench/axis.cuh"
 #include "gpubench/block/together.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/integer_divider.cuh"
 #include "gpubench/movement/row_vectors.cuh"
 #include "gpubench/pairs.cuh"
-#include "gpubench/strided.cuh"
 #include "gpubench/warp.cuh"
 #include "index_add/owned.cuh"
+#include "index_add/walked.cuh"
 
 namespace gpubench::index_add {
 
@@ -126,45 +127,44 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
 }
 
 struct ScatteredShape {
-    IntegerDivider inner;  // what stands fastest: indices, or the other elements
-    int32 indices_inside;  // which of them
-    uint32 items;          // of all; of `add_turned` those of one index
-    uint32 count;          // indices
+    IntegerDivider squares;  // along the indices; of `add_turned`
+    uint32 apart;            // vectors before the next index
+    uint32 items;            // vectors of all; of `add_turned` elements of one index
+    uint32 count;            // indices
     int64 places, place_step, index_step;
     double alpha;
 };
 GPUBENCH_LAYOUT(ScatteredShape, 56, alpha, 48);
 
-// Single elements of any layout, one a thread; `to` and `of` count the dims beside the indexed one.
-template <class T, class Index>
+// Vectors or single elements of any layout, one a thread, in the order of the destination's memory: the indexed dim is one of the axis,
+// whose tensor 2 counts the indices.
+template <class T, class Index, int V, int Dims>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
-    add_scattered(T* destination, const T* source, const Index* index, const DividedStrided to, const DividedStrided of,
-                  const ScatteredShape shape) {
+    add_scattered(T* destination, const T* source, const Index* index, const ScatteredShape shape, const Axis<Dims> axis) {
     const uint32 item = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
-    const auto at = shape.inner.divide(item);
-    const uint32 number = shape.indices_inside != 0 ? at.remainder : at.quotient;
-    const uint32 element = shape.indices_inside != 0 ? at.quotient : at.remainder;
+    uint32 at[Dims];
+    axis.places(item, at);
     const bool exists = item < shape.items;
-    const int64 row = exists ? static_cast<int64>(index[number]) : -1;
-    const Packed<T, 1> raw = exists ? row_vector<1, Cache::read_only>(source + number * shape.index_step + of.offset(element)) : Packed<T, 1>{};
+    const int64 row = exists ? static_cast<int64>(index[axis.offset(at, 2)]) : -1;
+    const Packed<T, V> raw = exists ? row_vector<V, Cache::read_only>(source + axis.offset(at, 1)) : Packed<T, V>{};
     const bool inside = row >= 0 && row < shape.places;
-    const int64 key = inside ? row * shape.place_step + to.offset(element) : -1;
-    Vector<sum_t<T>, 1> sums{};
-    add_scaled<T, 1>(sums, raw, alpha_of<T>(shape.alpha));
-    if (add_up_shared(key, sums, shape.indices_inside != 0 ? 1 : shape.inner.divisor)) send<T, 1>(destination + key, sums);
+    const int64 key = inside ? row * shape.place_step + axis.offset(at, 0) : -1;
+    Vector<sum_t<T>, V> sums{};
+    add_scaled<T, V>(sums, raw, alpha_of<T>(shape.alpha));
+    if (add_up_shared(key, sums, shape.apart)) send<T, V>(destination + key, sums);
 }
 
 constexpr int turned_width = 32;  // indices of a block, and elements of each
 constexpr int turned_rows = turned_width * warp_size / combined_threads;  // of a thread
 
 // The same where indices stand fastest in one operand and elements in the other: a square turns in shared memory, so that
-// both are met side by side. What meets among a warp's four indices is added up before. shape.inner divides by squares along the indices.
-template <class T, class Index>
+// both are met side by side. What meets among a warp's four indices is added up before. The axis has the other
+// dims.
+template <class T, class Index, int Dims>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
-    add_turned(T* destination, const T* source, const Index* index, const DividedStrided to, const DividedStrided of,
-               const ScatteredShape shape) {
+    add_turned(T* destination, const T* source, const Index* index, const ScatteredShape shape, const Axis<Dims> axis) {
     GPUBENCH_SHARED(T, square, turned_width * (turned_width + 1));
-    const auto at = shape.inner.divide(static_cast<uint32>(block_index_x()));
+    const auto at = shape.squares.divide(static_cast<uint32>(block_index_x()));
     const uint32 first = at.remainder * turned_width, element = at.quotient * turned_width;
     const uint32 lane = lane_index(), own = thread_index_x() / warp_size * turned_rows;
     int64 rows[turned_rows];
@@ -174,7 +174,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
             rows[k] = first + own + k < shape.count ? static_cast<int64>(index[first + own + k]) : -1;
             if (element + own + k >= shape.items || first + lane >= shape.count) continue;
             square[(own + k) * (turned_width + 1) + lane] =
-                load<Cache::read_only>(source + (first + lane) * shape.index_step + of.offset(element + own + k));
+                load<Cache::read_only>(source + (first + lane) * shape.index_step + axis.offset(element + own + k, 1));
         }
     };
     exchange(bring, [&] {
@@ -185,26 +185,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
             raw[k] = Packed<T, 1>{};
             if (rows[k] >= 0) raw[k] = bit_cast<Packed<T, 1>>(square[lane * (turned_width + 1) + own + k]);
         }
-        send_few<T, 1>(destination + to.offset(element + lane), rows, raw, alpha_of<T>(shape.alpha), shape);
+        send_few<T, 1>(destination + axis.offset(element + lane, 0), rows, raw, alpha_of<T>(shape.alpha), shape);
     });
-}
-
-// Vector by vector of the whole list, one a thread; shape.chunks divides by the vectors of a row.
-template <class T, class Index, int V>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
-    add_flat(T* destination, const T* source, const Index* index, const CombinedShape shape) {
-    const uint32 item = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
-    const auto at = shape.chunks.divide(item);
-    const int64 outer = block_index_y(), first = int64{at.remainder} * V;
-    const T* const mine = source + outer * shape.outer_index + at.quotient * shape.index_step + first * shape.item_index;
-    const bool exists = at.quotient < shape.count;
-    const int64 row = exists ? static_cast<int64>(index[at.quotient]) : -1;
-    const Packed<T, V> raw = exists ? row_vector<V, Cache::read_only>(mine) : Packed<T, V>{};
-    const bool inside = row >= 0 && row < shape.places;
-    const int64 key = inside ? outer * shape.outer_place + row * shape.place_step + first * shape.item_place : -1;
-    Vector<sum_t<T>, V> sums{};
-    add_scaled<T, V>(sums, raw, alpha_of<T>(shape.alpha));
-    if (add_up_shared(key, sums, shape.vectors)) send<T, V>(destination + key, sums);
 }
 
 template <class T, class Index, int V>

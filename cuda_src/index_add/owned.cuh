@@ -22,9 +22,9 @@
 
 namespace gpubench::index_add {
 
-// On their way to a thread, of one position; with several positions a thread takes pair after pair.
-template <class T, int M>
-constexpr int pairs_at_once = M > 1 ? 1 : sizeof(T) > 8 ? 2 : 4;
+// On their way to a thread.
+template <class T>
+constexpr int pairs_at_once = sizeof(T) > 8 ? 2 : 4;
 
 struct OwnedShape {
     IntegerDivider tiles;    // of each piece
@@ -40,7 +40,6 @@ struct OwnedShape {
     uint32 padded;           // a power of two, in which a block sorts
     uint32 pitch;            // elements of a position in shared memory; 0: read where they are
     uint32 words;            // of the sort's meetings, to be cleared
-    uint32 each;             // tiles of a position a thread
     uint32 lanes;            // that bring a position to shared memory, a power of two
     int32 inside;            // whether neighbouring threads have windows of one position
     int64 to_along, of_along, to_across, of_across;
@@ -50,71 +49,65 @@ struct OwnedShape {
 };
 GPUBENCH_LAYOUT(OwnedShape, 160, alpha, 152);
 
-// What one thread has of a tile: M positions and a window of the pairs.
-template <class T, int M>
+// What one thread has of a tile: a position and a window of the pairs.
+template <class T>
 struct Window {
     using A = sum_t<T>;
-    T* destination[M];
-    const T* source[M];  // of the position, in shared memory where `pitch` is not 0; none: there is no such position
+    T* destination;
+    const T* source;  // of the position, in shared memory where `pitch` is not 0; none: there is no such position
     const Pair* list;
     uint32 first, last, count;
     uint32 before, behind;  // rows that other blocks add to
     const OwnedShape& shape;
-    A sums[M];
-    A head;
+    A sum, head;
     bool from_before;
 
-    GPUBENCH_DEVICE T* place(int m, uint32 row) const { return destination[m] + row * shape.place_step; }
-    GPUBENCH_DEVICE T item(int m, uint32 position) const {
-        return M == 1 && shape.pitch != 0 ? source[m][position] : load<Cache::read_only>(source[m] + position * shape.index_step);
+    GPUBENCH_DEVICE T* place(uint32 row) const { return destination + row * shape.place_step; }
+    GPUBENCH_DEVICE T item(uint32 position) const {
+        return shape.pitch != 0 ? source[position] : load<Cache::read_only>(source + position * shape.index_step);
     }
-    GPUBENCH_DEVICE void finish(int m, uint32 row, const T& old, A total) const {
-        if (row == before || row == behind) atomic_add(place(m, row), convert<T>(total));
-        else *place(m, row) = convert<T>(add(convert<A>(old), total));
+    GPUBENCH_DEVICE void finish(uint32 row, const T& old, A total) const {
+        if (row == before || row == behind) atomic_add(place(row), convert<T>(total));
+        else *place(row) = convert<T>(add(convert<A>(old), total));
     }
     GPUBENCH_DEVICE bool goes_on(uint32 end) const {
         return end > 0 && list[end - 1] != no_pair && row_of(list[end - 1]) == row_of(list[end]);
     }
 
     GPUBENCH_DEVICE void walk(alpha_t<T> alpha) {
-        constexpr int U = pairs_at_once<T, M>;
+        constexpr int U = pairs_at_once<T>;
         from_before = first < last && goes_on(first);
+        if (source == nullptr) return;
         for (uint32 base = first; base < last; base += U) {
             Pair mine[U];
-            T raw[U][M], old[U][M];
+            T raw[U], old[U];
             bool ends[U];
             GPUBENCH_UNROLL
             for (int u = 0; u < U; ++u) {
                 mine[u] = base + u < last ? list[base + u] : no_pair;
                 ends[u] = mine[u] != no_pair && row_of(list[base + u + 1]) != row_of(mine[u]);
-                GPUBENCH_UNROLL
-                for (int m = 0; m < M; ++m) {
-                    if (mine[u] == no_pair || source[m] == nullptr) continue;
-                    raw[u][m] = item(m, position_of(mine[u]));
-                    if (ends[u]) old[u][m] = *place(m, row_of(mine[u]));
-                }
+                if (mine[u] == no_pair) continue;
+                raw[u] = item(position_of(mine[u]));
+                if (ends[u]) old[u] = *place(row_of(mine[u]));
             }
             GPUBENCH_UNROLL
             for (int u = 0; u < U; ++u) {
-                GPUBENCH_UNROLL
-                for (int m = 0; m < M; ++m) {
-                    if (mine[u] == no_pair || source[m] == nullptr) continue;
-                    sums[m] = add_scaled<T>(sums[m], convert<A>(raw[u][m]), alpha);
-                    if (!ends[u]) continue;
-                    if (from_before) head = sums[m];
-                    else finish(m, row_of(mine[u]), old[u][m], sums[m]);
-                    sums[m] = A{};
-                }
-                from_before = from_before && !ends[u];
+                if (mine[u] == no_pair) continue;
+                sum = add_scaled<T>(sum, convert<A>(raw[u]), alpha);
+                if (!ends[u]) continue;
+                if (from_before) head = sum;
+                else finish(row_of(mine[u]), old[u], sum);
+                sum = A{};
+                from_before = false;
             }
         }
     }
     // Join what goes on in the windows behind; heads: of all threads, `apart` from one window to the next.
     GPUBENCH_DEVICE void join(const A* heads, uint32 apart) const {
-        if (first >= last || from_before || source[0] == nullptr || !goes_on(last)) return;
+        if (first >= last || from_before || source == nullptr || !goes_on(last)) return;
         constexpr uint32 at_once = 8;  // each is a trip to shared memory
         const uint32 row = row_of(list[last]);
-        A total = sums[0];
+        A total = sum;
         for (uint32 end = last, more = 1; more != 0; end += at_once * shape.window) {
             A left[at_once];
             GPUBENCH_UNROLL
@@ -127,7 +120,7 @@ struct Window {
             GPUBENCH_UNROLL
             for (uint32 k = 0; k < at_once; ++k) total = add(total, left[k]);
         }
-        finish(0, row, *place(0, row), total);
+        finish(row, *place(row), total);
     }
 };
 
@@ -168,7 +161,7 @@ GPUBENCH_DEVICE bool find_position(int64& to, int64& of, uint32 tile, uint32 p, 
     const auto column = shape.columns.divide(tile);
     const auto row = shape.rows.divide(column.quotient);
     const uint32 x = column.remainder * shape.width + (p & (shape.width - 1)), y = row.remainder * shape.height + p / shape.width;
-    if (tile >= shape.each || x >= shape.size || y >= shape.across) return false;
+    if (x >= shape.size || y >= shape.across) return false;
     const uint32 rest = shape.rectangles != 0 ? row.quotient : x;
     to = x * shape.to_along + y * shape.to_across + to_rest.offset(rest);
     of = x * shape.of_along + y * shape.of_across + of_rest.offset(rest);
@@ -199,8 +192,7 @@ GPUBENCH_DEVICE void bring_tile(T* near, const T* source, uint32 tile, const Off
     }
 }
 
-// M > 1 where a thread has all pairs.
-template <class T, class Index, int M>
+template <class T, class Index>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) > 4 ? 3 : 4)
     add_owned(T* destination, const T* source, const Index* index, const uint32* kept, uint64* meetings, const DividedStrided to_rest,
               const DividedStrided of_rest, const OwnedShape shape) {
@@ -220,25 +212,19 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) > 4 ? 3 : 4)
         const auto offsets = [&](uint32 tile, uint32 position, int64& to, int64& of) {
             return find_position(to, of, tile, position, to_rest, of_rest, shape);
         };
-        if constexpr (M == 1) {
-            if (shape.pitch != 0) exchange([&] { bring_tile(near, source, at.remainder, offsets, shape); }, [] {});
-        }
+        if (shape.pitch != 0) exchange([&] { bring_tile(near, source, at.remainder, offsets, shape); }, [] {});
         const uint32 first_pair = number * shape.window, first = first_pair < pairs.count ? first_pair : pairs.count;
         const uint32 last = pairs.count - first < shape.window ? pairs.count : first + shape.window;
-        Window<T, M> window{{}, {}, list, first, last, pairs.count, pairs.before, pairs.behind, shape, {}, A{}, false};
-        GPUBENCH_UNROLL
-        for (int m = 0; m < M; ++m) {
-            int64 to, of;
-            if (!offsets(at.remainder * M + m, p, to, of)) continue;
-            window.destination[m] = destination + to;
-            window.source[m] = M == 1 && shape.pitch != 0 ? near + p * shape.pitch : source + of;
+        Window<T> window{nullptr, nullptr, list, first, last, pairs.count, pairs.before, pairs.behind, shape, A{}, A{}, false};
+        int64 to, of;
+        if (offsets(at.remainder, p, to, of)) {
+            window.destination = destination + to;
+            window.source = shape.pitch != 0 ? near + p * shape.pitch : source + of;
         }
         window.walk(alpha_of<T>(shape.alpha));
-        if constexpr (M == 1) {
-            if (windows == 1 && shape.pitch == 0) continue;
-            in_turn([&] { heads[thread_index_x()] = window.from_before ? window.sums[0] : window.head; },
-                    [&] { window.join(heads + thread_index_x(), shape.inside != 0 ? 1 : positions); });
-        }
+        if (windows == 1 && shape.pitch == 0) continue;
+        in_turn([&] { heads[thread_index_x()] = window.from_before ? window.sum : window.head; },
+                [&] { window.join(heads + thread_index_x(), shape.inside != 0 ? 1 : positions); });
     }
 }
 

@@ -10,7 +10,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
-from gpubench.operators.index_add import owned, scattered, sort, tuning
+from gpubench.operators.index_add import owned, scattered, sort, tuning, walked
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits, form_of
 from gpubench.operators.index_add.sums import alpha_value
@@ -21,11 +21,7 @@ INDICES = ("int64", "int32")
 THREADS = 256
 LANES = 32
 WARPS = THREADS // LANES
-KERNELS = {1: "add_flat", 4: "add_few", 32: "add_combined"}
-"""By the rows of a thread, of a group of lanes, of a warp (8 and 16 too)."""
-
 FEW_ROWS = 4
-MOST_OUTERS = 65535
 
 SHAPE = Struct(
     "gpubench::index_add::CombinedShape",
@@ -55,40 +51,48 @@ class Combined(OfForm):
     )
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
-        """Return the plan of places owned by threads where sizes are for it, else of the form, else of any layout."""
+        """Return the plan of few indices, of places owned by threads, of the form, or of any layout."""
+        if walked.is_for(problem):
+            plan = walked.build(problem, device)
+            if isinstance(plan, Plan):
+                return plan
         form = form_of(problem)
-        plan = owned.build(problem, device) if tuning.is_for_owned(problem, form) else super().plan(problem, device)
+        owns = problem.params.count > walked.MOST and tuning.is_for_owned(problem, form)
+        plan = owned.build(problem, device) if owns else super().plan(problem, device)
         return scattered.build(problem) if isinstance(plan, Refused) else plan
 
     def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
         """One launch. Refuses rows whose elements do not lie side by side, and more than 32-bit numbers count."""
         if problem.case.dtype in tuning.SINGLE and form.count > tuning.FEW:
             form = dataclasses.replace(form, vector=1)
-        rows = tuning.warp_rows(form, device)
-        apart = form.inner == 1 < form.outers or form.outers > MOST_OUTERS
-        plan = scattered.build(problem) if apart and rows == 1 else None
-        return plan if isinstance(plan, Plan) else build(problem, form, rows)
+        return build(problem, form, tuning.warp_rows(form, device))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """By form of the work, index dtype, and vectors of 16 bytes or elements."""
         widths = sorted({16 // dtypes.dtype(dtype).itemsize, 1})
         names = []
         for index in INDICES:
-            names += [kernel(dtype, index, width, rows) for width in widths for rows in KERNELS]
+            names += [kernel(dtype, index, width, rows) for width in widths for rows in (FEW_ROWS, LANES)]
             names += [kernel(dtype, index, width, 32, owned=True) for width in widths]
             names += [
                 single(dtype, index),
-                *(scattered.kernel(dtype, index, turned=turned) for turned in (False, True)),
+                *(scattered.kernel(dtype, index, dims, width) for dims, width in ((2, widths[-1]), (3, 1))),
+                scattered.turned_kernel(dtype, index, 1),
             ]
-        return (*((SOURCE, name) for name in names), *owned.instances(dtype), *sort.instances())
+        return (
+            *((SOURCE, name) for name in names),
+            *walked.instances(dtype),
+            *owned.instances(dtype),
+            *sort.instances(),
+        )
 
 
 def kernel(dtype: str, index: str, vector: int, rows: int, *, owned: bool = False) -> str:
     """Return the name expression for so many rows; owned: a warp has all rows of its chunk."""
     types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}, {vector}"
-    if rows in KERNELS and rows < LANES:
-        return f"gpubench::index_add::{KERNELS[rows]}<{types}>"
-    return f"gpubench::index_add::{KERNELS[LANES]}<{types}, {str(owned).lower()}>"
+    if rows == FEW_ROWS:
+        return f"gpubench::index_add::add_few<{types}>"
+    return f"gpubench::index_add::add_combined<{types}, {str(owned).lower()}>"
 
 
 def single(dtype: str, index: str) -> str:
@@ -122,12 +126,15 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
     steps = (form.inner, form.outers, form.place_step, form.index_step)
     if rows == 1 and steps == (1, 1, 1, 1) and fits(form.count + THREADS, form.places):
         return build_single(problem, form)
+    if rows == 1:
+        plan = scattered.build(problem)
+        if isinstance(plan, Plan):
+            return plan
+        rows = FEW_ROWS
     if form.outers > 1 and form.inner == 1 and form.is_denser_across:
         form = form.across()
-    if rows == 1 and form.outers > MOST_OUTERS:
-        rows = FEW_ROWS
     vectors = form.inner // form.vector
-    work = _flat(form) if rows == 1 else _by_lanes(form, rows)
+    work = _work(form, rows)
     if not fits(work.units + THREADS, vectors, form.outers, form.count + 32 * THREADS, form.places):
         return Refused(f"more than {LIMIT} indices, places or pieces of work")
     destination, index, _ = problem.operands
@@ -165,16 +172,7 @@ class Work:
     grid: tuple[int, int, int]
 
 
-def _flat(form: Form) -> Work:
-    """Cut into vectors, one a thread."""
-    vectors = form.inner // form.vector
-    units = form.count * vectors
-    threads = min(THREADS, max(32, power_of_two(ceil_div(units, 32))))
-    grid = (ceil_div(units, threads), form.outers, 1)
-    return Work(min(LANES, power_of_two(vectors)), vectors, 1, units, threads, grid)
-
-
-def _by_lanes(form: Form, rows: int) -> Work:
+def _work(form: Form, rows: int) -> Work:
     """Cut into so many rows of a group of lanes (4), or of a warp, whose lanes take a chunk."""
     vectors = form.inner // form.vector
     lanes = min(LANES, power_of_two(vectors))

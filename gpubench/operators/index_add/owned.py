@@ -21,9 +21,6 @@ from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divide
 
 SOURCE = "index_add/combined.cu"
 THREADS = 256
-FEW = 4
-"""Indices up to which a thread takes several positions, where there are enough: 1 index of 62 M float64 in order."""
-
 FEW_INSIDE = 64
 """Indices from which neighbouring threads have windows of one position, if only the destination is dense along the dim:
 fewer make the source's lines short, 501518 x 12, 19 of uint8 321 us (73 by atomics)."""
@@ -47,7 +44,7 @@ SHAPE = Struct(
     **dict.fromkeys(("tiles", "columns", "rows"), INTEGER_DIVIDER),
     **dict.fromkeys(("width", "height", "size", "across"), "u4"),
     rectangles="i4",
-    **dict.fromkeys(("units", "window", "count", "piece", "padded", "pitch", "words", "each", "lanes"), "u4"),
+    **dict.fromkeys(("units", "window", "count", "piece", "padded", "pitch", "words", "lanes"), "u4"),
     inside="i4",
     **dict.fromkeys(("to_along", "of_along", "to_across", "of_across", "places", "place_step", "index_step"), "i8"),
     alpha="f8",
@@ -56,26 +53,19 @@ PAIRS = "gpubench::Pair"
 
 
 def instances(dtype: str) -> Iterator[tuple[str, str]]:
-    """Yield one an index dtype, for one and several positions of a thread, and one for sorted pairs."""
-    for index in ("int64", "int32"):
-        yield from ((SOURCE, kernel(dtype, index, positions)) for positions in (1, at_once(dtype)))
-    yield SOURCE, kernel(dtype, PAIRS)
+    """Yield one an index dtype, and one for sorted pairs."""
+    yield from ((SOURCE, kernel(dtype, index)) for index in ("int64", "int32", PAIRS))
 
 
-def kernel(dtype: str, index: str, positions: int = 1) -> str:
-    """Return the name expression; positions: of a thread."""
+def kernel(dtype: str, index: str) -> str:
+    """Return the name expression."""
     listed = index if index == PAIRS else dtypes.dtype(index).cpp
-    return f"gpubench::index_add::add_owned<{dtypes.dtype(dtype).cpp}, {listed}, {positions}>"
-
-
-def at_once(dtype: str) -> int:
-    """Return the positions that a thread takes at once where indices are few."""
-    return 2 if dtypes.dtype(dtype).itemsize == 16 else 4
+    return f"gpubench::index_add::add_owned<{dtypes.dtype(dtype).cpp}, {listed}>"
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Positions of a block, width times height; threads of each; positions of a thread.
+    """Positions of a block, width times height; threads of each.
 
     pitch: elements of a position in shared memory, 0 for none. inside: whether neighbouring threads are one position's.
     """
@@ -83,7 +73,6 @@ class Tile:
     width: int
     height: int
     shares: int
-    several: int = 1
     pitch: int = 0
     inside: int = 0
 
@@ -104,20 +93,18 @@ def tile_of(strides: Strides, dtype: str, room: int, device: DeviceInfo) -> Tile
     if strides.is_denser(1) and row * strides.positions >= NEAR_LEAST and 64 < row <= room and count <= MOST_NEAR:
         width = power_of_two_within(min(64, min(NEAR, room) // row, fill))
         shares = max(min(THREADS // width, power_of_two(count)), 32 // width)
-        return Tile(width, 1, shares, 1, count | 1)
+        return Tile(width, 1, shares, count | 1)
     if strides.is_denser(0) and not strides.is_denser(1) and FEW_INSIDE < count < 2 * strides.places:
         shares = min(THREADS, power_of_two(count))
         width = min(THREADS // shares, fill)
         return Tile(width, 1, max(shares, 32 // width), inside=1)
     width = min(THREADS, max(32, fill), power_of_two(strides.positions))
     shares = max(min(THREADS // width, power_of_two(ceil_div(count, 2))), 32 // width)
-    enough = strides.positions >= 4 * at_once(dtype) * device.sm_count * width
-    several = at_once(dtype) if enough and count <= FEW and shares == 1 else 1
     across = _fastest_of_source(strides)
     if across and width >= 32 and strides.dims[0].size >= 4 and strides.dims[across].size >= 4:
         along = min(8 if itemsize >= 4 else 16, power_of_two(strides.dims[0].size))
-        return Tile(along, width // along, shares, several)
-    return Tile(width, 1, shares, several)
+        return Tile(along, width // along, shares)
+    return Tile(width, 1, shares)
 
 
 def _fastest_of_source(strides: Strides) -> int:
@@ -129,11 +116,10 @@ def _fastest_of_source(strides: Strides) -> int:
 class Walk:
     """How the kernel walks tiles: rectangles of two dims, or runs of all positions; in how many pieces of the list.
 
-    each: tiles of a position a thread. size, across, the steps: of the first dim and the second. rest: slowest first.
+    size, across, the steps: of the first dim and the second. rest: slowest first.
     """
 
     tiles: int
-    each: int
     columns: tuple[int, int, int]
     rows: tuple[int, int, int]
     size: int
@@ -153,10 +139,10 @@ def _walk(strides: Strides, tile: Tile) -> Walk:
         first, second = rest[0], rest[number]
         rest = tuple(dim for other, dim in enumerate(rest) if other not in (0, number))
     columns, rows = ceil_div(first.size, tile.width), ceil_div(second.size, tile.height)
-    each = columns * rows * (math.prod(dim.size for dim in rest) if tile.height > 1 else 1)
+    tiles = columns * rows * (math.prod(dim.size for dim in rest) if tile.height > 1 else 1)
     (to_along, of_along), (to_across, of_across) = first.steps, second.steps
     return Walk(
-        ceil_div(each, tile.several), each, divider(columns), divider(rows), first.size, second.size,
+        tiles, divider(columns), divider(rows), first.size, second.size,
         int(tile.height > 1), to_along, of_along, to_across, of_across, rest[::-1],
     )  # fmt: skip
 
@@ -182,7 +168,7 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
     if len(walk.rest) > MAX_DIMS or not fits(walk.tiles * pieces):
         return too_much
     adding = _launch(problem, strides, tile, walk, piece, sorting, device)
-    notes = {"width": tile.width, "height": tile.height, "shares": tile.shares, "several": tile.several}
+    notes = {"width": tile.width, "height": tile.height, "shares": tile.shares}
     notes |= {"near": tile.pitch > 0, "inside": tile.inside > 0, "pieces": pieces}
     steps = (sorting.launch(problem, Workspace(0), 0), adding) if sorting else (adding,)
     size = sorting.size if sorting else 0
@@ -210,8 +196,8 @@ def _launch(
     units, sizes = walk.tiles * ceil_div(strides.count, piece), [dim.size for dim in walk.rest]
     return Launch(
         SOURCE,
-        kernel(dtype, PAIRS if sorting else problem.operand("index").dtype, tile.several),
-        (min(units, device.sm_count * tile.several * max(1, resident)), 1, 1),
+        kernel(dtype, PAIRS if sorting else problem.operand("index").dtype),
+        (min(units, device.sm_count * max(1, resident)), 1, 1),
         (tile.threads, 1, 1),
         (
             Pointer("destination"),

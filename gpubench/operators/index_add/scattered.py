@@ -1,17 +1,20 @@
-"""The host rule of `add_scattered` of index_add/combined.cu: single elements of any layout by atomics."""
+"""The host rule of `add_scattered` and `add_turned` of index_add/combined.cu: any layout by atomics."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import Launch, Plan, Pointer, Problem, Refused
-from gpubench.operators.geometry.rounding import ceil_div
-from gpubench.operators.index_add import tuning
+from gpubench.operators.geometry.axes import MAX_AXIS_DIMS, axis
+from gpubench.operators.geometry.merged import Dim
+from gpubench.operators.geometry.rounding import ceil_div, power_of_two
+from gpubench.operators.index_add import tuning, walked
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, fits
-from gpubench.operators.index_add.strides import Strides, strides_of
-from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divided_strided, divider
+from gpubench.operators.index_add.strides import Strides, strides_of, vector_of
+from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 
 SOURCE = "index_add/combined.cu"
 THREADS = 256
@@ -21,46 +24,73 @@ SQUARE = 32
 SQUARE_LEAST = 16
 """The fewest elements of an index for which it does."""
 
+TURNED_LEAST = 2**19
+"""Elements from which operands that turn do so by squares: 437 x 16384, 43 of float64 10.7 us (12.1 by an atomic each),
+3564 x 604, 455 of complex64 9.6 (8.4)."""
+
 SHAPE = Struct(
     "gpubench::index_add::ScatteredShape",
     SOURCE,
-    inner=INTEGER_DIVIDER,
-    indices_inside="i4",
-    items="u4",
-    count="u4",
+    squares=INTEGER_DIVIDER,
+    **dict.fromkeys(("apart", "items", "count"), "u4"),
     **dict.fromkeys(("places", "place_step", "index_step"), "i8"),
     alpha="f8",
 )
 
 
-def kernel(dtype: str, index: str, *, turned: bool = False) -> str:
-    """Return the name expression; turned: through squares in shared memory."""
-    name = "add_turned" if turned else "add_scattered"
-    return f"gpubench::index_add::{name}<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}>"
+def kernel(dtype: str, index: str, dims: int, vector: int = 1) -> str:
+    """Return the name expression of `add_scattered`."""
+    types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}"
+    return f"gpubench::index_add::add_scattered<{types}, {vector}, {dims}>"
+
+
+def turned_kernel(dtype: str, index: str, dims: int) -> str:
+    """Return the name expression of `add_turned`."""
+    types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}"
+    return f"gpubench::index_add::add_turned<{types}, {dims}>"
 
 
 def build(problem: Problem[Any]) -> Plan | Refused:
-    """Return the plan. The destination's fastest dims run fastest, or the indices where those are the source's fastest.
+    """Return the plan: squares where operands turn, else threads in the order of the destination's memory.
 
-    Refuses more elements than 32-bit numbers count, and more dims than the kernel walks.
+    Refuses more elements than 32-bit numbers count, and more dims than an axis has.
     """
-    if not problem.operand("destination").view.shape or problem.operand("source").view.size == 0:
-        return Refused("nothing to add, or a single place")
+    if problem.operand("source").view.size == 0:
+        return Refused("there is nothing to add")
     strides = strides_of(problem)
-    count, width, dims = strides.count, strides.positions, strides.dims
-    if len(dims) > MAX_DIMS or not fits(count * width + THREADS):
-        return Refused(f"more than {MAX_DIMS} dims after merging, or {LIMIT} elements")
-    turned = bool(dims) and is_turned(strides)
-    aligned = count < tuning.SQUARES_LEAST or strides.is_denser(0)
-    along = strides.is_denser(1) and (turned or aligned)
-    inside = bool(dims) and (along or tuning.is_across(strides, problem.case.dtype))
-    notes = {"rows": 1, "lanes": 1, "vector": 1, "dims": len(dims), "indices_inside": inside, "turned": turned}
-    return atomic_plan("combined", (_launch(problem, strides, inside, turned),), problem, notes=notes)
+    if len(strides.dims) >= MAX_AXIS_DIMS or not fits(strides.count * strides.positions + THREADS):
+        return Refused(f"{MAX_AXIS_DIMS} dims or more beside the indexed one after merging, or {LIMIT} elements")
+    if is_turned(strides):
+        return _turned(problem, strides)
+    dtype = problem.case.dtype
+    whole = 1 if dtype in tuning.SINGLE else 16 // dtypes.dtype(dtype).itemsize
+    vector = whole if vector_of(problem, strides, whole) == whole else 1
+    dims = list(strides.dims)
+    if vector > 1:
+        dims[0] = Dim(dims[0].size // vector, (vector, vector))
+    apart, dims = _with_index(dims, strides)
+    items = math.prod(dim.size for dim in dims)
+    if strides.count <= walked.MOST:
+        apart = items  # too few to look for those that share a place
+    threads = min(THREADS, max(32, power_of_two(ceil_div(items, 32))))
+    name = kernel(dtype, problem.operand("index").dtype, len(dims), vector)
+    shape = SHAPE.value(strides, squares=divider(1), apart=apart, items=items, alpha=problem.params.alpha)
+    return _plan(problem, name, (ceil_div(items, threads), threads), shape, dims, vector=vector, turned=False)
+
+
+def _with_index(dims: list[Dim], strides: Strides) -> tuple[int, list[Dim]]:
+    """Return the indexed dim among the others, where the destination has it, and the elements before its next index."""
+    inside = [dim for dim in dims if dim.steps[0] < strides.place_step]
+    own = [Dim(strides.count, (0, strides.index_step, 1))] if strides.count > 1 or not dims else []
+    every = [*inside, *own, *dims[len(inside) :]]
+    return math.prod(dim.size for dim in inside), [Dim(dim.size, (*dim.steps, 0)[:3]) for dim in every]
 
 
 def is_turned(strides: Strides) -> bool:
     """Say whether indices run fastest in one operand, elements in the other, and both are many enough for squares."""
     if strides.count < SQUARE or strides.positions < SQUARE_LEAST:
+        return False
+    if strides.count * strides.positions < TURNED_LEAST:
         return False
     elements_first = strides.dims[0].steps[0] < strides.place_step
     if strides.is_denser(1):
@@ -68,28 +98,20 @@ def is_turned(strides: Strides) -> bool:
     return strides.is_denser(0) and len(strides.dims) == 1 and strides.count >= tuning.SQUARES_LEAST
 
 
-def _launch(problem: Problem[Any], strides: Strides, inside: bool, turned: bool) -> Launch:
-    """Return the launch. inside: whether indices run fastest. turned: through squares in shared memory."""
-    destination, index, _ = problem.operands
-    count, width = strides.count, strides.positions
-    squares = ceil_div(count, SQUARE)
-    sizes = [dim.size for dim in reversed(strides.dims)]
-    return Launch(
-        SOURCE,
-        kernel(destination.dtype, index.dtype, turned=turned),
-        (squares * ceil_div(width, SQUARE) if turned else ceil_div(count * width, THREADS), 1, 1),
-        (THREADS, 1, 1),
-        (
-            Pointer("destination"),
-            Pointer("source"),
-            Pointer("index"),
-            *(divided_strided(sizes, [dim.steps[operand] for dim in reversed(strides.dims)]) for operand in (0, 1)),
-            SHAPE.value(
-                strides,
-                inner=divider(squares if turned else count if inside else width),
-                indices_inside=int(inside),
-                items=width if turned else count * width,
-                alpha=problem.params.alpha,
-            ),
-        ),
-    )
+def _turned(problem: Problem[Any], strides: Strides) -> Plan:
+    """Return the plan of squares."""
+    squares = ceil_div(strides.count, SQUARE)
+    blocks = squares * ceil_div(strides.positions, SQUARE)
+    shape = SHAPE.value(strides, squares=divider(squares), apart=0, items=strides.positions, alpha=problem.params.alpha)
+    name = turned_kernel(problem.case.dtype, problem.operand("index").dtype, len(strides.dims))
+    return _plan(problem, name, (blocks, THREADS), shape, list(strides.dims), vector=1, turned=True)
+
+
+def _plan(
+    problem: Problem[Any], name: str, size: tuple[int, int], shape: Any, dims: list[Dim], vector: int, turned: bool
+) -> Plan:
+    """Return the plan of one launch; size: blocks, and threads of each."""
+    pointers = (Pointer("destination"), Pointer("source"), Pointer("index"))
+    launch = Launch(SOURCE, name, (size[0], 1, 1), (size[1], 1, 1), (*pointers, shape, axis(dims)))
+    notes = {"rows": 1, "lanes": 1, "vector": vector, "dims": len(dims), "turned": turned}
+    return atomic_plan("combined", (launch,), problem, notes=notes)

@@ -40,3 +40,15 @@ def strides_of(problem: Problem[Any]) -> Strides:
     (sizes, to_steps), (_, of_steps) = without(to, dim), without(of, dim)
     places, place_step = (to.shape[dim], to.strides[dim]) if to.shape else (1, 1)
     return Strides(places, of.shape[dim], place_step, of.strides[dim], merged_dims(sizes, to_steps, of_steps))
+
+
+def vector_of(problem: Problem[Any], strides: Strides, most: int) -> int:
+    """Return the elements of the widest vector, of up to `most`, on whose grid all rows of both operands stand."""
+    destination, _, source = problem.operands
+    if not strides.dims or strides.dims[0].steps != (1, 1):
+        return 1
+    first, *others = strides.dims
+    steps = [first.size, destination.view.offset, source.view.offset, *(step for dim in others for step in dim.steps)]
+    steps += [strides.place_step] if strides.places > 1 else []
+    steps += [strides.index_step] if strides.count > 1 else []
+    return math.gcd(most, *steps)

@@ -1,0 +1,154 @@
+"""The host rule of index_add/walked.cuh: few indices, added as an elementwise operation walks its output."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.dtypes import is_exact
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.operators.geometry.axes import MAX_AXIS_DIMS, axis
+from gpubench.operators.geometry.merged import Dim
+from gpubench.operators.geometry.rounding import ceil_div, power_of_two
+from gpubench.operators.index_add.accuracy import grouped_accuracy
+from gpubench.operators.index_add.form import LIMIT, fits
+from gpubench.operators.index_add.strides import strides_of, vector_of
+from gpubench.operators.index_add.tuning import SMALL
+from gpubench.operators.structs import Struct
+
+SOURCE = "index_add/combined.cu"
+THREADS = 256
+SECTOR = 32
+"""Bytes that a rectangle is wide and high at least."""
+
+SEVERAL = 4
+SEVERAL_BYTES = 4
+SEVERAL_WAVES = 32
+"""Items of a thread where it has up to so many bytes of each, of one or two indices, side by side in the destination,
+and blocks of one item a thread would be so many an SM: 4864 x 4 x 352 of int32 turned 33 us (39 by one), 87 x 43623 of
+int8 11 (17); but rows of 2 int16 apart 96 (88), four indices of bfloat16 40 (32)."""
+
+MOST = 8
+LEAST = 2**21
+LEAST_SMALL = 2**11
+"""Indices up to which a thread has them all, of a source of so many bytes; of `SMALL`, whose words atomics take in two
+steps, of so many elements: 8 x 256 x 496 of int64, 8 indices 30 us (52 by an atomic each), 60564 x 11 x 4, 2 of float32
+13.2 (16.8), 56932 x 2 x 48, 8 of int16 32 (118); but 216575 x 16, 2 of bfloat16 11.5 (10.1)."""
+
+ACROSS = (4, 8)
+"""Bytes of an element from which, and up to which, several indices are atomics where the destination is dense along
+the dim: neighbouring threads are one position's. 145 x 8192 x 16, 2 of int64 49 us (83 walked), 262144 x 4, 4 of
+float32 9.4 (10.1); but 2206545 x 11, 2 of float16 on one place 54 (32)."""
+
+SHAPE = Struct(
+    "gpubench::index_add::WalkedShape",
+    "index_add/walked.cuh",
+    **dict.fromkeys(("items", "count", "width", "height"), "u4"),
+    **dict.fromkeys(("places", "place_step", "index_step"), "i8"),
+    alpha="f8",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The dims in the order in which they are counted; width, height: sizes of two of them before they were cut."""
+
+    dims: tuple[Dim, ...]
+    width: int = 0
+    height: int = 0
+
+    @property
+    def items(self) -> int:
+        """Numbers that are counted: what rectangles have beyond the dims, too."""
+        return math.prod(dim.size for dim in self.dims)
+
+
+def is_for(problem: Problem[Any]) -> bool:
+    """Say whether a thread should have all indices of its positions."""
+    source, dtype, strides = problem.operand("source").view, problem.case.dtype, strides_of(problem)
+    if strides.count > MOST:
+        return False
+    if dtype in SMALL:
+        return source.size >= LEAST_SMALL
+    itemsize = dtypes.dtype(dtype).itemsize
+    apart = strides.count > 1 and strides.is_denser(0) and ACROSS[0] <= itemsize <= ACROSS[1]
+    return source.size * itemsize >= LEAST and not apart
+
+
+def kernel(dtype: str, index: str, vector: int, most: int, each: int, walk: Walk) -> str:
+    """Return the name expression; most: indices, each: items of a thread."""
+    types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}"
+    rectangles = str(walk.width > 0).lower()
+    return f"gpubench::index_add::add_walked<{types}, {vector}, {most}, {each}, {len(walk.dims)}, {rectangles}>"
+
+
+def instances(dtype: str) -> Iterator[tuple[str, str]]:
+    """Yield those of one index: vectors, elements, and rectangles of two dims, for each index dtype."""
+    line, square = Walk((Dim(2, (1, 1)),)), Walk((Dim(2, (1, 2)),) * 4, 2, 2)
+    for index in ("int64", "int32"):
+        yield SOURCE, kernel(dtype, index, 16 // dtypes.dtype(dtype).itemsize, 1, 1, line)
+        yield SOURCE, kernel(dtype, index, 1, 1, SEVERAL, square)
+        yield SOURCE, kernel(dtype, index, 1, MOST, 1, square)
+
+
+def walk_of(dims: tuple[Dim, ...], sector: int) -> Walk:
+    """Return the dims as they are, or cut into rectangles where another than the first is the source's fastest."""
+    across = min(range(len(dims)), key=lambda number: dims[number].steps[1], default=0)
+    if across == 0 or dims[across].steps[1] == 0:
+        return Walk(dims or (Dim(1, (0, 0)),))
+    first, second = dims[0], dims[across]
+    high = _even(second.size, sector)
+    wide = _even(first.size, max(sector, ceil_div(32, high)))
+    cut = ((first, wide), (second, high))
+    near = [Dim(size, dim.steps) for dim, size in cut]
+    far = [Dim(ceil_div(dim.size, size), tuple(size * step for step in dim.steps)) for dim, size in cut]
+    rest = [dim for number, dim in enumerate(dims) if number not in (0, across)]
+    return Walk((*near, *far, *rest), first.size, second.size)
+
+
+def _even(size: int, most: int) -> int:
+    """Return the size of as few equal parts as there must be."""
+    return ceil_div(size, ceil_div(size, most))
+
+
+def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+    """Return the plan. Refuses more indices than a thread holds, more dims than an axis has, and more positions than
+    32-bit numbers count.
+    """
+    dtype = problem.case.dtype
+    if problem.operand("source").view.size == 0:
+        return Refused("there is nothing to add")
+    strides = strides_of(problem)
+    itemsize, dims = dtypes.dtype(dtype).itemsize, strides.dims
+    vector = vector_of(problem, strides, 16 // itemsize)
+    if vector > 1:
+        walk = Walk((Dim(dims[0].size // vector, (vector, vector)), *dims[1:]))
+    else:
+        walk = walk_of(dims, max(8, SECTOR // itemsize))
+    if strides.count > MOST or len(walk.dims) > MAX_AXIS_DIMS or not fits(walk.items + SEVERAL * THREADS):
+        return Refused(f"more than {MOST} indices, {MAX_AXIS_DIMS} dims after merging, or {LIMIT} positions")
+    most = power_of_two(strides.count)
+    dense = bool(dims) and dims[0].steps[0] == 1 and dims[0].size * itemsize >= SECTOR
+    small = most <= 2 and vector * itemsize <= SEVERAL_BYTES
+    several = dense and small and walk.items >= SEVERAL_WAVES * device.sm_count * THREADS
+    each = SEVERAL if several else 1
+    threads = min(THREADS, max(32, power_of_two(ceil_div(walk.items, 32))))
+    launch = Launch(
+        SOURCE,
+        kernel(dtype, problem.operand("index").dtype, vector, most, each, walk),
+        (ceil_div(walk.items, threads * each), 1, 1),
+        (threads, 1, 1),
+        (
+            Pointer("destination"),
+            Pointer("source"),
+            Pointer("index"),
+            SHAPE.value(strides, walk, alpha=problem.params.alpha),
+            axis(walk.dims),
+        ),
+    )
+    notes = {"rows": most, "vector": vector, "dims": len(walk.dims), "each": each, "rectangles": walk.width > 0}
+    exact = is_exact(dtype)  # floats repeat, too; but the source has atomics
+    return Plan("combined", (launch,), grouped_accuracy(problem, 1), 0, False, notes, repeatable=exact)

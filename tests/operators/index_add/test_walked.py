@@ -1,0 +1,66 @@
+"""Few indices where their walk could go wrong: vectors, rectangles, places that meet, indices outside the dim."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpubench.model import Plan, Refused
+from gpubench.operators.index_add import walked
+from tests.operators.index_add.test_fast_index_adds import answers, problem_of
+from tests.operators.on_host import host
+
+ONE_SM = dataclasses.replace(host().info, sm_count=1)
+"""So that a thread takes several vectors of small cases, too."""
+
+
+def plan_of(problem: Any, **notes: Any) -> Plan:
+    """Return the plan, which has these notes."""
+    plan = walked.build(problem, ONE_SM)
+    assert isinstance(plan, Plan), plan
+    assert notes.items() <= plan.notes.items(), dict(plan.notes)
+    return plan
+
+
+@pytest.mark.parametrize("indices", [1, 3, 8])
+@pytest.mark.parametrize("pattern", ["same", "half_same", {"out_of_range": 1}], ids=str)
+def test_rows_of_one_place_are_added_up_in_their_order(indices: int, pattern: Any) -> None:
+    """By vectors of 16 bytes, the same bits whatever the schedule; what is outside the dim is left out."""
+    problem = problem_of((9, 64), indices, pattern=pattern, alpha=1.0)
+    plan = plan_of(problem, vector=4)
+    assert len({bits for schedule in ("forward", "random:3") for bits in answers(problem, plan, schedule)}) == 1
+
+
+@pytest.mark.parametrize(("dtype", "vector"), [("int8", 2), ("bfloat16", 2), ("complex64", 2), ("float64", 2)])
+def test_a_vector_is_as_wide_as_what_it_must_stand_on(dtype: str, vector: int) -> None:
+    """Rows of 6 elements, both operands from an even offset on."""
+    problem = problem_of((40, 5, 6), 2, dtype, dim=1, layout={"offset": 4}, alpha=-2.0)
+    answers(problem, plan_of(problem, vector=vector), "random:1")
+
+
+@pytest.mark.parametrize("shape", [(37, 70), (4, 90), (1, 33, 5)], ids=str)
+def test_rectangles_cover_all_and_no_more(shape: tuple[int, ...]) -> None:
+    """Sizes that rectangles do not divide, and a dim shorter than one."""
+    problem = problem_of((*shape, 3), 2, dim=len(shape), source_layout={"permute": (*range(len(shape), -1, -1),)})
+    answers(problem, plan_of(problem, rectangles=True), "random:2")
+
+
+@settings(deadline=None, max_examples=12)
+@given(data=st.data())
+def test_any_layout(data: st.DataObject) -> None:
+    """Any order of dims, the operands' apart."""
+    shape = tuple(data.draw(st.lists(st.sampled_from([1, 2, 5, 8, 24]), min_size=1, max_size=4)))
+    orders = [tuple(data.draw(st.permutations(range(len(shape))))) for _ in range(2)]
+    layouts = {name: {"permute": order} for name, order in zip(("layout", "source_layout"), orders, strict=True)}
+    dim, indices = data.draw(st.integers(0, len(shape) - 1)), data.draw(st.integers(1, walked.MOST))
+    problem = problem_of(shape, indices, data.draw(st.sampled_from(["int16", "float32"])), dim=dim, **layouts)
+    answers(problem, plan_of(problem), "random:5")
+
+
+def test_more_indices_than_a_thread_holds_are_refused() -> None:
+    """Nothing is left out silently."""
+    assert isinstance(walked.build(problem_of((20, 4), walked.MOST + 1), ONE_SM), Refused)
