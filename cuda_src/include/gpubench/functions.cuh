@@ -184,12 +184,17 @@ struct pow {  // integers: by squaring, wrapping; a negative exponent gives the 
     template <class C>
     GPUBENCH_DEVICE C operator()(C a, C b, C, C) const {
         if constexpr (is_integer<C>) {
-            if (b < C(0)) return a == C(1) ? C(1) : a == C(-1) ? ((b & 1) != 0 ? C(-1) : C(1)) : C(0);
-            C result = C(1);
-            for (C square = a; b != C(0); b = static_cast<C>(b / 2), square = multiply(square, square)) {
-                if ((b & 1) != 0) result = multiply(result, square);
-            }
-            return result;
+            // Some bits of the exponent at a time, without a branch: each lane has its own.
+            constexpr int bits = sizeof(C) == 1 ? 8 : 4;
+            using W = conditional_t<sizeof(C) == 8, uint64, uint32>;
+            const bool quotient = b < C(0);
+            W result = 1, square = static_cast<W>(a), left = static_cast<W>(quotient ? b & 1 : b);
+            do {
+                GPUBENCH_UNROLL
+                for (int bit = 0; bit < bits; ++bit, square *= square) result *= (left >> bit & 1) != 0 ? square : W{1};
+                left >>= bits;
+            } while (sizeof(C) > 1 && left != 0);
+            return quotient && a != C(1) && a != C(-1) ? C(0) : static_cast<C>(result);
         } else {
             return math::pow(a, b);
         }
