@@ -4,7 +4,7 @@
 // Operands that lie as the output does come by the same vectors, at any alignment. For the others a vector's first element is
 // found by multiplications, one for each dim but the last. Where whole vectors stay inside the fastest dim (`Whole`, known on
 // the host) they come by one access, too, or by one element that all share. Otherwise a vector that goes over the end of
-// a row is put together element by element, the place in each dim carried on with no division.
+// a row is put together element by element of one row or the next; so is every vector where rows are short, for most warps have one that is.
 // Where the output's rows are `K` elements long, one of each of K lines of an operand (`plaited`), a thread's vectors lie side by
 // side (`Beside`): it takes a vector of each line and plaits them in registers.
 // All loads of a thread are on their way before anything is worked out.
@@ -17,6 +17,8 @@ struct FlatRest {
     int64 extents[3];  // of each operand, from its first element to behind its last
 };
 GPUBENCH_LAYOUT(FlatRest, 40, extents, 16);
+
+constexpr uint32 short_row = 512;  // elements: of shorter ones every vector comes element by element, so that a warp stays together
 
 // A thread's vectors. Beside: they lie side by side, for operands that are plaited.
 template <int Threads, int V_, int K_, int D, bool Whole_, bool Beside>
@@ -66,7 +68,7 @@ struct FlatHeld {
         const T* const place = data + axis.offset(tile.at[I::lie == plaited ? 0 : k], Number + 1);
         if constexpr (I::lie == plaited) {
             raw[k] = load_on_grid<V>(place + k * axis.strides[0][Number + 1]);
-        } else if (!G::whole && !tile.inside[k]) {
+        } else if (!G::whole && (I::lie == apart || axis.sizes[0].divisor < short_row || !tile.inside[k])) {
             const Packed<T, V> found = load_over_rows(data, tile, axis, k);
             if constexpr (off) raw[k] = {{found}, 0};
             else raw[k] = found;
@@ -80,13 +82,32 @@ struct FlatHeld {
             raw[k] = load_one_by_one<V>(place, axis.strides[0][Number + 1], 0, V);
         }
     }
+    // Elements of one row or two, without a branch between them; of more where rows are shorter than a vector.
     GPUBENCH_DEVICE static Packed<T, V> load_over_rows(const T* data, const G& tile, const Axis<G::dims>& axis, int k) {
         Vector<T, V> items{};
         uint32 at[G::dims];
         GPUBENCH_UNROLL
         for (int dim = 0; dim < G::dims; ++dim) at[dim] = tile.at[k][dim];
-        GPUBENCH_UNROLL
-        for (int j = 0; j < V; ++j, axis.step(at)) items[j] = data[axis.offset(at, Number + 1)];
+        if (axis.sizes[0].divisor < V) {
+            GPUBENCH_UNROLL
+            for (int j = 0; j < V; ++j, axis.step(at)) items[j] = data[axis.offset(at, Number + 1)];
+            return bit_cast<Packed<T, V>>(items);
+        }
+        const T* const here = data + axis.offset(at, Number + 1);
+        const int left = static_cast<int>(axis.sizes[0].divisor - at[0]);
+        at[0] = axis.sizes[0].divisor - 1;
+        axis.step(at);
+        const T* const next = data + axis.offset(at, Number + 1);
+        if constexpr (I::lie == still) {
+            const T first = *here, second = left < V ? *next : first;
+            GPUBENCH_UNROLL
+            for (int j = 0; j < V; ++j) items[j] = j < left ? first : second;
+        } else {
+            const int64 step = I::lie == apart ? axis.strides[0][Number + 1] : 1;
+            const T* const behind = next - left * step;
+            GPUBENCH_UNROLL
+            for (int j = 0; j < V; ++j) items[j] = (j < left ? here : behind)[j * step];
+        }
         return bit_cast<Packed<T, V>>(items);
     }
 };

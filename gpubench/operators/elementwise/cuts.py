@@ -89,9 +89,9 @@ def turned_cut(shape: Merged, axes: Axes, reach: int, spare: int, device: Device
         lanes = max(power_of_two(reach + spare), least) // vector
     elif rows < THREADS // lanes * passes:
         lanes = min(THREADS, THREADS * passes // max(power_of_two(rows), least))
-    lanes, passes = _fitted(lanes, passes, vector, spare, least, (reach, rows))
+    lanes, passes = _fitted((lanes, THREADS), passes, vector, spare, least, (reach, rows))
     blocks = shape.elements / (THREADS * vector)
-    while passes > 1 and blocks / passes < tuning.TURNED_BLOCKS * device.sm_count and THREADS // lanes * passes > least:
+    while _is_too_few(blocks / passes, passes, device) and THREADS // lanes * passes > least:
         passes //= 2
     return TileCut(lanes, passes, lanes * vector - spare)
 
@@ -103,19 +103,27 @@ def staged_cut(shape: Merged, axes: Axes, reach: int, device: DeviceInfo) -> Til
     longest = max(power_of_two(reach) // vector, 1)
     lanes = min(tuning.STAGED_LANES[vector], longest)
     if rows < THREADS // lanes * passes:
-        lanes = min(tuning.STAGED_LINES // vector, THREADS, max(THREADS * passes // rows, 1), longest)
+        lanes = min(tuning.STAGED_MOST[vector], max(THREADS * passes // rows, 1), longest)
         passes = max(1, min(passes, rows * lanes // THREADS))
-    lanes, passes = _fitted(lanes, passes, vector, 0, 1, (reach, every))
+    lanes, passes = _fitted((lanes, tuning.STAGED_MOST[vector]), passes, vector, 0, 1, (reach, every))
     blocks = shape.elements / (THREADS * vector)
-    while passes > 1 and blocks / passes < tuning.TURNED_BLOCKS * device.sm_count:
+    while _is_too_few(blocks / passes, passes, device):
         passes //= 2
     return TileCut(lanes, passes, lanes * vector)
 
 
-def _fitted(lanes: int, passes: int, vector: int, spare: int, least: int, sizes: tuple[int, int]) -> tuple[int, int]:
+def _is_too_few(blocks: float, passes: int, device: DeviceInfo) -> bool:
+    """Say whether so many blocks, whose threads have so many rows, leave an SM too few of them."""
+    return passes > 1 and blocks < tuning.TURNED_BLOCKS[passes] * device.sm_count
+
+
+def _fitted(
+    lanes: tuple[int, int], passes: int, vector: int, spare: int, least: int, sizes: tuple[int, int]
+) -> tuple[int, int]:
     """Return these lanes and passes, or half, double ... where far less of the tiles is outside y.
 
-    sizes: elements of y along the rows, and rows. Both ways a tile has `least` elements or more.
+    lanes: those wanted, and at most. sizes: elements of y along the rows, and rows. Both ways a tile has `least`
+    elements or more.
     """
 
     def share(choice: tuple[int, int]) -> float:
@@ -125,9 +133,9 @@ def _fitted(lanes: int, passes: int, vector: int, spare: int, least: int, sizes:
 
     def is_fit(choice: tuple[int, int]) -> bool:
         wide, high = choice[0] * vector, THREADS // max(choice[0], 1) * choice[1]
-        return wide > spare and min(wide, high) >= least and max(choice[0], high) <= THREADS
+        return wide > spare and min(wide, high) >= least and high <= THREADS and choice[0] <= lanes[1]
 
-    wanted = [(lanes * wide // 4, passes // few) for few in (1, 2) for wide in (4, 2, 8, 16)]
+    wanted = [(lanes[0] * wide // 4, passes // few) for few in (1, 2) for wide in (4, 2, 8, 16)]
     choices = [choice for choice in wanted if is_fit(choice)] or wanted[:1]
     fewest = min(map(share, choices))
     return next(choice for choice in choices if share(choice) <= tuning.TURNED_WASTE * fewest)

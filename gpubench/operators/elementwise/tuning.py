@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -22,8 +21,11 @@ TURNED_PASSES = 4
 """... and where operands lie across. 8192 x 8192 bfloat16 with 2 111 us, with 4 102. 8191 x 8193, two operands off the
 grid, with 4 and 8: float32 223, 219 us; bfloat16 118.1, 117.7, copied 84, 97."""
 
-STAGED_LINES = 1024
-"""Lines of a staged tile at most: each takes three units of shared memory, however short."""
+STAGED_MOST = {16: 32, 8: 32, 4: 64, 2: 64, 1: 64}
+"""Vectors of a row of a staged tile at most, by their elements: each line takes three units of shared memory, however
+short. Twice as many and these: 35 x 65536 int8, two operands, 14.8 and 11.5 us; 41 x 202352 uint8 20.3 and 18.5; 50 x 2
+x 8192 int16 10.0 and 8.4; 58 x 66 x 7 x 43 12.1 and 10.7; 71888 x 4 int32, three operands, 10.6 and 8.6; 24 x 1138928
+int16 with four times as many 71, with twice 57; 1015 x 36 x 33 int64 20.7 and 21.3."""
 
 BRAIDED_ROWS = 15
 """Rows of y at most that come as one run of an operand: a thread holds a vector of each, of all such operands."""
@@ -31,8 +33,10 @@ BRAIDED_ROWS = 15
 BRAIDED_VECTORS = 128
 """... and vectors of such a row at least, for a block has its own."""
 
-TURNED_BLOCKS = 2
-"""... as long as an SM has so many blocks."""
+TURNED_BLOCKS = {4: 3, 2: 2}
+"""... as long as an SM has so many blocks, by rows of a thread. 2381 x 512 int32 to bfloat16, 2.3 blocks with 4: 8.02
+us, with 2 7.49; 32768 x 69 bfloat16 14.6 and 12.1; 2 x 3 x 4096 x 256 int8, 2.9 blocks, 9.49 and 9.07; 2977 x 618
+float64, 3.4 blocks, 12.96 and 13.10; 10 x 481 x 16 x 32 int8, 2.3 blocks with 2, 7.34, with 1 8.67."""
 
 TURNED_LANES = {16: 8, 8: 8, 4: 16, 2: 16, 1: 16}
 """Vectors of a row of a turned tile, by the elements of a vector. bfloat16 with 4, 8, 16: 100.7, 102.0, 110.9 us."""
@@ -65,6 +69,9 @@ SPREAD_WIDE, HEAVY = 1024, ("pow",)
 """... where operands are off the grid, or for heavy functions. 597168 float16 at offset 5, vectors of 1, 2, 4, 8: 8.3,
 7.3, 6.8, 7.6 us; the power of 64208 bfloat16: 5.9, 6.3, 6.5, 6.7."""
 
+SLOWEST_ITEMS = 8
+"""Elements of a vector at most where the slowest of a warp's keeps all waiting."""
+
 NEAR = 15
 """Elements from one of an operand to the next, at most, for them to be near; not where these are whole units of 16
 bytes. n x a x b, x in the order n x b x a, by `flat` and by `tiles`: uint8 3 x 1500 28.3 and 107 us, 9 x 1500 33 and
@@ -91,11 +98,8 @@ PLAITED_LINES = 3
 """Lines of bytes at most of which a thread takes a vector each. 64 x 50176 x 2, 3 and 8 uint8, the last two dims
 exchanged: 8.8, 12.3, 36.9 us, element by element 12.6, 16.0, 33.2; 3 lines of float16 22.4 and 18.0."""
 
-ROW_ITEMS, LEAST_ITEMS = 8, 4
-"""Elements of a vector at most where it may go over the end of a row, and at least to end with it (`row_cut`)."""
-
-SINGLES_ROW, SHORT_ROW = 64, 1024
-"""Shorter rows are walked by single elements, and by the least vectors."""
+BYTES_OVER_ROWS, VECTORS_OVER_ROWS = 4, 2
+"""Bytes of a vector that may go over the end of a row, and vectors of a thread (`row_cut`)."""
 
 SMALL_BYTES, SMALL_SHARE = 4 * 2**20, 8
 """An operand of at most so many bytes, and of such a part of all, is read out of the L2 cache, however it lies."""
@@ -120,13 +124,16 @@ def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool, near
     plain: nothing is off the grid. near: some operand's elements are. Two vectors a thread where y has fewer bytes
     than what a vector is counted by, is most of all, or is small: 2^28 float32 to float16 379.6 us with one and 373.7
     with two, 2^26 float16 to float32 100.1 and 101.3; and for heavy functions: powers of 2^24 float32 70.0 and 63.9,
-    bfloat16 40.9 and 38.3. Elements of 8 bytes off the grid come one by one: 51712416 logarithms of float64 at offset
-    3 197.5 us, in vectors 203.6 to 217.
+    bfloat16 40.9 and 38.3. Not where an SM has fewer than four blocks then: 1043872 square roots of bfloat16 to int16
+    6.0 with one, 6.7 with two. Powers of integers take as long as their largest exponent: 4.5 million of uint8 28.8
+    us by 8, 35.6 by two of 16. Elements of 8 bytes off the grid come one by one: 51712416 logarithms of float64 at
+    offset 3 197.5 us, in vectors 203.6 to 217.
     """
     heavy = function in HEAVY
     spread = tuned("SPREAD", SPREAD) if plain and not heavy else SPREAD_WIDE
     filled = power_of_two(shape.elements // (spread * device.sm_count) + 1) // 2
-    items = max(1, min(shape.vector, filled))
+    slowest = heavy and dtypes.dtype(shape.inputs[0].dtype).kind == "integer"
+    items = max(1, min(shape.vector, filled, SLOWEST_ITEMS if slowest else shape.vector))
     threads = tuned("FLAT_THREADS", FLAT_THREADS) if items == shape.vector else SMALL_THREADS
     blocks = shape.elements / (2 * threads * shape.vector)
     if blocks < 2 * device.sm_count:
@@ -137,30 +144,24 @@ def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool, near
         return FlatCut(threads, 1, 4) if shape.vector == 2 else FlatCut(threads, items, 1)
     narrow = shape.vector * shape.output_itemsize < 16
     most = shape.output_bytes > 0.8 * shape.bytes or shape.output_bytes <= tuned("TWO_VECTORS", TWO_VECTORS)
-    return FlatCut(threads, items, 2 if narrow or most or heavy else 1)
+    enough = blocks >= 4 * device.sm_count and not slowest
+    return FlatCut(threads, items, 2 if enough and (narrow or most or heavy) else 1)
 
 
 def row_cut(shape: Merged, cut: FlatCut, lies: Sequence[str]) -> FlatCut:
-    """Return the cut where full vectors would go over the ends of y's rows. lies: of the operands.
+    """Return the cut where vectors of 16 would go over the ends of y's rows. lies: of the operands.
 
-    Over an end a vector is put together element by element. Across y's rows, smaller ones that end with the rows, of
-    which a thread has two, are faster: n x 20 bytes 31.1 us, by vectors of 4 23.1; 12 int16 145.6 and 131.9, 20
-    bfloat16 56.4 and 48.4; of odd rows they are no faster. Beside a row the shorter it is: 507904 x 29 bytes 38.1 us by
-    16, 29.5 by single ones; 301 12.3, by 4 10.0; 1638 18.8, by 8 17.9; 29 bfloat16 14.3 by 8, 13.3 by single ones; 125
-    9.7, by 4 9.3. Beside a column: 1801 bytes, three operands, 7.8 by 16 and 6.9 by 8.
+    They come element by element, or apart from those inside a row, for which their warp waits. Beside a row, two
+    vectors of 4 bytes and one of 16: rows of 3 bytes 16.9 and 19.0 us, 29 18.3 and 18.0, 125 18.2 and 17.9, 801 18.0
+    and 19.1, 1638 17.4 and 18.1. A distance apart: 300 x 20000 x 7 bytes 47.5 and 50.3 (by four of 4 45.0), x 20 97.6
+    and 102.1 (91.3), 400000 x 20 12.6 and 13.0 (13.3). Beside a column alone 16 are better, 801 bytes 15.6 and 14.1,
+    29 16.6 and 13.8, as are full vectors of other types: 29 bfloat16 beside a row 12.2 us, by 4 12.7; 200 x 44210 x
+    12 int16 a distance apart 122 and 129.
     """
-    row = shape.dims[0].size
-    if cut.items < shape.vector or row % shape.vector == 0:
-        return cut
-    if "apart" in lies:
-        whole = math.gcd(row, shape.vector)
-        return cut._replace(items=whole, vectors=2) if whole >= LEAST_ITEMS else cut
-    if "row_off_grid" in lies and shape.vector >= ROW_ITEMS and row >= shape.vector:
-        if row < SINGLES_ROW:
-            return cut._replace(items=1, vectors=4)
-        if row < SHORT_ROW:
-            return cut._replace(items=LEAST_ITEMS, vectors=2)
-    return cut._replace(items=min(cut.items, ROW_ITEMS))
+    over = shape.dims[0].size % shape.vector != 0 and cut.items == shape.vector == 16
+    if over and ("apart" in lies or "row_off_grid" in lies):
+        return cut._replace(items=BYTES_OVER_ROWS, vectors=VECTORS_OVER_ROWS)
+    return cut
 
 
 def passes(rows: int, lanes: int, blocks: int, device: DeviceInfo) -> int:
