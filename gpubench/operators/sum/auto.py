@@ -46,7 +46,7 @@ def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
 
 def _is_for_few(shape: Merged, dtype: str, device: DeviceInfo) -> bool:
     """Say whether threads that add up a few terms read side by side, or so little that it is no matter."""
-    if not shape.dims or tuning.is_transposed(shape) or tuning.words(shape):
+    if not shape.dims or tuning.is_transposed(shape) or tuning.words(shape) or tuning.shared(shape, device)[0]:
         return True
     first, form = shape.dims[0], form_for(shape, dtype, device)
     little = shape.bytes < tuning.LITTLE and shape.terms <= tuning.terms_of_little(shape, device)
@@ -56,14 +56,13 @@ def _is_for_few(shape: Merged, dtype: str, device: DeviceInfo) -> bool:
         most = tuning.FEW_RUNS if has_vectors(shape) else tuning.FEW_ALIGNED
         runs = shape.terms <= most and runs_of(shape) > 1 and tuning.fill_threads(shape.outputs, device)
         return few or runs or (little and short)
-    if little or tuning.shared(shape, device)[0]:
+    if little:
         return True
     most = tuned("FEW_TERMS", tuning.FEW_TERMS)
     if _is_narrow(shape) and len(shape.reduced) == 1:
-        return shape.terms <= most and shape.itemsize >= 4
+        return shape.terms <= most and (shape.itemsize >= 4 or (form.width > 1 and not form.across))
     if form.width * shape.itemsize >= 4 and shape.outputs // form.width >= 256 * device.sm_count:
-        apart = tuning.FEW_APART_BYTES if shape.itemsize == 1 else tuning.FEW_APART
-        apart = apart if has_vectors(shape) else tuning.FEW_ELEMENTS
+        apart = tuning.FEW_APART if has_vectors(shape) else tuning.FEW_ELEMENTS
         aligned = (form.width > 1 and not form.across) or _is_narrow(shape)
         most = tuned("FEW_ALIGNED", tuning.FEW_ALIGNED) if aligned else apart
     return shape.terms <= most
@@ -78,9 +77,8 @@ def _along(shape: Merged, device: DeviceInfo) -> Iterator[Variant]:
     """Yield what reads runs of terms."""
     run, ragged = run_dims(shape)[0].size * shape.itemsize, is_ragged(shape)
     if runs_of(shape) > 1:
-        if tuning.shared(shape, device)[0]:
-            yield Few()
-        by_runs = tuning.is_little(shape) and (not ragged or run >= tuning.LITTLE_RUN)
+        by_runs = tuning.is_little(shape) and not ragged
+        by_runs |= shape.bytes <= tuning.SHARED_BYTES and run >= tuning.LITTLE_RUN
         few = shape.outputs < (32 if shape.itemsize <= 2 else 1) * device.sm_count
         by_runs |= few and run >= tuning.RAGGED_RUN and not has_vectors(shape)
         if run < tuned("SHORT_RUN", tuning.SHORT_RUN) and not by_runs:
@@ -92,7 +90,6 @@ def _along(shape: Merged, device: DeviceInfo) -> Iterator[Variant]:
         if short and shape.outputs >= device.sm_count and ragged and is_flat(shape):
             yield Staged()
         vectors = vectors_of(shape)
-        some = shape.outputs >= tuning.LANES_ROWS and vectors <= tuned("LANES_ROW", tuning.LANES_ROW)
-        if some and not tuning.held(vectors, shape, device):
+        if vectors <= tuned("LANES_ROW", tuning.LANES_ROW) and not tuning.held(vectors, shape, device):
             yield Lanes()
     yield Rows()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from gpubench.model import DeviceInfo
 from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div
@@ -32,6 +30,15 @@ than wider reads. 65536 x 64 float32 13.0 us (14.2 with 16), 7152 x 2 x 24 compl
 WIDE_SLICES = 2**28
 """From so many bytes on lines are cut into slices of 32 vectors: 347 x 36 x 8 x 1354 int64 264 us (279 with 16),
 219 x 1381 x 192 int64 122 (130)."""
+
+TOGETHER = 8
+"""Terms side by side in a line from which slices are of 128 places where lines are longer than they are many: 7 x 43674
+x 43 int16 to columns 42.8 us (57.5 with 64), 5 x 197800 x 37 complex128 177 (258); but 43872 x 59 x 28 int16 87 with 64
+(108), 28 x 48 x 3665 x 5 float16 40 (47)."""
+
+RAGGED_ROWS = 100
+"""Rows of ragged lines from which blocks are of 128 threads and more: 19 x 23 x 48724 int8 15.5 us (17.2 with 64), but
+24 rows, 7 x 1022 x 24 x 635 bfloat16 turned 157 (107), 87 x 4297 x 28 uint8 18.6 (17.7)."""
 
 FLAT_COLUMNS = 64
 """More columns than these, if they are RAGGED_LINE bytes, are cut into slices: 111651 x 420 uint8 28 us (116 flat)."""
@@ -64,13 +71,11 @@ def cut(line: Line, shape: Merged, device: DeviceInfo) -> Cut:
     vectors = line.items // line.vector
     least = vectors if line.flat else least_places(line, line.vector)
     narrow = (vectors <= tuned("NARROW_LINE", NARROW_LINE) and shape.bytes < MANY_BYTES) or shape.bytes < SMALL_COLUMNS
-    light = narrow and (not (line.flat or shape.itemsize == 1) or shape.bytes < FLAT_BYTES)
-    target = (256 if light else 512) * device.sm_count  # threads
+    light = narrow and by_vectors and (not (line.flat or shape.itemsize == 1) or shape.bytes < FLAT_BYTES)
+    target = (256 if light else 512 if by_vectors else 1024) * device.sm_count  # threads; an element a load brings less
     wanted = _wide(vectors, target, line, shape) if by_vectors else 64
-    if line.together > 1:
+    if line.together >= TOGETHER and vectors > line.rows:
         wanted = 128
-    if by_vectors and vectors <= 16:  # of 4194304 x 64 float32, too, a block may collect only so many words
-        wanted = 8
     if narrow and (by_vectors or vectors * line.lines < 64 * device.sm_count):
         wanted = 8
     if by_vectors and vectors <= 8 and vectors * line.vector * device.sm_count > WORDS and not line.flat:
@@ -84,13 +89,13 @@ def cut(line: Line, shape: Merged, device: DeviceInfo) -> Cut:
         else:
             lanes = max(1, min(lanes, ceil_div(line.rows, LOADS)))
             lanes = max(lanes, min(128 // places, line.rows, 64))
-        while lanes * places > 128 and slices * (lanes // 2) * places >= 1.15 * target:
+        while shape.itemsize <= 2 and lanes * places > 128 and slices * (lanes // 2) * places >= 1.15 * target:
             lanes //= 2  # 72 x 13744 x 23 bfloat16 20.7 us with 2 lanes, 24.6 with 9
         return Cut(places, lanes, 1, ceil_div(lanes * places, 32) * 32)
     lanes = max(1, min((256 if light else MOST_PLACES) // places, line.rows))
     while lanes > 1 and slices * lanes * places > target:
         lanes //= 2
-    return _parts(line, places, lanes, target / (slices * lanes * places), light)
+    return _parts(line, places, lanes, target / (slices * lanes * places))
 
 
 def _wide(vectors: int, target: int, line: Line, shape: Merged) -> int:
@@ -101,15 +106,11 @@ def _wide(vectors: int, target: int, line: Line, shape: Merged) -> int:
     return 32 if shape.bytes >= WIDE_SLICES and not target < 2 * threads < 4 * target else 16
 
 
-def _parts(line: Line, places: int, lanes: int, wanted: float, light: bool) -> Cut:
-    """Return the cut with about so many blocks a slice as are wanted, or lanes that all take as many turns."""
-    most = ceil_div(line.rows, lanes * (LOADS // 2 if light and not line.flat else LOADS))
-    parts = max(1, min(math.ceil(wanted) if light and not line.flat else int(wanted), most))
+def _parts(line: Line, places: int, lanes: int, wanted: float) -> Cut:
+    """Return the cut with about so many blocks a slice as are wanted."""
+    parts = max(1, min(int(wanted), ceil_div(line.rows, lanes * LOADS)))
     words = tuned("WORDS", WORDS) // (line.neighbours.size if line.flat else places * line.vector)
     parts = min(parts, max(8, words, line.rows * places // 2**14))  # but not where a block reads over 256 KB
-    turns = ceil_div(line.rows, lanes * LOADS)
-    if parts == 1 and turns > 1:  # 265 x 21840 float16 11.4 us with 12 lanes, 11.8 with 16
-        lanes = ceil_div(line.rows, turns * LOADS)
     return Cut(places, lanes, parts, ceil_div(lanes * places, 32) * 32)
 
 
@@ -125,7 +126,7 @@ def _ragged_cut(line: Line, device: DeviceInfo) -> Cut:
     slices = ceil_div(line.items, max(1, (places - 1) * line.vector)) * line.lines
     while (
         lanes > line.classes
-        and lanes * places > 128
+        and lanes * places > (64 if line.rows < RAGGED_ROWS else 128)
         and (lanes >= 2 * line.rows or slices * lanes * places * 8 > target)
     ):
         lanes = max(line.classes, lanes // 2 // line.classes * line.classes)

@@ -167,19 +167,15 @@ def form_of(shape: Merged, dtype: str) -> Form:
     return Form(width, across=True) if wide else Form(1)
 
 
-def is_little(shape: Merged, device: DeviceInfo) -> bool:
-    """Say whether little code counts, and outputs are not so many that a thread should take several."""
-    return tuning.is_little(shape) and not tuning.fill_threads(shape.outputs // 8, device)
-
-
 def form_for(shape: Merged, dtype: str, device: DeviceInfo) -> Form:
     """Return the form for so many outputs: element by element where vectors would leave too few threads."""
     form = form_of(shape, dtype)
     groups = shape.outputs // form.width
-    if is_little(shape, device):  # 400000 float16 copied 6.4 us by vectors, 7.4 element by element
-        whole = form.width * shape.itemsize == 16 and shape.terms <= (2 if form.across else 8)
-        return form if whole and groups >= 128 * device.sm_count else Form(1)
-    return form if groups >= 256 * device.sm_count else Form(1)  # 2 x 300001 bfloat16 6.5 us, 6.7 element by element
+    if form.across and tuning.is_little(shape) and shape.terms > 2:
+        return Form(1)
+    # 2728 x 56 x 32 int32 13 us one by one, 38 by vectors of so few threads
+    threads = 128 if shape.terms <= tuning.FEW_OF_LITTLE else 256
+    return form if groups >= threads * device.sm_count else Form(1)  # 400000 float16 copied 6.4 us by vectors, 7.4 so
 
 
 def stands(shape: Merged, width: int) -> bool:
@@ -202,12 +198,11 @@ def build(problem: Problem[Any], shape: Merged, form: Form, device: DeviceInfo) 
         kept = (replace(first, size=size, x=form.width, y=form.width), *others)
     groups = math.prod(dim.size for dim in kept)
     wanted = power_of_two(inner.size * outer.size)
-    little = is_little(shape, device) and not form.across
     terms = next((terms for terms in at_once(form) if terms >= wanted), at_once(form)[-1])
+    small = shape.bytes < tuning.HINT_FROM and not tuning.fill_threads(shape.outputs // 8, device)
+    little = small and fast.is_plain(shape) and shape.terms <= terms and not form.across
     threads = tuning.threads_of_little(groups, device) if little else tuned("FEW_THREADS", tuning.FEW_THREADS)
     block = threads * (1 if little else groups_of(dtype, form, terms))
-    if little and terms < inner.size * outer.size:
-        return Refused("more terms than a thread has on their way at once")
     if not fast.fits(groups + block, line or 1, *(dim.size for dim in kept)):
         return Refused("more outputs than the kernel counts")
     if little:

@@ -23,17 +23,13 @@ EVEN_ROW = 2**17
 STAGED_ROW = {1: 600}
 STAGED_ROWS = 2100
 """Rows off the vectors' grid of up to so many bytes (by bytes of an element, and in general) go through shared memory:
-32768 x 513 float32 15.2 us (16.9 by lanes), 65536 x 513 int8 18.0 (22.6). Not of little: 17888 x 23 float64 8.0 us
-(7.3), 38 x 81392 uint8 8.7 (7.4)."""
+32768 x 513 float32 15.2 us (16.9 by lanes), 65536 x 513 int8 18.0 (22.6); but 160 x 461 x 826 uint8 25.4 (22.5 by
+lanes). Not of little: 17888 x 23 float64 8.0 us (7.3), 38 x 81392 uint8 8.7 (7.4)."""
 
 LANES_ROW = 128
 """Vectors of a row that lanes take: 125 of bfloat16 37.9 us (44.9 by a block a row), 250 of float32 69.9 (66.2)."""
 
-LANES_ROWS = 4
-HELD_ROW = 64
-"""From so many rows on, lanes take what they hold: 1000 x 100 float32 6.2 us (6.4 by a block a row); but of little only
-rows of fewer vectors: 650 x 278 int32 6.0 us by a warp and a block a row (6.4 by lanes)."""
-
+HELD_ROW = 16
 HELD_VECTORS = 4096
 HELD_ROWS = 1024
 HELD_BYTES = 2**26
@@ -57,8 +53,7 @@ FEW_ALIGNED = 128
 1142856 x 7 float32 15.9 us (19.8 through shared memory), 5000 x 40 x 1000 int8 78 us (84 so, 126 by places), 500 x 16
 x 2000 float32 22.5 (43.2)."""
 
-FEW_APART = 40
-FEW_APART_BYTES = 64
+FEW_APART = 64
 FEW_ELEMENTS = 1024
 FEW_RUNS = 32
 """... of many outputs off the vectors' grid, in general and of bytes: 36 terms of 2051 bfloat16 24.5 us (33.5 by
@@ -72,21 +67,23 @@ line of places has vectors, 189468 x 2 x 80 int32 to two 54 us (67), 40 x 30 x 7
 
 TRANSPOSED_TERMS = 16
 TRANSPOSED_SIDE = 12
-TRANSPOSED_BYTES = 2**20
-"""Terms of an output up to which tiles of outputs turn in shared memory, outputs on each side, and bytes of x:
-1000 x 4 x 4096 float32 31 us (92 by threads that write apart), 400000 x 12 copied 43 (65), 300 x 900 7.1 (9.7)."""
+TRANSPOSED_OUTPUTS = 2**15
+"""Terms of an output up to which tiles of outputs turn in shared memory, outputs on each side, and all outputs:
+1000 x 4 x 4096 float32 31 us (92 by threads that write apart), 400000 x 12 copied 43 (65), 1000 x 40 5.95 (6.34), 64 x
+400 float64 5.95 (5.76)."""
 
 SHARED_THREADS = 512
-SHARED_TERMS = (4, 8, 16)
+SHARED_TERMS = (8, 16)
 """Threads of a block that holds a few outputs of little, and the terms that each may have on its way: the instances.
 64 x 30 x 7 x 9 float32, dims 1 and 3, 6.3 us (7.6 by places), 64 x 56 x 86 x 2 int16 to columns 6.9 (8.8)."""
 
-SHARED_SCATTERED = 2304
-"""Terms of columns of more than a sector that they hold: of few outputs a block reads only a part of each sector.
-2282 x 16 float32 6.6 us (7.8 by places); 500 columns of 2000 terms 8.5 with four outputs a block, 12.0 with one."""
+SHARED_SECTORS = 2**24
+"""Bytes of the sectors that blocks of fewer outputs than a sector has read for them: 500 columns of 2000 terms float32
+8.5 us with four outputs a block, 12.0 with one."""
 
-SHARED_BYTES = 5 * 2**19
-"""More columns that stand on vectors are read by places: 77 x 23728 bfloat16 9.1 us (10.3)."""
+SHARED_BYTES, SHARED_ELEMENTS = 2**24, 2**22
+"""Bytes and elements of x up to which they do: 338 x 30 x 82 int64 8.6 us (11.4 by places), 3 x 2000 x 5 x 101 float32
+to columns 10.5 (13.1 by rows), 8 x 25642 x 12 bfloat16 8.4 (11.9), 256 x 4 x 204 x 52 int8 13.7 (12.6 staged)."""
 
 LITTLE = 4 * 2**20
 """Bytes of x and y below which a kernel's own code, which comes cold from memory too, is what counts, and of x alone
@@ -122,7 +119,7 @@ def held(vectors: int, shape: Merged, device: DeviceInfo) -> int:
     many = shape.outputs >= device.sm_count
     little = is_little(shape) and shape.outputs <= 8 * device.sm_count
     if little or (many and vectors > HELD_ROWS and shape.bytes < HELD_BYTES):
-        few = shape.outputs >= LANES_ROWS and vectors < HELD_ROW
+        few = shape.kept and vectors < HELD_ROW
         return 0 if few else 32 if vectors <= 32 * LOADS else 256 if vectors <= 256 * LOADS else 512
     return power_below(vectors * 9 // 16, 512) if many and tuned("LANES_ROW", LANES_ROW) < vectors <= HELD_ROWS else 0
 
@@ -138,12 +135,12 @@ def rows(vectors: int, outputs: int, ragged: bool, device: DeviceInfo) -> tuple[
     sms = device.sm_count
     if ragged and outputs < 2 * sms and vectors > 1024:  # 49536 x 12 x 48 complex64 70 us; 95 with half the blocks
         return 256, min(ceil_div(2 * sms, outputs), ceil_div(vectors, 1024))
-    if 16 <= outputs < 8 * sms and vectors >= EVEN_ROW:
-        return 512, ceil_div(8 * sms, outputs)
     if outputs >= sms or vectors <= ONE_BLOCK:
         loads = max(4, min(LOADS, every // (512 * sms))) if vectors < 1024 else LOADS
         most = 256 if every < 2**21 and outputs >= sms else 512
         return min(most, max(64, ceil_div(vectors, loads * 32) * 32)), 1
+    if 16 <= outputs < 8 * sms and vectors >= EVEN_ROW:
+        return 512, ceil_div(8 * sms, outputs)
     if 4 * outputs >= sms and vectors <= 4 * ONE_BLOCK:
         return 512, 1
     threads = 256 if every < 2**18 else 512
@@ -171,27 +168,27 @@ def terms_of_little(shape: Merged, device: DeviceInfo) -> int:
 def shared(shape: Merged, device: DeviceInfo) -> tuple[int, int]:
     """Return (outputs of a block, lanes that share each) where blocks hold all terms of little, or (0, 0).
 
-    Blocks enough for all SMs, of as many outputs as make whole sectors, with as few terms a lane as may be.
+    Blocks for all SMs, where they can be of as many outputs as make whole sectors, with as few terms a lane as may be.
     """
-    dims, terms = shape.dims, shape.terms
+    dims, terms, sms = shape.dims, shape.terms, device.sm_count
     across = bool(dims) and dims[0].kept
-    if not is_little(shape) or len(shape.reduced) not in ((1, 2) if across else (2,)):
+    elements = terms * shape.outputs
+    much = shape.bytes > SHARED_BYTES or elements > SHARED_ELEMENTS
+    if much or not is_plain(shape) or len(shape.reduced) not in ((1, 2) if across else (2,)):
         return 0, 0
-    least, most = 0, SHARED_THREADS * SHARED_TERMS[-1]  # 40 x 60 x 200 float32 6.8 us with 8 terms a lane, 7.0 with 4
-    if across:
-        least = terms_of_little(shape, device)
-        most = SHARED_SCATTERED if dims[0].size * shape.itemsize > 32 else most
-        if shape.bytes > SHARED_BYTES:
-            most = 0 if shape.on_grid(*(dim.x for dim in dims[1:])) else 256
-    if not least < terms <= most:
+    least = terms_of_little(shape, device) if across or dims[0].size < shape.vector else 0
+    if not least < terms <= SHARED_THREADS * SHARED_TERMS[-1]:
         return 0, 0
-    outputs = 32
-    while (outputs * shape.itemsize > 32 and ceil_div(shape.outputs, outputs) < device.sm_count // 3) or (
-        terms > SHARED_THREADS // outputs * SHARED_TERMS[-1]
-    ):
+    outputs = 32 if across or dims[0].size < 32 else 8
+    while outputs > 1:
+        blocks = ceil_div(shape.outputs, outputs)
+        few = blocks < sms // 8 or (blocks < sms // 3 and outputs > 4)
+        if not few and terms <= SHARED_THREADS // outputs * SHARED_TERMS[-1]:
+            break
         outputs //= 2
-    held = SHARED_TERMS if terms <= 16 else SHARED_TERMS[1:]
-    every = (ceil_div(ceil_div(terms, count) * outputs, 32) * 32 for count in held)
+    if across and shape.bytes * min(32 // shape.itemsize, dims[0].size) > outputs * SHARED_SECTORS:
+        return 0, 0
+    every = (ceil_div(ceil_div(terms, count) * outputs, 32) * 32 for count in SHARED_TERMS)
     return outputs, next(threads for threads in every if threads <= SHARED_THREADS) // outputs
 
 
@@ -215,11 +212,12 @@ def words(shape: Merged) -> int:
 def is_transposed(shape: Merged) -> bool:
     """Say whether outputs of a few terms lie side by side along one dim of x, and are written along another."""
     walked = len(shape.kept) in (2, 3) and len(shape.reduced) <= 2 and is_plain(shape)
-    if not walked or shape.terms > TRANSPOSED_TERMS or shape.bytes < TRANSPOSED_BYTES:
+    if not walked or shape.terms > TRANSPOSED_TERMS or shape.outputs < TRANSPOSED_OUTPUTS:
         return False
     first, down = shape.kept[0], min(shape.kept[1:], key=lambda dim: dim.y)
     row = shape.terms * shape.itemsize if shape.reduced and shape.reduced[0].x == 1 else 0
-    return down.y < first.y and min(first.size, down.size) >= TRANSPOSED_SIDE and row < 32
+    side = TRANSPOSED_SIDE // (2 if shape.terms <= 4 and shape.itemsize <= 4 else 1)
+    return down.y < first.y and min(first.size, down.size) >= side and row < 32
 
 
 def threads_of_little(work: int, device: DeviceInfo) -> int:
@@ -251,7 +249,7 @@ def staged(terms: int, neighbours: int, shape: Merged) -> tuple[int, int, int]:
     room = 8 * 1024 if group <= 4096 else 30 * 1024
     outputs = 512 if neighbours > 1 else 128 if group > 64 else 1024
     tile = max(1, min(room // group, ceil_div(outputs, neighbours)))
-    threads = 128 if tile * neighbours <= 288 else 256
+    threads = 128  # 3000 x 100 x 16 float16 12 % slower with 256 for more outputs a tile
     width = 1
     while width < 32 and width * 2 * tile * neighbours <= threads and width * 4 < terms:
         width *= 2
