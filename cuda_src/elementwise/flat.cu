@@ -7,8 +7,11 @@
 // a row is put together element by element of one row or the next; so is every vector where rows are short, for most warps have one that is.
 // Where the output's rows are `K` elements long, one of each of K lines of an operand (`plaited`), a thread's vectors lie side by
 // side (`Beside`): it takes a vector of each line and plaits them in registers.
+// A short row of all rows (`repeating`) is laid into shared memory once a block, with a bit of it again behind, so that any vector of
+// it is cut out of two words there.
 // All loads of a thread are on their way before anything is worked out.
 #include "elementwise/operands.cuh"
+#include "gpubench/movement/repeated_rows.cuh"
 
 namespace gpubench::elementwise {
 
@@ -39,7 +42,7 @@ template <class G, class I, int Number>
 struct FlatHeld {
     using T = typename I::Type;
     static constexpr int V = G::V;
-    static constexpr bool off = I::lie == off_grid || I::lie == row_off_grid;  // the grid
+    static constexpr bool off = I::lie == off_grid || I::lie == row_off_grid || I::lie == repeating;  // the grid
     conditional_t<off, Coming<T, V>, Packed<T, V>> raw[G::K];
 
     GPUBENCH_DEVICE Packed<T, V> get(int k) const {
@@ -59,7 +62,9 @@ struct FlatHeld {
         for (int k = 0; k < G::K; ++k) {
             raw[k] = {};
             if (!tile.exists(k)) continue;
-            if constexpr (I::lie == off_grid) raw[k].ask(data + tile.index(k), data, data + extent);
+            if constexpr (I::lie == repeating) continue;  // `move_rows`
+            else if constexpr (I::lie == same) raw[k] = repeated<V>(*data);
+            else if constexpr (I::lie == off_grid) raw[k].ask(data + tile.index(k), data, data + extent);
             else if constexpr (I::lie == on_grid) raw[k] = load_on_grid<V>(data + tile.index(k));
             else load_by_place(data, extent, tile, axis, k);
         }
@@ -112,6 +117,22 @@ struct FlatHeld {
     }
 };
 
+// Rows that repeat: put into shared memory, one behind the other, or taken out of it.
+template <bool Take, class G, int Number>
+GPUBENCH_DEVICE void move_rows(Operands<FlatHeld, G, Number>&, char*, const G&, const Axis<G::dims>&) {}
+template <bool Take, class G, int Number, class I, class... Rest>
+GPUBENCH_DEVICE void move_rows(Operands<FlatHeld, G, Number, I, Rest...>& operands, char* stage, const G& tile,
+                               const Axis<G::dims>& axis, const typename I::Type* data, const typename Rest::Type*... others) {
+    if constexpr (I::lie == repeating) {
+        using Row = RepeatedRow<typename I::Type, G::V>;
+        if constexpr (!Take) Row::put(stage, data, axis.sizes[0]);
+        GPUBENCH_UNROLL
+        for (int k = 0; Take && k < G::K; ++k) operands.first.raw[k] = Row::take(stage, tile.at[k][0]);
+        stage += Row::bytes(axis.sizes[0].divisor);
+    }
+    move_rows<Take>(operands.rest, stage, tile, axis, others...);
+}
+
 template <class G, int Number>
 GPUBENCH_DEVICE void load_flat(Operands<FlatHeld, G, Number>&, const FlatRest&, const G&, const Axis<G::dims>&) {}
 template <class G, int Number, class I, class... Rest>
@@ -126,11 +147,12 @@ template <class F, class C, class Out, class G, class... Ins>
 GPUBENCH_DEVICE void walk_flat(Out* y, const typename Ins::Type*... inputs, int64 first, int64 end, const Axis<G::dims>& axis,
                                const FlatRest& rest) {
     constexpr int V = G::V;
-    constexpr bool linear = ((Ins::lie == on_grid || Ins::lie == off_grid) && ...);
+    constexpr bool linear = ((Ins::lie == on_grid || Ins::lie == off_grid || Ins::lie == same) && ...);
+    constexpr bool repeats = ((Ins::lie == repeating) || ...);
     G tile;
     tile.first = first;
     tile.left = end - first;
-    if (tile.left <= 0) return;
+    if (!repeats && tile.left <= 0) return;
     if constexpr (!linear) {
         GPUBENCH_UNROLL
         for (int k = 0; k < G::K; ++k) {
@@ -140,6 +162,12 @@ GPUBENCH_DEVICE void walk_flat(Out* y, const typename Ins::Type*... inputs, int6
     }
     Operands<FlatHeld, G, 0, Ins...> operands;
     load_flat(operands, rest, tile, axis, inputs...);
+    if constexpr (repeats) {
+        GPUBENCH_DYNAMIC_SHARED(char, stage);
+        move_rows<false>(operands, stage, tile, axis, inputs...);
+        await_rows();
+        move_rows<true>(operands, stage, tile, axis, inputs...);
+    }
     const auto low = convert<held_t<C>>(rest.p0), high = convert<held_t<C>>(rest.p1);
     GPUBENCH_UNROLL
     for (int k = 0; k < G::K; ++k) {

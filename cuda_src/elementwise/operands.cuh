@@ -18,6 +18,8 @@ enum Lie {
     row,           // side by side along the fastest dim only, each vector on its own size; `tiles`: the same in every row
     row_off_grid,  // the same at any alignment
     still,         // one element along the fastest dim
+    same,          // one element for all: `flat`
+    repeating,     // short rows that do not end with vectors, the same one again and again: `flat`
     apart,         // a distance apart along it
     plaited,       // side by side along the second dim, the fastest being a few such runs: `flat`
     braided,       // side by side across the output's few rows, which lie one after the other: all rows are one run

@@ -43,7 +43,8 @@ def _is_for_tiles(shape: Merged) -> bool:
     if wishes:
         near = all(tuning.is_near(shape, wish) for wish, _ in wishes) and not split(shape).braided
         most = _gather_elements() if near else tuning.THREADS * shape.vector
-        return not any(_is_gathered(shape, wish, dim, most) for wish, dim in wishes)
+        bytes_apart = all(_are_bytes_gathered(shape, wish, dim) for wish, dim in wishes)
+        return not bytes_apart and not any(_is_gathered(shape, wish, dim, most) for wish, dim in wishes)
     row = shape.dims[0].size
     if row % shape.vector or row < tuned("ROW_VECTORS", tuning.ROW_VECTORS) * shape.vector:
         return False
@@ -57,13 +58,21 @@ def _is_gathered(shape: Merged, one: Input, across: int, most: int) -> bool:
     most: elements of a group of y that is one run of the operand.
     """
     run = math.prod(dim.size for dim in shape.dims[:across])
-    group = run * shape.dims[across].size
-    together = all(one.step(dim) < group for dim in shape.dims[: across + 1])
-    return (
-        run <= tuned("GATHER_RUN", tuning.GATHER_RUN)
-        or shape.elements <= _gather_elements()
-        or (together and group <= most)
-    )
+    few = run <= tuned("GATHER_RUN", tuning.GATHER_RUN) or shape.elements <= _gather_elements()
+    return few or _is_one_run(shape, one, across, most)
+
+
+def _are_bytes_gathered(shape: Merged, one: Input, across: int) -> bool:
+    """Say the same of bytes that tiles would turn one by one."""
+    run = math.prod(dim.size for dim in shape.dims[:across])
+    near = run <= tuning.BYTE_RUN or _is_one_run(shape, one, across, tuning.BYTE_GROUP)
+    return near and tuning.are_bytes_ragged(shape, one, across)
+
+
+def _is_one_run(shape: Merged, one: Input, across: int, most: int) -> bool:
+    """Say whether a group of y of at most so many elements is one run of the operand."""
+    group = math.prod(dim.size for dim in shape.dims[: across + 1])
+    return group <= most and all(one.step(dim) < group for dim in shape.dims[: across + 1])
 
 
 def _gather_elements() -> int:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from gpubench import dtypes
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.elementwise import tuning
 from gpubench.operators.elementwise.instance import extents, instance, plan, probes, types_of
@@ -18,6 +19,8 @@ from gpubench.operators.geometry.vectors import items_of
 from gpubench.operators.structs import LIMIT, Struct, int64
 
 SOURCE = "elementwise/flat.cu"
+LINEAR = ("on_grid", "off_grid", "same")
+"""Operands that no place in the dims is needed for."""
 
 REST = Struct("gpubench::elementwise::FlatRest", SOURCE, p0="f8", p1="f8", extents=("i8", 3))
 
@@ -44,8 +47,8 @@ class Flat:
             return build(problem, shape, cut, beside=True)
         near = any(tuning.is_near(shape, operand) for operand in shape.inputs)
         cut = tuning.flat_cut(shape, device, function, plain, near)
-        if not all(lie in ("on_grid", "off_grid") for lie in lies):
-            cut = tuning.row_cut(shape, cut, lies)
+        if not all(lie in LINEAR for lie in lies):
+            cut = tuning.row_cut(shape, cut, lies, near)
         return build(problem, shape, cut)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
@@ -76,10 +79,15 @@ def lie_of(shape: Merged, one: Input) -> str:
     if shape.is_linear(one):
         return "on_grid" if shape.on_grid(one) else "off_grid"
     first, *others = shape.dims
+    alone = not any(one.step(dim) for dim in others)
     if one.step(first) == 1 and first.size > 1:
+        if alone and first.size % shape.vector and shape.vector >= 8 and first.size < tuning.REPEATING_ROW:
+            return "repeating"
         on_grid = first.size % shape.vector == 0 and shape.on_grid(one, *(one.step(dim) for dim in others))
         return "row" if on_grid else "row_off_grid"
-    return "still" if one.step(first) == 0 else "apart"
+    if one.step(first) == 0:
+        return "same" if alone else "still"
+    return "apart"
 
 
 def is_plaited(shape: Merged, device: DeviceInfo) -> bool:
@@ -110,7 +118,7 @@ def build(problem: Problem[Any], shape: Merged, cut: tuning.FlatCut, beside: boo
     lies = [lie_of(shape, operand) for operand in shape.inputs]
     if beside:
         lies = [_plaited(shape, lie, operand) for lie, operand in zip(lies, shape.inputs, strict=True)]
-    linear = all(lie in ("on_grid", "off_grid") for lie in lies)
+    linear = all(lie in LINEAR for lie in lies)
     dims: tuple[Dim, ...] = () if linear else shape.dims
     if not linear and (len(dims) > MAX_AXIS_DIMS or shape.elements > LIMIT - cut.tile):
         return Refused("more dims or elements than the kernel counts")
@@ -124,4 +132,12 @@ def build(problem: Problem[Any], shape: Merged, cut: tuning.FlatCut, beside: boo
     p0, p1 = scalar_parameters(problem.params)
     packed = REST.value(p0=p0, p1=p1, extents=extents(shape))
     launch = (SOURCE, kernel, blocks, cut.threads)
-    return plan("flat", problem, shape, launch, (int64(shape.elements), axis(dims), packed), **cut._asdict(), lies=lies)
+    arguments = (int64(shape.elements), axis(dims), packed)
+    return plan("flat", problem, shape, launch, arguments, _shared_bytes(shape, lies), **cut._asdict(), lies=lies)
+
+
+def _shared_bytes(shape: Merged, lies: Sequence[str]) -> int:
+    """Return the shared memory of rows that repeat, each with two vectors more."""
+    elements, lying = shape.dims[0].size + 2 * shape.vector, zip(shape.inputs, lies, strict=True)
+    sizes = [dtypes.dtype(one.dtype).itemsize for one, lie in lying if lie == "repeating"]
+    return sum(ceil_div(elements * size, 16) * 16 for size in sizes)

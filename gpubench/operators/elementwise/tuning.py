@@ -69,9 +69,6 @@ SPREAD_WIDE, HEAVY = 1024, ("pow",)
 """... where operands are off the grid, or for heavy functions. 597168 float16 at offset 5, vectors of 1, 2, 4, 8: 8.3,
 7.3, 6.8, 7.6 us; the power of 64208 bfloat16: 5.9, 6.3, 6.5, 6.7."""
 
-SLOWEST_ITEMS = 8
-"""Elements of a vector at most where the slowest of a warp's keeps all waiting."""
-
 NEAR = 15
 """Elements from one of an operand to the next, at most, for them to be near; not where these are whole units of 16
 bytes. n x a x b, x in the order n x b x a, by `flat` and by `tiles`: uint8 3 x 1500 28.3 and 107 us, 9 x 1500 33 and
@@ -94,9 +91,21 @@ GATHER_ELEMENTS = 2**17
 """Up to so many elements of y, or of a group of y that is one run of an operand whose elements are near, the L2 cache
 makes up for sectors that are read again."""
 
+BYTE_RUN, BYTE_GROUP = 200, 2**15
+"""The same of bytes where neither y's rows nor the operand's lines are whole vectors: tiles would turn them byte by
+byte. Element by element by two vectors of 4, by eight of 2, and in tiles: 355558 x 90, the operand transposed, 60.5,
+55.6 and 68.4 us, 22222 x 180 beside one that is not 14.9, 13.7, 18.4, 16000 x 250 23.1, 23, 14.9; n x 20 x 173, the
+last two dims exchanged, 30.6, 37, 69, 20 x 700 57.9, 26.1, 52, 33 x 700 107, 29.3, 50, 33 x 1500 148, 44, 42."""
+
 PLAITED_LINES = 3
 """Lines of bytes at most of which a thread takes a vector each. 64 x 50176 x 2, 3 and 8 uint8, the last two dims
 exchanged: 8.8, 12.3, 36.9 us, element by element 12.6, 16.0, 33.2; 3 lines of float16 22.4 and 18.0."""
+
+REPEATING_ROW, REPEATED = 512, 16
+"""A shorter row that operands of 1 or 2 bytes repeat lies in shared memory, once a block, which has at least so many
+rows. 507904 x 29 bytes 13.6 us, element by element out of the cache 23.3; 29 bfloat16 20.4 and 26.3, 125 8.1 and 9.4;
+9000000 x 3 bytes 21.7 and 30.7; 301 bytes, of which a block has 6 rows, 10.1, 27 rows 9.0, out of the cache 10.0; 1638
+15.5 and 14.8; 29 float32 33.9 and 34.3, 1001 46.6 and 43.9."""
 
 BYTES_OVER_ROWS, VECTORS_OVER_ROWS = 4, 2
 """Bytes of a vector that may go over the end of a row, and vectors of a thread (`row_cut`)."""
@@ -125,15 +134,13 @@ def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool, near
     than what a vector is counted by, is most of all, or is small: 2^28 float32 to float16 379.6 us with one and 373.7
     with two, 2^26 float16 to float32 100.1 and 101.3; and for heavy functions: powers of 2^24 float32 70.0 and 63.9,
     bfloat16 40.9 and 38.3. Not where an SM has fewer than four blocks then: 1043872 square roots of bfloat16 to int16
-    6.0 with one, 6.7 with two. Powers of integers take as long as their largest exponent: 4.5 million of uint8 28.8
-    us by 8, 35.6 by two of 16. Elements of 8 bytes off the grid come one by one: 51712416 logarithms of float64 at
+    6.0 with one, 6.7 with two. Elements of 8 bytes off the grid come one by one: 51712416 logarithms of float64 at
     offset 3 197.5 us, in vectors 203.6 to 217.
     """
     heavy = function in HEAVY
     spread = tuned("SPREAD", SPREAD) if plain and not heavy else SPREAD_WIDE
     filled = power_of_two(shape.elements // (spread * device.sm_count) + 1) // 2
-    slowest = heavy and dtypes.dtype(shape.inputs[0].dtype).kind == "integer"
-    items = max(1, min(shape.vector, filled, SLOWEST_ITEMS if slowest else shape.vector))
+    items = max(1, min(shape.vector, filled))
     threads = tuned("FLAT_THREADS", FLAT_THREADS) if items == shape.vector else SMALL_THREADS
     blocks = shape.elements / (2 * threads * shape.vector)
     if blocks < 2 * device.sm_count:
@@ -144,22 +151,27 @@ def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool, near
         return FlatCut(threads, 1, 4) if shape.vector == 2 else FlatCut(threads, items, 1)
     narrow = shape.vector * shape.output_itemsize < 16
     most = shape.output_bytes > 0.8 * shape.bytes or shape.output_bytes <= tuned("TWO_VECTORS", TWO_VECTORS)
-    enough = blocks >= 4 * device.sm_count and not slowest
+    enough = blocks >= 4 * device.sm_count
     return FlatCut(threads, items, 2 if enough and (narrow or most or heavy) else 1)
 
 
-def row_cut(shape: Merged, cut: FlatCut, lies: Sequence[str]) -> FlatCut:
+def row_cut(shape: Merged, cut: FlatCut, lies: Sequence[str], near: bool) -> FlatCut:
     """Return the cut where vectors of 16 would go over the ends of y's rows. lies: of the operands.
 
     They come element by element, or apart from those inside a row, for which their warp waits. Beside a row, two
     vectors of 4 bytes and one of 16: rows of 3 bytes 16.9 and 19.0 us, 29 18.3 and 18.0, 125 18.2 and 17.9, 801 18.0
-    and 19.1, 1638 17.4 and 18.1. A distance apart: 300 x 20000 x 7 bytes 47.5 and 50.3 (by four of 4 45.0), x 20 97.6
-    and 102.1 (91.3), 400000 x 20 12.6 and 13.0 (13.3). Beside a column alone 16 are better, 801 bytes 15.6 and 14.1,
-    29 16.6 and 13.8, as are full vectors of other types: 29 bfloat16 beside a row 12.2 us, by 4 12.7; 200 x 44210 x
-    12 int16 a distance apart 122 and 129.
+    and 19.1, 1638 17.4 and 18.1. A distance apart: 300 x 20000 x 7 bytes 47.5 and 50.3, by four of 4 45.0, x 20 97.6,
+    102.1 and 91.3, 400000 x 20 12.6, 13.0 and 13.3 (`BYTE_RUN`). Beside a column alone 16 are better, 801 bytes 15.6
+    and 14.1, 29 16.6 and 13.8, as are full vectors of other types: 29 bfloat16 beside a row 12.2 us, by 4 12.7;
+    200 x 44210 x 12 int16 a distance apart 122 and 129.
     """
-    over = shape.dims[0].size % shape.vector != 0 and cut.items == shape.vector == 16
-    if over and ("apart" in lies or "row_off_grid" in lies):
+    row = shape.dims[0].size
+    over = row % shape.vector != 0 and cut.items == shape.vector
+    if over and "repeating" in lies and cut.tile < REPEATED * row:
+        return cut._replace(threads=SMALL_THREADS, vectors=2)
+    if over and shape.vector == 16 and "apart" in lies and row > BYTE_RUN and not near:
+        return FlatCut(SMALL_THREADS, 2, 8)
+    if over and shape.vector == 16 and ("apart" in lies or "row_off_grid" in lies):
         return cut._replace(items=BYTES_OVER_ROWS, vectors=VECTORS_OVER_ROWS)
     return cut
 
@@ -176,6 +188,11 @@ def is_small(shape: Merged, one: Input) -> bool:
     """Say whether an operand may be read in any order."""
     size = one.extent * dtypes.dtype(one.dtype).itemsize
     return size <= SMALL_BYTES and size * SMALL_SHARE <= shape.bytes
+
+
+def are_bytes_ragged(shape: Merged, one: Input, across: int) -> bool:
+    """Say whether an operand is of bytes, and neither y's rows nor its lines along this dim are whole vectors."""
+    return dtypes.dtype(one.dtype).itemsize == 1 and all(shape.dims[dim].size % 16 for dim in (0, across))
 
 
 def is_near(shape: Merged, one: Input) -> bool:

@@ -34,6 +34,9 @@ CASES: list[tuple[str, tuple[dict[str, Any], ...]]] = [
     ("add", ({"shape": (9, 1000)}, {"shape": (1, 1000), "layout": {"offset": 5}})),
     ("add", ({"shape": (12, 640)}, {"shape": (640,)})),
     ("sub", ({"shape": (300, 5)}, {"shape": (5,)})),
+    ("sub", ({"shape": (29,), "layout": {"offset": 1}}, {"shape": (77, 29)})),
+    ("addcmul", ({"shape": (1, 29)}, {"shape": (77, 1)}, {"shape": (29,), "layout": {"offset": 3}})),
+    ("addcmul", ({"shape": (5, 7, 19)}, {"shape": (5, 1, 19)}, {"shape": (1, 1, 1)})),
     ("where", ({"shape": (40, 50), "layout": {"permute": (1, 0)}}, {"shape": (40, 50)}, {"shape": (40, 1)})),
     (
         "add",

@@ -9,7 +9,7 @@ import pytest
 
 from gpubench.model import Plan
 from gpubench.operators import OPERATORS
-from gpubench.operators.elementwise import flat, tiles
+from gpubench.operators.elementwise import flat, tiles, tuning
 from gpubench.operators.elementwise.axes import split
 from gpubench.operators.elementwise.merged import Merged, merged
 from tests.operators.cases import DEVICE, make_case, refusal
@@ -52,7 +52,7 @@ def test_every_edge_has_two_sides() -> None:
         (({"shape": (64, 63)}, {"shape": (63,)}), ["on_grid", "row_off_grid"]),
         (({"shape": (64, 64)}, {"shape": (64,), "layout": {"offset": 1}}), ["on_grid", "row_off_grid"]),
         (({"shape": (64, 64)}, {"shape": (64, 1)}), ["on_grid", "still"]),
-        (({"shape": (64, 64)}, {"shape": ()}), ["on_grid", "still"]),
+        (({"shape": (64, 64)}, {"shape": ()}), ["on_grid", "same"]),
         (({"shape": (64, 64)}, {"shape": (64, 64), "layout": {"step": 2}}), ["on_grid", "apart"]),
     ],
 )
@@ -60,6 +60,25 @@ def test_operands_lie_as_they_are_read(inputs: Any, lies: list[str]) -> None:
     """A vector on its size, at any alignment, a row's, one element, or elements apart."""
     shape = shape_of(function="add", inputs=inputs)
     assert [flat.lie_of(shape, operand) for operand in shape.inputs] == lies
+
+
+@pytest.mark.parametrize(
+    ("row", "other", "lie"),
+    [
+        ((511,), (9999, 511), "repeating"),
+        ((5,), (99999, 5), "repeating"),
+        ((513,), (9999, 513), "row_off_grid"),
+        ((99, 1, 63), (99, 700, 63), "row_off_grid"),
+        ((64,), (9999, 64), "row"),
+    ],
+)
+def test_a_short_row_of_all_rows_repeats(row: tuple[int, ...], other: tuple[int, ...], lie: str) -> None:
+    """Of narrow elements, where rows do not end with vectors; a block has several rows where there are many."""
+    plan = plan_of("float16", function="add", inputs=({"shape": row}, {"shape": other}))
+    assert plan.notes["lies"][0] == lie
+    assert (plan.launches[0].shared_bytes > 0) == (lie == "repeating")
+    if lie == "repeating" and other[0] == 9999:
+        assert (plan.notes["threads"], plan.notes["vectors"]) == (tuning.SMALL_THREADS, 2)
 
 
 def test_dims_are_those_of_y_fastest_first_and_merged() -> None:
@@ -163,6 +182,24 @@ def test_few_lines_are_read_element_by_element(shape: Any, dtype: str, layout: A
         {"shape": shape, "layout": {"permute": tuple(reversed(range(len(shape))))}},
     )
     assert plan_of(dtype, function="add", inputs=both).variant == "tiles"
+
+
+@pytest.mark.parametrize(
+    ("shape", "order", "variant"),
+    [
+        ((3001, 123), (1, 0), "flat"),
+        ((3001, 128), (1, 0), "tiles"),  # rows of whole vectors
+        ((3008, 123), (1, 0), "tiles"),  # lines of whole vectors
+        ((3001, 250), (1, 0), "tiles"),  # what a block reads of a line is too short
+        ((857, 33, 700), (0, 2, 1), "flat"),
+        ((857, 49, 700), (0, 2, 1), "tiles"),  # a group of y is too large
+    ],
+)
+def test_bytes_that_tiles_would_turn_one_by_one_are_gathered(shape: Any, order: Any, variant: str) -> None:
+    """... where neither rows nor lines are whole vectors; nothing else of the kind leaves its tiles."""
+    layout = {"permute": order}
+    assert plan_of("uint8", function="copy", shape=shape, layout=layout).variant == variant
+    assert plan_of("float16", function="copy", shape=shape, layout=layout).variant == "tiles"
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
