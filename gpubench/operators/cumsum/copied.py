@@ -8,13 +8,13 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.layout import view
-from gpubench.model import Case, DeviceInfo, Launch, Memset, Operand, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.model import DeviceInfo, Operand, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
+from gpubench.operators.cumsum.copies import copy_plan, in_places
 from gpubench.operators.cumsum.params import CumsumParams
 from gpubench.operators.cumsum.regimes import candidates, leftovers
 from gpubench.operators.geometry.rounding import ceil_div
-from gpubench.operators.parameters import to_json
 
 ALIGNMENT = 256
 """Bytes on which what follows the copy in the workspace begins, as the workspace does."""
@@ -36,7 +36,7 @@ class CopiedFirst:
         x = problem.operand("x")
         if x.view.size == 0 or x.view.is_contiguous:
             return Refused("takes only operands whose dims lie in another order in x than in y")
-        copy = _copy_plan(problem, device)
+        copy = copy_plan(problem, problem.operand("x").dtype, device)
         if isinstance(copy, Refused):
             return copy
         straight = contiguous_problem(problem)
@@ -45,8 +45,8 @@ class CopiedFirst:
         if isinstance(plan, Refused):
             return plan
         room = ceil_div(x.view.size * dtypes.dtype(x.dtype).itemsize, ALIGNMENT) * ALIGNMENT
-        copying = [_step(step, {"a": Pointer("x"), "y": Workspace()}, 0) for step in copy.steps]
-        summing = [_step(step, {"x": Workspace()}, room) for step in plan.steps]
+        copying = [in_places(step, {"a": Pointer("x"), "y": Workspace()}, 0) for step in copy.steps]
+        summing = [in_places(step, {"x": Workspace()}, room) for step in plan.steps]
         return dataclasses.replace(
             plan,
             variant=self.name,
@@ -66,30 +66,3 @@ def contiguous_problem(problem: Problem[Any]) -> Problem[Any]:
     x, params = problem.operand("x"), problem.params
     operands = (Operand("x", "in", x.dtype, view(params.shape)), problem.operand("y"))
     return dataclasses.replace(problem, params=CumsumParams(params.shape, params.dim), operands=operands)
-
-
-def _copy_plan(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
-    """Return the plan of elementwise's copy of x, named a there, to a contiguous y."""
-    from gpubench.operators.elementwise.operator import ElementwiseOperator
-    from gpubench.operators.elementwise.params import ElementwiseParams
-
-    operator, dtype = ElementwiseOperator(), problem.operand("x").dtype
-    params = ElementwiseParams("copy", problem.params.shape, problem.params.layout)
-    normal = to_json(operator.normalise(params, dtype))
-    return operator.choose(operator.problem(Case("copy", operator.name, dtype, normal)), device)
-
-
-def _step(step: Launch | Memset, places: dict[str, Pointer | Workspace], room: int) -> Launch | Memset:
-    """Return a step whose operands lie in other places, and whose workspace begins behind `room` bytes."""
-    if isinstance(step, Memset):
-        return dataclasses.replace(step, target=_moved(step.target, places, room))
-    return dataclasses.replace(step, arguments=tuple(_moved(argument, places, room) for argument in step.arguments))
-
-
-def _moved(argument: Any, places: dict[str, Pointer | Workspace], room: int) -> Any:
-    if isinstance(argument, Workspace):
-        return Workspace(room + argument.byte_offset)
-    if isinstance(argument, Pointer) and argument.operand in places:
-        place = places[argument.operand]
-        return dataclasses.replace(place, byte_offset=argument.byte_offset)
-    return argument

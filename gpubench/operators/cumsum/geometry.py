@@ -19,6 +19,12 @@ from gpubench.operators.geometry.vectors import items_of, vector_items
 from gpubench.operators.results import sum_dtype
 
 
+def line_length(problem: Problem[Any]) -> int:
+    """Return the elements of a line: the size of the summed dim, 1 where there are no dims."""
+    shape: tuple[int, ...] = problem.operand("x").view.shape
+    return shape[problem.params.dim] if shape else 1
+
+
 def rows_of(problem: Problem[Any]) -> Rows | None:
     """Return x as rows; None where the summed dim is not the fastest of y or the rows have no one pitch."""
     x, y = problem.operand("x").view, problem.operand("y").view

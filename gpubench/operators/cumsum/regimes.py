@@ -8,7 +8,15 @@ from gpubench import dtypes
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning
 from gpubench.operators.cumsum.flat_rows import is_pairs, longest
-from gpubench.operators.cumsum.geometry import columns_of, grouped_rows_of, in_parts, is_aligned, rows_of, transposed_of
+from gpubench.operators.cumsum.geometry import (
+    columns_of,
+    grouped_rows_of,
+    in_parts,
+    is_aligned,
+    line_length,
+    rows_of,
+    transposed_of,
+)
 from gpubench.operators.cumsum.rows import lanes_vectors
 from gpubench.operators.cumsum.strips import best_strips, shared_us
 from gpubench.operators.cumsum.walked import shares_lines, takes_one_turn
@@ -28,6 +36,8 @@ CACHE_LINE, SECTOR = 128, 32
 
 def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     """Return the names of the variants for the problem's regime, best first."""
+    if line_length(problem) == 1:
+        return ("single_elements",)
     rows = rows_of(problem) or grouped_rows_of(problem)
     transposed = transposed_of(problem)
     if transposed is not None and _is_short_of_a_vector(problem, transposed):
@@ -45,8 +55,7 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
 
 def leftovers(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     """Return the names of the variants for what no candidate takes: rows or columns in pieces, lines in any order."""
-    x = problem.operand("x").view
-    length = x.shape[problem.params.dim] if x.shape else 1
+    x, length = problem.operand("x").view, line_length(problem)
     if shares_lines(problem, device):
         return ("walked_lines",)
     if x.size <= tuning.WALKS * length and length >= tuning.LONG_WALK:
@@ -133,8 +142,6 @@ def _for_grouped(problem: Problem[Any], rows: Rows) -> tuple[str, ...]:
 
 def _for_rows(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuple[str, ...]:
     items = vector_items(problem)
-    if rows.length == 1:
-        return ("single_elements", "lanes_rows")
     vectors = rows.vectors(items)
     most = lanes_vectors(problem) if rows.rows >= tuning.LANES_ROWS * device.sm_count else tuning.LANES_VECTORS
     if vectors <= tuned("LANES_LONGEST", most):
