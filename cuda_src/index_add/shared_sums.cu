@@ -7,7 +7,8 @@
 // but 0.57 G to one address, and exchanges 32 G words of small integers (H200).
 //
 // `add_by_copies`: the elements of one repetition of the list (a row, where the indexed dim is the last one) come to a block side by
-// side, eight of each thread on their way, and are added to the block's sums by atomics of shared memory. Then the block adds the
+// side, eight of each thread on their way, and are added to the block's sums by atomics of shared memory; a thread keeps what it has
+// for one place as long as one of eight comes there. Then the block adds the
 // sums that are not zero to the destination, side by side again, and clears them. Where places are more than fit, the list is first
 // sorted by segments of them, and the block takes one segment after the other; where repetitions are few, several blocks share one
 // and add by atomics. Indices that many repetitions read are first written as 32 bits. Floats are added in any order.
@@ -124,11 +125,31 @@ struct List<Pair> {
     GPUBENCH_DEVICE int64 position(uint32 i) const { return position_of(pairs[i]); }
 };
 
+// A thread's sum for one of the places, on its way to the block's.
+template <class A>
+struct Kept {
+    uint32 place;
+    A sum;
+
+    GPUBENCH_DEVICE void send(A* sums, uint32 places) const {
+        if (place < places) atomic_add(sums + place, sum);
+    }
+    // The same where a whole warp may have one place.
+    GPUBENCH_DEVICE void send_all(A* sums, uint32 places) const {
+        if (!all(full_mask, place == shuffle(full_mask, place, 0))) return send(sums, places);
+        const A total = combine_lanes(sum, Add{});
+        if (lane_index() == 0) Kept{place, total}.send(sums, places);
+    }
+};
+
 // Add the elements from `start` on to the sums of the places from `first` on.
 template <class T, class Index>
 GPUBENCH_DEVICE void add_to_segment(sum_t<T>* sums, const T* source, const List<Index>& list, uint32 start, uint32 stop, uint32 first,
                                     const BlockCopiesShape& shape) {
+    using A = sum_t<T>;
     const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
+    Kept<A> kept{shape.segment, A{}};
+    bool again = false;
     for (uint32 base = start + thread_index_x(); base < stop; base += block_size_x() * copy_items<T>) {
         uint32 places[copy_items<T>];
         T raw[copy_items<T>];
@@ -143,11 +164,23 @@ GPUBENCH_DEVICE void add_to_segment(sum_t<T>* sums, const T* source, const List<
             raw[k] = load<Cache::read_only>(source + list.position(at.quotient) * shape.index_step + at.remainder);
             if (row >= 0 && row < shape.places) places[k] = static_cast<uint32>(row) * shape.inner.divisor + at.remainder - first;
         }
+        if (!again) {
+            kept.send(sums, shape.segment);
+            kept = {places[0], A{}};
+        }
+        again = false;
         GPUBENCH_UNROLL
         for (int k = 0; k < copy_items<T>; ++k) {
-            if (places[k] < shape.segment) atomic_add(sums + places[k], add_scaled<T>(sum_t<T>{}, convert<sum_t<T>>(raw[k]), alpha));
+            const A value = add_scaled<T>(A{}, convert<A>(raw[k]), alpha);
+            if (places[k] == kept.place) {
+                kept.sum = add(kept.sum, value);
+                again = again || k > 0;
+            } else if (places[k] < shape.segment) {
+                atomic_add(sums + places[k], value);
+            }
         }
     }
+    kept.send_all(sums, shape.segment);
 }
 
 template <class A>

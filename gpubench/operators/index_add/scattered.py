@@ -24,6 +24,10 @@ SQUARE = 32
 SQUARE_LEAST = 16
 """The fewest elements of an index for which it does."""
 
+ALONE = 2**18
+"""Elements up to which those of `FEW` indices do not look for others with their place: 133 x 28 x 103 x 4, 12 of
+float64, six to a place, 7.1 us (7.7); but 16 x 8 x 10248, 17 of complex128 55 (41)."""
+
 TURNED_LEAST = 2**19
 """Elements from which operands that turn do so by squares: 437 x 16384, 43 of float64 10.7 us (12.1 by an atomic each),
 3564 x 604, 455 of complex64 9.6 (8.4)."""
@@ -60,9 +64,9 @@ def build(problem: Problem[Any]) -> Plan | Refused:
     strides = strides_of(problem)
     if len(strides.dims) >= MAX_AXIS_DIMS or not fits(strides.count * strides.positions + THREADS):
         return Refused(f"{MAX_AXIS_DIMS} dims or more beside the indexed one after merging, or {LIMIT} elements")
-    if is_turned(strides):
-        return _turned(problem, strides)
     dtype = problem.case.dtype
+    if is_turned(strides) and dtypes.dtype(dtype).itemsize <= 8:  # 256 x 376, 18585 of complex128 91 us (79 by atomics)
+        return _turned(problem, strides)
     whole = 1 if dtype in tuning.SINGLE else 16 // dtypes.dtype(dtype).itemsize
     vector = whole if vector_of(problem, strides, whole) == whole else 1
     dims = list(strides.dims)
@@ -70,7 +74,7 @@ def build(problem: Problem[Any]) -> Plan | Refused:
         dims[0] = Dim(dims[0].size // vector, (vector, vector))
     apart, dims = _with_index(dims, strides)
     items = math.prod(dim.size for dim in dims)
-    if strides.count <= walked.MOST:
+    if strides.count <= walked.MOST or (strides.count <= tuning.FEW and items * vector <= ALONE):
         apart = items  # too few to look for those that share a place
     threads = min(THREADS, max(32, power_of_two(ceil_div(items, 32))))
     name = kernel(dtype, problem.operand("index").dtype, len(dims), vector)

@@ -29,6 +29,11 @@ class Strides:
         """Elements beside the indexed dim."""
         return math.prod(dim.size for dim in self.dims)
 
+    @property
+    def inside(self) -> int:
+        """Elements that the destination has between neighbours along the indexed dim."""
+        return math.prod(dim.size for dim in self.dims if dim.steps[0] < self.place_step)
+
     def is_denser(self, operand: int) -> bool:
         """Say whether the destination (0), or the source (1), is denser along the indexed dim than along all others."""
         return all((self.place_step, self.index_step)[operand] < dim.steps[operand] for dim in self.dims)

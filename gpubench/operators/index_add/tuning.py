@@ -100,8 +100,10 @@ int32 298 (752); 619 x 284, 50 of float32 7.0 (6.4 elements fastest)."""
 
 OWNED_MOST = 2048
 OWNED_MOST_TURNED = 8192
+CROWDED = 64
 """Indices up to which they do where dims merge; and from which they do whatever it costs where not: all of 60000 may
-meet one place, 19 us (1593 by atomics)."""
+meet one place, 19 us (1593 by atomics). Not where lanes that look for their place in others see those, unless so many
+indices come to each place: 19 x 4096 x 4, 52949 of complex64 33 us (76), 2 x 300 x 3 x 2, 200000 48 (36)."""
 
 SQUARES_LEAST = 2048
 """Indices from which operands that turn are added by squares in shared memory until a sort pays: 16 x 100000, 60000
@@ -151,7 +153,8 @@ def is_for_owned(problem: Problem[Any], form: Form | Refused) -> bool:
     if isinstance(form, Form) and (is_for_private_copies(form) or is_for_squares(form, dtype) or is_for_narrow(form)):
         return False
     across = is_across(strides, dtype) and not dense
-    return (elements >= least and not across) or count > OWNED_MOST_TURNED
+    seen = strides.inside < 32 and count < CROWDED * strides.places  # by lanes that look for others with their place
+    return (elements >= least and not across) or (count > OWNED_MOST_TURNED and not seen)
 
 
 def is_across(strides: Strides, dtype: str) -> bool:
@@ -295,13 +298,15 @@ def warp_rows(form: Form, device: DeviceInfo) -> int:
     """Return the rows of a warp of `combined`; 4 are those of a group of lanes, 1 that of a thread.
 
     Of several repetitions with long rows few, so that not all of their destinations are met at once: 64 x 4096 x 128
-    101 us, with 32 114.
+    101 us, with 32 114. Few rows of bytes or pairs of them off the grid are atomics each: 128 x 40000, 19 of int8 11.6
+    us (39 by warps), 16 x 128 x 1500, 25 11.5 (23), of bfloat16 8.6 (9.2).
     """
     vectors = form.inner // form.vector
     work = max(vectors // 32, 1) * form.outers
     if form.inner == 1 and form.outers >= 32 and form.is_denser_across:
         return 4
-    if form.count <= 4 and form.vector * form.itemsize < 16:
+    load = form.vector * form.itemsize
+    if load < 16 and form.count <= (FEW if load <= 2 else 4):
         return 1
     if vectors >= 4:
         for rows in (8,) if form.outers > 1 and vectors >= 32 else (32, 16, 8):

@@ -35,13 +35,14 @@ MOST = 8
 LEAST = 2**21
 LEAST_SMALL = 2**11
 """Indices up to which a thread has them all, of a source of so many bytes; of `SMALL`, whose words atomics take in two
-steps, of so many elements: 8 x 256 x 496 of int64, 8 indices 30 us (52 by an atomic each), 60564 x 11 x 4, 2 of float32
-13.2 (16.8), 56932 x 2 x 48, 8 of int16 32 (118); but 216575 x 16, 2 of bfloat16 11.5 (10.1)."""
+steps, of one or two indices, or so many elements: 8 x 256 x 496 of int64, 8 indices 30 us (52 by an atomic each),
+60564 x 11 x 4, 2 of float32 13.2 (16.8), 56932 x 2 x 48, 8 of int16 32 (118), 15104 x 32, 1 of int16 5.3 (6.9)."""
 
-ACROSS = (4, 8)
-"""Bytes of an element from which, and up to which, several indices are atomics where the destination is dense along
-the dim: neighbouring threads are one position's. 145 x 8192 x 16, 2 of int64 49 us (83 walked), 262144 x 4, 4 of
-float32 9.4 (10.1); but 2206545 x 11, 2 of float16 on one place 54 (32)."""
+APART = 64
+"""Bytes from a position of the destination to the next from which elements of up to 8 bytes are atomics, which need no
+trip there and back: 145 x 8192 x 16, 2 of int64 49 us (83 walked), 1048576 x 80, 1 of int16 52 (67); but of 48 bytes,
+1944640 x 6, 1 of float64 56 (52), and of 16, 65 x 16384 x 3, 3 of complex128 90 (42). Several of `SMALL` may meet in
+one word: 512 x 891, 5 of int8 on one place 44 (12)."""
 
 SHAPE = Struct(
     "gpubench::index_add::WalkedShape",
@@ -69,13 +70,13 @@ class Walk:
 def is_for(problem: Problem[Any]) -> bool:
     """Say whether a thread should have all indices of its positions."""
     source, dtype, strides = problem.operand("source").view, problem.case.dtype, strides_of(problem)
-    if strides.count > MOST:
+    itemsize, small = dtypes.dtype(dtype).itemsize, dtype in SMALL
+    apart = bool(strides.dims) and strides.dims[0].steps[0] * itemsize >= APART and itemsize <= 8
+    if strides.count > MOST or (apart and not (small and strides.count > 1)):
         return False
-    if dtype in SMALL:
-        return source.size >= LEAST_SMALL
-    itemsize = dtypes.dtype(dtype).itemsize
-    apart = strides.count > 1 and strides.is_denser(0) and ACROSS[0] <= itemsize <= ACROSS[1]
-    return source.size * itemsize >= LEAST and not apart
+    if small:
+        return strides.count <= 2 or source.size >= LEAST_SMALL
+    return source.size * itemsize >= LEAST
 
 
 def kernel(dtype: str, index: str, vector: int, most: int, each: int, walk: Walk) -> str:
