@@ -139,5 +139,5 @@ def build(problem: Problem[Any], shape: Merged, cut: tuning.FlatCut, beside: boo
 def _shared_bytes(shape: Merged, lies: Sequence[str]) -> int:
     """Return the shared memory of rows that repeat, each with two vectors more."""
     elements, lying = shape.dims[0].size + 2 * shape.vector, zip(shape.inputs, lies, strict=True)
-    sizes = [dtypes.dtype(one.dtype).itemsize for one, lie in lying if lie == "repeating"]
+    sizes = [dtypes.dtype(operand.dtype).itemsize for operand, lie in lying if lie == "repeating"]
     return sum(ceil_div(elements * size, 16) * 16 for size in sizes)
