@@ -41,6 +41,16 @@ class GpubenchError(Exception):
 
     exit_code: ExitCode = ExitCode.USAGE
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what the error is, not how it was made: a process that compiles raises it in another one."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[GpubenchError], args: tuple[object, ...], state: dict[str, object]) -> GpubenchError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
 
 class UsageError(GpubenchError):
     """The command was asked for something that does not exist or makes no sense."""
