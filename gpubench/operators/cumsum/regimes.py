@@ -69,8 +69,12 @@ def leftovers(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
 def _for_transposed(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -> tuple[str, ...]:
     along, dtype = transposed.x_along_lines, problem.operand("x").dtype
     ring = device.compute_capability >= (8, 0)
-    if _has_few_elements(transposed, device):
-        if shares_lines(problem, device) or (along and takes_one_turn(problem, device)):
+    few = _has_few_elements(transposed, device)
+    little = is_narrow(dtype) and problem.operand("x").view.size <= tuning.SHARED_STRIPS
+    if shares_lines(problem, device) and (few or little):
+        return ("walked_lines",)
+    if few:
+        if along and takes_one_turn(problem, device):
             return ("walked_lines",)
         if along:
             return ("copied_first",)
@@ -174,6 +178,8 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
     resident = ("resident_columns",) if _is_worth_residence(problem, columns, device) else ()
     x = problem.operand("x")
     small = x.view.size * dtypes.dtype(x.dtype).itemsize <= tuning.LINKED_BYTES
+    if shares_lines(problem, device) and columns.length <= tuning.SHARED_COLUMN:
+        return ("walked_lines",)
     if small and columns.length <= tuned("LINKED_COLUMN", tuning.LINKED_COLUMN):
         return (*resident, "linked_columns", "column_forward", "columns")
     return (*resident, "column_forward", "linked_columns", "columns")

@@ -324,6 +324,11 @@ y lies along it, for each element apart is a sector. 512 x 2 x 32 x 2 permuted i
 float64 7.5 (9.1), 1519 x 64 float32 8.5 (copied first 11.8), 64 x 3 x 333 x 4 8.3 (11.2), 8 x 4 x 5 x 1246 int32 8.7
 (ring 18.8); 512 x 16 x 32 float32 11.0 (10.2 copied first), 7000 x 60 15.1 (13.1)."""
 
+SHARED_STRIPS, SHARED_COLUMN = 1 << 17, 1024
+"""Narrow integers up to which they do so though strips are enough for half of the SMs; the longest columns they share
+before blocks do: 1635 x 64 transposed int16 4.6 us (8.1 by tiles); 1024 x 16 int16 5.2 (6.2), 1024 x 8 x 4 int32 5.9
+(6.4), but 4257 x 4 float32 8.3 (6.4)."""
+
 WALKS = 16384
 LONG_WALK = 128
 """Up to WALKS lines, of LONG_WALK elements and more, that no other variant takes are copied first, in place of a thread

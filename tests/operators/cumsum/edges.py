@@ -60,7 +60,8 @@ def _around(sms: int, near: int) -> list[Edge]:
         ((tuning.FLAT_LEAST // 2 + near, 2), 1, "float32", {}),
         ((tuning.PAIRS_LEAST // 8 + near, 4, 2), 1, "float32", {}),
         ((transposed_tuning.COPIED_MOST // 64 // 2 + near, 64 * 2), 0, "float64", TRANSPOSED),
-        ((tuning.FLAT_LEAST + near, 1), 1, "int8", {}),  # an element or a vector a thread
+        ((tuning.SHARED_COLUMN + near, 16), 0, "int16", {}),
+        ((tuning.SHARED_STRIPS // 64 + near, 64), 1, "int16", TRANSPOSED),
         ((tuning.BLOCK_ROWS_PER_SM * sms + near, 8191), 1, "float16", {"expand": (0,)}),
         (
             (
