@@ -21,12 +21,18 @@ namespace gpubench::cumsum {
 
 // A block's tiles, `apart` rows from one to the next: `scan` gets the number of a tile and the totals of the thread's rows
 // in it, and finds what came before them. `begun` is called when the first tile is under way.
-template <class S, class T, class Out, class Begun, class Scan>
+// Single: a block has one tile, and no code for more, which a small launch would wait for.
+template <bool Single, class S, class T, class Out, class Begun, class Scan>
 GPUBENCH_DEVICE void walk_strip(const T* source, Out* target, long long left, long long apart, const ColumnShape& shape, int member,
                                 Begun begun, Scan scan) {
     StripRows<S, T> even, odd;
     even.load(source, left, shape.x_row);
     begun();
+    if constexpr (Single) {
+        Vector<typename S::A, S::items> upto = even.reduce(Add{}), before;
+        scan(member, upto, before);
+        return even.store(target, left, shape.inner, before, Add{});
+    }
     const auto take = [&](const StripRows<S, T>& current, StripRows<S, T>& next, int tile) {
         source += apart * shape.x_row;
         next.load(source, left - apart, shape.x_row);
@@ -44,18 +50,19 @@ GPUBENCH_DEVICE void walk_strip(const T* source, Out* target, long long left, lo
 
 // lane_bits: the logarithm of a strip's lanes, which are numbers of the launch as its warps are, so that one instance serves
 // strips of every width. Dynamic shared memory: the tables of scan_strip.
-template <class T, class Out, int Items, int Rows>
+template <class T, class Out, int Items, int Rows, bool Single>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 1) columns(const T* x, Out* y, ColumnShape shape, int lane_bits) {
     using S = LooseStrip<T, Out, Items, Rows>;
     using A = typename S::A;
     GPUBENCH_DYNAMIC_SHARED(A, table);
     const int lanes = 1 << lane_bits, groups = static_cast<int>(block_size_x()) >> lane_bits;
-    const long long outer = block_index_x() / shape.strips;
-    const long long column = ((block_index_x() - outer * shape.strips) << lane_bits) * Items + (thread_index_x() & (lanes - 1)) * Items;
-    const long long first = static_cast<long long>(thread_index_x() >> lane_bits) * Rows;
+    const uint32 block = static_cast<uint32>(block_index_x()), strips = static_cast<uint32>(shape.strips);  // fewer than 2^31, as blocks
+    const uint32 outer = block / strips;
+    const long long column = (static_cast<long long>(block - outer * strips) << lane_bits) * Items + (thread_index_x() & (lanes - 1)) * Items;
+    const int first = (thread_index_x() >> lane_bits) * Rows;
     const long long left = (column < shape.inner ? shape.length : 0) - first;  // no rows for lanes beside the last column
     int turn = 0;
-    walk_strip<S>(x + outer * shape.x_outer + column + first * shape.x_row, y + (outer * shape.length + first) * shape.inner + column,
+    walk_strip<Single, S>(x + outer * shape.x_outer + column + first * shape.x_row, y + (outer * shape.length + first) * shape.inner + column,
                   left, static_cast<long long>(groups) * Rows, shape, 0, [] {},
                   [&](int, Vector<A, Items>& upto, Vector<A, Items>& before) {
                       scan_strip<S>(upto, before, turn, table, lanes, Add{});
@@ -64,7 +71,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 1) columns(const T* x, Out* y, 
 }
 
 // launches, published: workspace, zero before the first launch.
-template <class T, class Out, int Items, int Lanes, int Rows, int Warps, int Blocks>
+template <class T, class Out, int Items, int Lanes, int Rows, int Warps, int Blocks, bool Single>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
     linked_columns(const T* x, Out* y, ColumnShape shape, uint64* launches, void* published) {
     using S = Strip<T, Out, Items, Lanes, Rows, Warps>;
@@ -74,7 +81,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
     GPUBENCH_SHARED(uint32, shared_launch, 1);
     const long long strip = block_index_x() / shape.share;
     const int member = static_cast<int>(block_index_x() - strip * shape.share);
-    const long long outer = strip / shape.strips;
+    const long long outer = static_cast<int>(strip) / static_cast<int>(shape.strips);
     const long long column = (strip - outer * shape.strips) * S::columns + thread_index_x() % Lanes * Items;
     const long long group = thread_index_x() / Lanes;
     uint64 ticket = 0;
@@ -97,7 +104,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps* warp_size, Blocks)
         combine_items(running, total, Add{});
         ++turn;
     };
-    walk_strip<S>(x + outer * shape.x_outer + column + first * shape.x_row, y + (outer * shape.length + first) * shape.inner + column,
+    walk_strip<Single, S>(x + outer * shape.x_outer + column + first * shape.x_row, y + (outer * shape.length + first) * shape.inner + column,
                   left, apart, shape, member, begun, scan);
 }
 

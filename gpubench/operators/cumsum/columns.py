@@ -22,11 +22,11 @@ from gpubench.operators.structs import int32
 NOT_COLUMNS = "takes only dims with neighbouring columns behind them, in one piece"
 
 
-def strip_kernel(dtype: str, items: int, shape: StripShape, linked: bool) -> str:
-    """Return the name expression: `columns` takes lanes and warps when it is launched."""
+def strip_kernel(dtype: str, items: int, shape: StripShape, linked: bool, single: bool) -> str:
+    """Return the name expression: `columns` takes lanes and warps when it is launched. single: one tile a block."""
     if not linked:
-        return "gpubench::cumsum::columns" + template(dtype, sum_dtype(dtype), items, shape.rows)
-    numbers = (items, shape.lanes, shape.rows, shape.warps, shape.blocks)
+        return "gpubench::cumsum::columns" + template(dtype, sum_dtype(dtype), items, shape.rows, single)
+    numbers = (items, shape.lanes, shape.rows, shape.warps, shape.blocks, single)
     return "gpubench::cumsum::linked_columns" + template(dtype, sum_dtype(dtype), *numbers)
 
 
@@ -43,7 +43,7 @@ def strip_plan(
     more = (Workspace(0), Workspace(16)) if linked else (int32(shape.lanes.bit_length() - 1),)
     launch = Launch(
         ColumnStrips.source,
-        strip_kernel(x, items, shape, linked),
+        strip_kernel(x, items, shape, linked, one.tiles <= one.share),
         (strips * one.share, 1, 1),
         (32 * shape.warps, 1, 1),
         (Pointer("x"), Pointer("y"), one.argument(columns), *more),
@@ -100,7 +100,8 @@ class ColumnStrips:
             for items in (1, 2, 4, 8):
                 if items <= min(most, tuning.STRIP_ITEMS):
                     for rows in strip_rows(dtypes.dtype(part).itemsize, items):
-                        found[strip_kernel(part, items, StripShape(32, rows, 1, 1), False)] = None
+                        for single in (True, False):
+                            found[strip_kernel(part, items, StripShape(32, rows, 1, 1), False, single)] = None
         return [(self.source, name) for name in found]
 
 
@@ -127,7 +128,8 @@ class LinkedStrips:
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a shape, for whole vectors and for single columns."""
         names = [
-            strip_kernel(part, min(most, tuning.STRIP_ITEMS), shape, True)
+            strip_kernel(part, min(most, tuning.STRIP_ITEMS), shape, True, single)
+            for single in (True, False)
             for part, most in column_items(dtype)
             for shape in linked_shapes(sum_dtype(part), min(most, tuning.STRIP_ITEMS))
         ]
