@@ -175,13 +175,14 @@ GPUBENCH_DEVICE void walk_flat(Out* y, const typename Ins::Type*... inputs, int6
     }
 }
 
-// A block behind those of whole vectors has the elements that are left, one a thread. What every thread wants comes first: pointers
+// Left: a block behind those of whole vectors has the elements that are left, one a thread. Where none are, a small launch has less
+// code to wait for. What every thread wants comes first: pointers
 // and number of elements are one line of constant memory, and a small launch waits for each line.
-template <class F, class C, class Out, int Threads, int V, int K, int Dims, bool Whole, bool Beside, class... Ins>
+template <class F, class C, class Out, int Threads, int V, int K, int Dims, bool Whole, bool Beside, bool Left, class... Ins>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Threads)
     flat(Out* y, const typename Ins::Type*... inputs, int64 elements, const Axis<Dims> axis, const FlatRest rest) {
-    const int64 start = int64{block_index_x()} * (Threads * V * K), whole = elements & ~int64{V - 1};
-    if (V > 1 && !Beside && start >= whole) {
+    const int64 start = int64{block_index_x()} * (Threads * V * K), whole = Left ? elements & ~int64{V - 1} : elements;
+    if (Left && start >= whole) {
         using G = FlatTile<Threads, 1, 1, Dims, true, false>;
         return walk_flat<F, C, Out, G, Ins...>(y, inputs..., whole + thread_index_x(), elements, axis, rest);
     }

@@ -55,7 +55,12 @@ class Flat:
         """Return the probes on operands that lie as y does, and `add` of others."""
         items = items_of(dtype)
         found = [
-            (SOURCE, instance("flat", function, types, (128, items, 1, 1, True, False), ["on_grid"] * (len(types) - 2)))
+            (
+                SOURCE,
+                instance(
+                    "flat", function, types, (128, items, 1, 1, True, False, True), ["on_grid"] * (len(types) - 2)
+                ),
+            )
             for function, types in probes(dtype)
         ]
         others = [
@@ -66,7 +71,7 @@ class Flat:
         return [
             *found,
             *(
-                (SOURCE, instance("flat", function, types, (128, items, 1, dims, whole, False), lies))
+                (SOURCE, instance("flat", function, types, (128, items, 1, dims, whole, False, True), lies))
                 for function, types in probes(dtype)
                 if function == "add"
                 for *lies, dims, whole in others
@@ -123,9 +128,8 @@ def build(problem: Problem[Any], shape: Merged, cut: tuning.FlatCut, beside: boo
     if not linear and (len(dims) > MAX_AXIS_DIMS or shape.elements > LIMIT - cut.tile):
         return Refused("more dims or elements than the kernel counts")
     whole = linear or dims[0].size % shape.vector == 0
-    types = types_of(problem.params, problem.case.dtype)
-    kernel = instance("flat", problem.params.function, types, (*cut, max(len(dims), 1), whole, beside), lies)
-    rest = shape.elements % shape.vector
+    types, rest = types_of(problem.params, problem.case.dtype), shape.elements % shape.vector
+    kernel = instance("flat", problem.params.function, types, (*cut, max(len(dims), 1), whole, beside, rest > 0), lies)
     blocks = ceil_div(shape.elements - rest, cut.tile) + min(rest, 1)
     if blocks > LIMIT:
         return Refused("more blocks than a grid has")
