@@ -24,6 +24,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from gpubench.errors import GpubenchError  # noqa: E402 - the checkout must be found first
+
 DTYPES = ("float32", "bfloat16", "int8")
 
 
@@ -76,7 +78,6 @@ def programs(dtypes: tuple[str, ...]) -> dict[str, list[str]]:
 def compiled(work: tuple[str, list[str], str, str]) -> str:
     """Return what the compiler says against one source; nothing when all is well."""
     source, kernels, arch, version = work
-    from gpubench.errors import GpubenchError
     from gpubench.kernels import nvrtc
     from gpubench.kernels.sources import default_tree
 
@@ -110,4 +111,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    try:
+        raise SystemExit(main())
+    except GpubenchError as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
