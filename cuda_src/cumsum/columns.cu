@@ -28,17 +28,16 @@ GPUBENCH_DEVICE void walk_strip(const T* source, Out* target, long long left, lo
     StripRows<S, T> even, odd;
     even.load(source, left, shape.x_row);
     begun();
-    if constexpr (Single) {
-        Vector<typename S::A, S::items> upto = even.reduce(Add{}), before;
-        scan(member, upto, before);
-        return even.store(target, left, shape.inner, before, Add{});
-    }
-    const auto take = [&](const StripRows<S, T>& current, StripRows<S, T>& next, int tile) {
-        source += apart * shape.x_row;
-        next.load(source, left - apart, shape.x_row);
+    const auto finish = [&](const StripRows<S, T>& current, int tile) {
         Vector<typename S::A, S::items> upto = current.reduce(Add{}), before;
         scan(tile, upto, before);
         current.store(target, left, shape.inner, before, Add{});
+    };
+    if constexpr (Single) return finish(even, member);
+    const auto take = [&](const StripRows<S, T>& current, StripRows<S, T>& next, int tile) {
+        source += apart * shape.x_row;
+        next.load(source, left - apart, shape.x_row);
+        finish(current, tile);
         target += apart * shape.inner;
         left -= apart;
     };

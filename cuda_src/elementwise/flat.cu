@@ -11,6 +11,7 @@
 // it is cut out of two words there.
 // All loads of a thread are on their way before anything is worked out.
 #include "elementwise/operands.cuh"
+#include "gpubench/block/together.cuh"
 #include "gpubench/movement/repeated_rows.cuh"
 
 namespace gpubench::elementwise {
@@ -164,9 +165,8 @@ GPUBENCH_DEVICE void walk_flat(Out* y, const typename Ins::Type*... inputs, int6
     load_flat(operands, rest, tile, axis, inputs...);
     if constexpr (repeats) {
         GPUBENCH_DYNAMIC_SHARED(char, stage);
-        move_rows<false>(operands, stage, tile, axis, inputs...);
-        await_rows();
-        move_rows<true>(operands, stage, tile, axis, inputs...);
+        exchange([&] { move_rows<false>(operands, stage, tile, axis, inputs...); },
+                 [&] { move_rows<true>(operands, stage, tile, axis, inputs...); });
     }
     const auto low = convert<held_t<C>>(rest.p0), high = convert<held_t<C>>(rest.p1);
     GPUBENCH_UNROLL

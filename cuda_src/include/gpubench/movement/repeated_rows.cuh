@@ -9,8 +9,6 @@
 
 namespace gpubench {
 
-GPUBENCH_DEVICE void await_rows() { block_barrier(); }
-
 // Vectors of V elements of T.
 template <class T, int V>
 struct RepeatedRow {
