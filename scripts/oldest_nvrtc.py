@@ -115,4 +115,4 @@ if __name__ == "__main__":
         raise SystemExit(main())
     except GpubenchError as error:
         print(error, file=sys.stderr)
-        raise SystemExit(2) from None
+        raise SystemExit(int(error.exit_code)) from None

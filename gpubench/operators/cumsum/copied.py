@@ -36,7 +36,7 @@ class CopiedFirst:
         x = problem.operand("x")
         if x.view.size == 0 or x.view.is_contiguous:
             return Refused("takes only operands whose dims lie in another order in x than in y")
-        copy = copy_plan(problem, problem.operand("x").dtype, device)
+        copy = copy_plan(problem, x.dtype, device)
         if isinstance(copy, Refused):
             return copy
         straight = contiguous_problem(problem)

@@ -73,11 +73,8 @@ def _for_transposed(problem: Problem[Any], transposed: Transposed, device: Devic
     little = is_narrow(dtype) and problem.operand("x").view.size <= tuning.SHARED_STRIPS
     if shares_lines(problem, device) and (few or little):
         return ("walked_lines",)
-    if few:
-        if along and takes_one_turn(problem, device):
-            return ("walked_lines",)
-        if along:
-            return ("copied_first",)
+    if few and along:
+        return ("walked_lines" if takes_one_turn(problem, device) else "copied_first",)
     chunks: tuple[str, ...] = ()
     if _is_for_chunks(transposed, device):
         wide = transposed.across >= transposed_tuning.CHUNKED_ACROSS * (2 if is_half(dtype) else 1)

@@ -57,22 +57,21 @@ def _is_gathered(shape: Merged, one: Input, across: int, most: int) -> bool:
 
     most: elements of a group of y that is one run of the operand.
     """
-    run = math.prod(dim.size for dim in shape.dims[:across])
-    few = run <= tuned("GATHER_RUN", tuning.GATHER_RUN) or shape.elements <= _gather_elements()
-    return few or _is_one_run(shape, one, across, most)
+    few = shape.elements <= _gather_elements()
+    return few or _are_close(shape, one, across, tuned("GATHER_RUN", tuning.GATHER_RUN), most)
 
 
 def _are_bytes_gathered(shape: Merged, one: Input, across: int) -> bool:
     """Say the same of bytes that tiles would turn one by one."""
-    run = math.prod(dim.size for dim in shape.dims[:across])
-    near = run <= tuning.BYTE_RUN or _is_one_run(shape, one, across, tuning.BYTE_GROUP)
-    return near and tuning.are_bytes_ragged(shape, one, across)
+    close = _are_close(shape, one, across, tuning.BYTE_RUN, tuning.BYTE_GROUP)
+    return close and tuning.are_bytes_ragged(shape, one, across)
 
 
-def _is_one_run(shape: Merged, one: Input, across: int, most: int) -> bool:
-    """Say whether a group of y of at most so many elements is one run of the operand."""
-    group = math.prod(dim.size for dim in shape.dims[: across + 1])
-    return group <= most and all(one.step(dim) < group for dim in shape.dims[: across + 1])
+def _are_close(shape: Merged, one: Input, across: int, run: int, group: int) -> bool:
+    """Say whether its neighbours are so many elements of y apart at most, or such a group of y is one run of it."""
+    apart = math.prod(dim.size for dim in shape.dims[:across])
+    size = apart * shape.dims[across].size
+    return apart <= run or (size <= group and all(one.step(dim) < size for dim in shape.dims[: across + 1]))
 
 
 def _gather_elements() -> int:

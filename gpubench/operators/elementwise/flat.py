@@ -54,29 +54,18 @@ class Flat:
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the probes on operands that lie as y does, and `add` of others."""
         items = items_of(dtype)
-        found = [
-            (
-                SOURCE,
-                instance(
-                    "flat", function, types, (128, items, 1, 1, True, False, True), ["on_grid"] * (len(types) - 2)
-                ),
-            )
-            for function, types in probes(dtype)
-        ]
         others = [
             ("off_grid", "off_grid", 1, True),
             ("on_grid", "row_off_grid", 2, False),
             ("still", "apart", 2, False),
         ]
-        return [
-            *found,
-            *(
-                (SOURCE, instance("flat", function, types, (128, items, 1, dims, whole, False, True), lies))
-                for function, types in probes(dtype)
-                if function == "add"
-                for *lies, dims, whole in others
-            ),
-        ]
+        found = []
+        for function, types in probes(dtype):
+            wanted = [(*["on_grid"] * (len(types) - 2), 1, True), *(others if function == "add" else ())]
+            for *lies, dims, whole in wanted:
+                numbers = (128, items, 1, dims, whole, False, True)
+                found.append((SOURCE, instance("flat", function, types, numbers, lies)))
+        return found
 
 
 def lie_of(shape: Merged, one: Input) -> str:

@@ -34,9 +34,10 @@ HELD_VECTORS = 4096
 HELD_ROWS = 1024
 HELD_BYTES = 2**26
 HINT_FROM = 2**24
-"""A block holds so many vectors at once: 16384 float32 6.1 us (6.4 by turns), 300 x 2048 7.0 (7.6), and of many rows so
-many: 16384 x 4096 float32 68.8 us (72.4 by turns), 4096 x 4096 bfloat16 15.1 (15.9). With the hint to the L2 cache
-from so many bytes on: 1500000 float32 8.7 us without, 8.9 with."""
+"""Vectors of a row of little from which a warp or a block has it, lanes the shorter ones: 16 x 6 x 202 x 2 int8, of 26,
+5.73 us (5.89 by lanes). A block holds HELD_VECTORS at once: 16384 float32 6.1 us (6.4 by turns), 300 x 2048 7.0 (7.6),
+and of many rows so many: 16384 x 4096 float32 68.8 us (72.4 by turns), 4096 x 4096 bfloat16 15.1 (15.9). With the hint
+to the L2 cache from so many bytes on: 1500000 float32 8.7 us without, 8.9 with."""
 
 MANY_VECTORS = 2**23
 """From so many vectors on, everything is added up by two blocks an SM: 50000000 float32 56.1 us (56.9 by one), 30000000
@@ -56,7 +57,7 @@ x 2000 float32 22.5 (43.2)."""
 FEW_APART = 64
 FEW_ELEMENTS = 1024
 FEW_RUNS = 32
-"""... of many outputs off the vectors' grid, in general and of bytes: 36 terms of 2051 bfloat16 24.5 us (33.5 by
+"""... of many outputs off the vectors' grid: 36 terms of 2051 bfloat16 24.5 us (33.5 by
 places), 48 of float32 25.1 (24.0), of int8 23.9 (32.1); of those for which no line of places has vectors: 768 terms of
 85,264 float32 83 us (100), 2920 163 (100); and in short runs: 6 x 284636 x 5 uint8 to 284,636 14 us (31)."""
 
