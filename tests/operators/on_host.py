@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -11,7 +12,7 @@ from gpubench.devices.host import HostDevice
 from gpubench.devices.host_options import parse_options, parse_schedule
 from gpubench.engine.buffers import Operands, Pristine
 from gpubench.measure.check import check
-from gpubench.model import Check, Plan, Problem
+from gpubench.model import Check, DeviceInfo, Plan, Problem
 from gpubench.operators import OPERATORS
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -21,6 +22,11 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def host() -> HostDevice:
     """Return the device; every access of a kernel is examined."""
     return HostDevice(parse_options("build=checked,workers=1"))
+
+
+def one_sm() -> DeviceInfo:
+    """Return what is known of the device, as if it had one SM: small cases are cut as large ones are."""
+    return dataclasses.replace(host().info, sm_count=1)
 
 
 def variant(operator: str, name: str) -> Any:

@@ -30,7 +30,7 @@ from gpubench.operators.index_add import (
 from gpubench.operators.index_add.auto import choose, preferred
 from gpubench.operators.index_add.form import Form, form_of
 from tests.operators.cases import DEVICE, make_case
-from tests.operators.on_host import host
+from tests.operators.on_host import host, one_sm
 
 INDEX_ADD = OPERATORS["index_add"]
 PATTERNS = ("uniform", "zipf", "sorted", "same", "half_same", {"duplicates": 40}, {"out_of_range": 30})
@@ -39,6 +39,13 @@ PATTERNS = ("uniform", "zipf", "sorted", "same", "half_same", {"duplicates": 40}
 def problem_of(shape: tuple[int, ...], indices: int, dtype: str = "float32", **params: Any) -> Problem[Any]:
     """Return an index_add's problem."""
     return INDEX_ADD.problem(make_case("index_add", dtype, shape=shape, indices=indices, **params))
+
+
+def noted(plan: Plan | Refused, **notes: Any) -> Plan:
+    """Return a plan that was made and has these notes."""
+    assert isinstance(plan, Plan), plan
+    assert notes.items() <= plan.notes.items(), dict(plan.notes)
+    return plan
 
 
 def answers(problem: Problem[Any], plan: Plan | Refused, schedule: str = "forward", stale: int = 0) -> list[bytes]:
@@ -302,7 +309,7 @@ def test_private_copies_give_the_same_bits(dtype: str) -> None:
 def test_private_copies_take_a_repetition_a_warp(dtype: str, layout: Any) -> None:
     """More repetitions than warps, more places than lanes, operands that turn, gaps; the same bits each time."""
     problem = problem_of((150, 40), 300, dtype, dim=1, pattern="half_same", layout=layout, alpha=2.0)
-    plan = private_copies.build_rows(problem, form(problem), dataclasses.replace(host().info, sm_count=1))
+    plan = private_copies.build_rows(problem, form(problem), one_sm())
     assert len({bits for schedule in ("forward", "random:5") for bits in answers(problem, plan, schedule)}) == 1
 
 

@@ -10,19 +10,13 @@ import pytest
 from gpubench.model import Plan, Refused
 from gpubench.operators.index_add import owned
 from gpubench.operators.index_add.auto import choose
-from tests.operators.index_add.test_fast_index_adds import PATTERNS, answers, problem_of
-from tests.operators.on_host import host
-
-ONE_SM = dataclasses.replace(host().info, sm_count=1)
-"""So that small cases are cut as large ones are."""
+from tests.operators.index_add.test_fast_index_adds import PATTERNS, answers, noted, problem_of
+from tests.operators.on_host import host, one_sm
 
 
 def plan_of(problem: Any, **notes: Any) -> Plan:
     """Return the plan, which has these notes."""
-    plan = owned.build(problem, ONE_SM)
-    assert isinstance(plan, Plan), plan
-    assert notes.items() <= plan.notes.items(), dict(plan.notes)
-    return plan
+    return noted(owned.build(problem, one_sm()), **notes)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=str)

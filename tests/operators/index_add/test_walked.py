@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
@@ -11,19 +10,13 @@ from hypothesis import strategies as st
 
 from gpubench.model import Plan, Refused
 from gpubench.operators.index_add import walked
-from tests.operators.index_add.test_fast_index_adds import answers, problem_of
-from tests.operators.on_host import host
-
-ONE_SM = dataclasses.replace(host().info, sm_count=1)
-"""So that a thread takes several vectors of small cases, too."""
+from tests.operators.index_add.test_fast_index_adds import answers, noted, problem_of
+from tests.operators.on_host import one_sm
 
 
 def plan_of(problem: Any, **notes: Any) -> Plan:
     """Return the plan, which has these notes."""
-    plan = walked.build(problem, ONE_SM)
-    assert isinstance(plan, Plan), plan
-    assert notes.items() <= plan.notes.items(), dict(plan.notes)
-    return plan
+    return noted(walked.build(problem, one_sm()), **notes)
 
 
 @pytest.mark.parametrize("indices", [1, 3, 8])
@@ -63,4 +56,4 @@ def test_any_layout(data: st.DataObject) -> None:
 
 def test_more_indices_than_a_thread_holds_are_refused() -> None:
     """Nothing is left out silently."""
-    assert isinstance(walked.build(problem_of((20, 4), walked.MOST + 1), ONE_SM), Refused)
+    assert isinstance(walked.build(problem_of((20, 4), walked.MOST + 1), one_sm()), Refused)
