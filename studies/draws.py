@@ -1,0 +1,70 @@
+"""Random cases of any operator, by which speed is judged: sums are drawn here, others as entries of suites are."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+from gpubench.layout import Layout
+from gpubench.model import Case
+from gpubench.operators import OPERATORS
+from gpubench.operators.parameters import to_json
+from gpubench.operators.sum.params import SumParams
+from gpubench.suite.expand import expand
+
+LAYOUTS = {
+    "many": {"contiguous": 0.5, "transposed": 0.15, "permuted": 0.15, "misaligned": 0.2},
+    "suite": None,
+}
+"""The shares of the layouts: half of the cases not contiguous, or what a random entry of a suite has."""
+
+
+def draw_shape(draw: random.Random, least: float, most: float) -> tuple[int, ...]:
+    """Draw sizes whose product is about 2^least to 2^most, log-uniform; half of them round."""
+    left = draw.uniform(least, most)
+    cuts = sorted(draw.uniform(0, left) for _ in range(draw.randint(1, 4) - 1))
+    shape = []
+    for low, high in zip([0.0, *cuts], [*cuts, left], strict=True):
+        size = max(1, round(2 ** (high - low)))
+        if draw.random() < 0.5:
+            unit = draw.choice((2, 4, 8, 16, 64))
+            size = max(1, round(size / unit)) * unit if size >= unit else size
+        shape.append(size)
+    return tuple(shape)
+
+
+def draw_layout(draw: random.Random, dims: int) -> Layout:
+    """Draw a layout: a third contiguous, the others transposed or permuted, misaligned, or both."""
+    order = None
+    if dims > 1 and draw.random() < 0.4:
+        order = tuple(reversed(range(dims))) if draw.random() < 0.5 else tuple(draw.sample(range(dims), dims))
+    return Layout(permute=order, offset=draw.choice((1, 3, 4, 5)) if draw.random() < 0.3 else 0)
+
+
+def draw_case(seed: int, number: int, least: float, most: float) -> Case:
+    """Draw case `number` of a seed."""
+    draw = random.Random(f"{seed}/{number}")
+    shape = draw_shape(draw, least, most)
+    dims = tuple(draw.sample(range(len(shape)), draw.randint(1, len(shape))))
+    dtype = draw.choice(OPERATORS["sum"].dtypes)
+    normal = OPERATORS["sum"].normalise(SumParams(shape, dims, False, draw_layout(draw, len(shape))), dtype)
+    return Case(OPERATORS["sum"].label(normal, dtype), "sum", dtype, to_json(normal), "normal", seed=number)
+
+
+def draw_cases(operator: str, seed: int, count: int, least: float, most: float, layouts: str) -> list[Case]:
+    """Draw the cases of a seed: sums here, those of the other operators as a random entry of a suite does."""
+    if operator == "sum":
+        return [draw_case(seed, number, least, most) for number in range(count)]
+    wishes: dict[str, Any] = {"cases": count, "seed": seed, "elements": [round(2**least), round(2**most)]}
+    if LAYOUTS[layouts] is not None:
+        wishes |= {"layouts": LAYOUTS[layouts], "broadcasts": 0.3, "casts": 0.3, "friendly": 0.5}
+    entry = {
+        "operator": operator,
+        "random": wishes,
+        "dtype": list(OPERATORS[operator].dtypes),
+    }
+    if operator == "elementwise":
+        entry["out_layout"] = ["contiguous", "operands"]
+    suite = json.dumps({"name": "drawn", "cases": [entry]})  # JSON is YAML
+    return list(expand(suite.encode(), "drawn").cases)
