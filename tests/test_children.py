@@ -71,6 +71,7 @@ def test_a_kill_of_the_keeper_ends_the_command() -> None:
     """A command whose keeper is killed does not go on without one."""
     with_mark = {**os.environ, MARK: "keeper"}
     child = Child(["sleep", "600"], Limits(), env=with_mark)
+    until_large("keeper", 2)  # the command has no environment while it is being loaded
     assert child.pid in family("keeper")
     child.process.kill()
     child.process.wait()
