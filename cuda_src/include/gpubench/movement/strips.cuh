@@ -44,12 +44,18 @@ template <class S, class T>
 struct StripRows {
     Packed<T, S::items> rows[S::rows];
 
-    // `left`: rows from here to the end of the column; may be negative.
+    // `left`: rows from here to the end of the column; may be negative. Predicated in assembly: of integers the compiler would put
+    // each load off until the row before it is added, and wait for memory as often.
     GPUBENCH_DEVICE void load(const T* source, long long left, long long step) {
+        constexpr int bytes = sizeof(T) * S::items;
         GPUBENCH_UNROLL
         for (int r = 0; r < S::rows; ++r, source += step) {  // moved on: a product of 64 bits each costs more than the rest
-            rows[r] = Packed<T, S::items>{};
-            if (r < left) rows[r] = load_packed<S::items>(source);
+            if constexpr (bytes <= 16) {
+                rows[r] = bit_cast<Packed<T, S::items>>(load_existing<false>(reinterpret_cast<const Word<bytes>*>(source), r < left));
+            } else {
+                rows[r] = Packed<T, S::items>{};
+                if (r < left) rows[r] = load_packed<S::items>(source);
+            }
         }
     }
     // The totals of the rows, column by column.
