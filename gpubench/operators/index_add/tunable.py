@@ -17,7 +17,7 @@ GROUPED_ROW = Constant("GROUPED_ROW", tuning.GROUPED_ROW, (32, 512))
 GROUPED_COST = Constant("GROUPED_COST", tuning.GROUPED_COST, (0.0, 0.5, 0.75, 1.5, 1000.0))
 PARTITION_LEAST = Constant("PARTITION_LEAST", tuning.PARTITION_LEAST, (1 << 21, 1 << 23, 1 << 40))
 PARTITION_REACH = Constant("PARTITION_REACH", tuning.PARTITION_REACH, (24 << 20, 96 << 20, 768 << 20))
-WAVES = Constant("WAVES", tuning.WAVES, (1, 3, 12))
+WAVES = Constant("WAVES", tuning.WAVES, (1, 6, 12))
 WARPS = Constant("WARPS", tuning.WARPS, (4, 8, 32, 64))
 
 REGIMES: tuple[Regime, ...] = (

@@ -133,8 +133,9 @@ PARTITION_LEAST = 2**24
 PIECE_PAIRS = 256
 """Pairs of a block of `grouped` where rows are of 256 bytes and more; up to four times as many of shorter ones."""
 
-WAVES = 6
-"""Pieces of `grouped` for every five blocks an SM: 64 x 4096 x 128 took 93 us with 1.6."""
+WAVES = 3
+"""Pieces of `grouped` for every five blocks an SM: 64 x 4096 x 128 took 93 us with 1.6. With 6 the cases of the suite
+that change took 1.07 times as long, 18 random ones 1.055 times."""
 
 
 def sorting_us(count: int) -> float:
