@@ -19,7 +19,7 @@ from gpubench.operators.sum.params import SumParams
 from gpubench.suite.expand import expand
 
 MOST_SWAPS = 50_000
-"""Additions of integers of 8 or 16 bits to one place: 74,130 take torch and JAX 0.4 s on an H200, and twice as many 4 x."""
+"""Additions of integers of 8 or 16 bits to one place: 74,130 take torch and JAX 0.4 s on an H200, twice as many 4 x."""
 
 LAYOUTS = {
     "many": {"contiguous": 0.5, "transposed": 0.15, "permuted": 0.15, "misaligned": 0.2},
