@@ -1,7 +1,7 @@
 // sum, variant `few`: outputs of few terms, each added up by one thread.
 //
 // Data: a thread takes `Groups` times W outputs that lie side by side in y, with all their terms on their way at once (of many
-// eight or sixteen), and stores their sums as vectors. W is 1 where x or y do not stand so: a warp still reads and writes side by side.
+// eight or sixteen), and stores their sums as vectors. W is less where x or y stand on less, down to 1: a warp still reads and writes side by side.
 // few_near: of little, where no load waits for a walk along the terms.
 // few_shared: of little, lanes that share an output, each with a part of its terms; up to 32 outputs a block.
 // few_words: rows of a few narrow terms, and their sums, side by side: by words of 32 bits, of which neighbouring threads share some.

@@ -53,7 +53,7 @@ GPUBENCH_DEVICE Slice slice_of_block(const PlacesShape& shape) {
 
 // Loads on their way at once: sixteen sums leave registers for four, where two blocks share an SM.
 template <class T, int V>
-constexpr int place_loads = sizeof(T) == 1 && V > 1 ? 4 : 8;
+constexpr int place_loads = sizeof(T) == 1 && V == 16 ? 4 : 8;
 
 // Terms `first`, first + lanes x parts ... before `stop`, of which term 0 is at `place`.
 template <int Loads, class T, int V, class S>

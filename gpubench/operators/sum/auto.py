@@ -10,7 +10,7 @@ from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
 from gpubench.operators.constants import tuned
 from gpubench.operators.sum import fast, tuning
-from gpubench.operators.sum.few import Few, form_for
+from gpubench.operators.sum.few import Few, form_for, width_of
 from gpubench.operators.sum.lanes import Lanes
 from gpubench.operators.sum.lines import has_vectors
 from gpubench.operators.sum.merged import Merged
@@ -59,11 +59,12 @@ def _is_for_few(shape: Merged, dtype: str, device: DeviceInfo) -> bool:
     if little:
         return True
     most = tuned("FEW_TERMS", tuning.FEW_TERMS)
+    width = form.width if form.width == width_of(dtype) else 1  # narrower ones take what threads of single outputs took
     if _is_narrow(shape) and len(shape.reduced) == 1:
-        return shape.terms <= most and (shape.itemsize >= 4 or (form.width > 1 and not form.across))
-    if form.width * shape.itemsize >= 4 and shape.outputs // form.width >= 256 * device.sm_count:
+        return shape.terms <= most and (shape.itemsize >= 4 or (width > 1 and not form.across))
+    if width * shape.itemsize >= 4 and shape.outputs // width >= 256 * device.sm_count:
         apart = tuning.FEW_APART if has_vectors(shape) else tuning.FEW_ELEMENTS
-        aligned = (form.width > 1 and not form.across) or _is_narrow(shape)
+        aligned = (width > 1 and not form.across) or _is_narrow(shape)
         most = tuned("FEW_ALIGNED", tuning.FEW_ALIGNED) if aligned else apart
     return shape.terms <= most
 
@@ -80,7 +81,8 @@ def _along(shape: Merged, device: DeviceInfo) -> Iterator[Variant]:
         by_runs = tuning.is_little(shape) and not ragged
         by_runs |= shape.bytes <= tuning.SHARED_BYTES and run >= tuning.LITTLE_RUN
         few = shape.outputs < (32 if shape.itemsize <= 2 else 1) * device.sm_count
-        by_runs |= few and run >= tuning.RAGGED_RUN and not has_vectors(shape)
+        least = 16 if tuning.is_little(shape) else 8
+        by_runs |= few and run >= tuning.RAGGED_RUN and not has_vectors(shape, least)
         if run < tuned("SHORT_RUN", tuning.SHORT_RUN) and not by_runs:
             yield Places()
     else:

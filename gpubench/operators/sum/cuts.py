@@ -50,15 +50,17 @@ FLAT_BYTES = 2**24
 def best_line(lines: list[Line], shape: Merged) -> Line:
     """Return the way to form lines that reads most side by side, by vectors where it can."""
 
-    def merit(line: Line) -> tuple[bool, bool, bool, int, int]:
+    def merit(line: Line) -> tuple[bool, bool, bool, int, int, int]:
         run = line.items * shape.itemsize
-        vectors = line.vector > 1 or shape.itemsize == 16
+        vectors = line.vector == shape.vector
         good = vectors and (not line.ragged or run >= RAGGED_LINE)
         if line.flat and line.neighbours.size > FLAT_COLUMNS and run >= RAGGED_LINE * line.together:
             good = False
         if shape.bytes < SMALL_COLUMNS:
             good = line.form == "whole"
-        return good, good and vectors, not line.ragged, min(run, tuned("LONG_LINE", LONG_LINE)), -line.together
+        narrower = 0 if vectors else line.vector
+        longest = tuned("LONG_LINE", LONG_LINE)
+        return good, good and vectors, not line.ragged, narrower, min(run, longest), -line.together
 
     return max(lines, key=merit)
 
@@ -67,7 +69,7 @@ def cut(line: Line, shape: Merged, device: DeviceInfo) -> Cut:
     """Return slices, lanes and parts."""
     if line.ragged:
         return _ragged_cut(line, device)
-    by_vectors = line.vector > 1 or shape.itemsize == 16
+    by_vectors = line.vector == shape.vector
     vectors = line.items // line.vector
     least = vectors if line.flat else least_places(line, line.vector)
     narrow = (vectors <= tuned("NARROW_LINE", NARROW_LINE) and shape.bytes < MANY_BYTES) or shape.bytes < SMALL_COLUMNS

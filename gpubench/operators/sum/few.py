@@ -110,7 +110,8 @@ class Few(fast.Fast):
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """By outputs side by side, and terms; and those whose terms stand anywhere."""
-        forms = [Form(1), Form(width_of(dtype))]
+        least = tuning.FEW_VECTOR // dtypes.dtype(dtype).itemsize
+        forms = [Form(1), *(Form(width) for width in (2, 4) if least <= width < width_of(dtype)), Form(width_of(dtype))]
         if dtypes.dtype(dtype).itemsize <= 2:
             forms.append(Form(width_of(dtype), across=True))
         found = [
@@ -159,31 +160,33 @@ def width_of(dtype: str) -> int:
 def form_of(shape: Merged, dtype: str) -> Form:
     """Return the widest form that x and y allow."""
     (first, *_), width = padded(shape.dims, 1), width_of(dtype)
-    if first.x != 1 or first.y != 1:
-        return Form(1)
-    if stands(shape, width):
-        return Form(width)
     wide = shape.itemsize <= 2 and first.size >= LEAST_LINE and fast.is_plain(shape)
-    return Form(width, across=True) if wide else Form(1)
+    if first.x == first.y == 1 and wide and widest(shape, dtype) < width:
+        return Form(width, across=True)
+    return Form(widest(shape, dtype))
 
 
 def form_for(shape: Merged, dtype: str, device: DeviceInfo) -> Form:
     """Return the form for so many outputs: element by element where vectors would leave too few threads."""
     form = form_of(shape, dtype)
-    groups = shape.outputs // form.width
     if form.across and tuning.is_little(shape) and shape.terms > 2:
-        return Form(1)
+        form = Form(widest(shape, dtype))
+    groups = shape.outputs // form.width
     # 2728 x 56 x 32 int32 13 us one by one, 38 by vectors of so few threads
     threads = 128 if shape.terms <= tuning.FEW_OF_LITTLE else 256
     return form if groups >= threads * device.sm_count else Form(1)  # 400000 float16 copied 6.4 us by vectors, 7.4 so
 
 
-def stands(shape: Merged, width: int) -> bool:
-    """Say whether vectors of so many elements of x, and of as many outputs, begin wherever terms and outputs do."""
-    first, *others = shape.kept
-    x_steps = [shape.offset, first.size, *(dim.x for dim in (*others, *shape.reduced))]
-    y_steps = [dim.y for dim in (*others, *shape.copies)]
-    return all(step % width == 0 for step in (*x_steps, *y_steps))
+def widest(shape: Merged, dtype: str) -> int:
+    """Return the elements of the widest vector of x, and as many outputs, that begin wherever terms and outputs do."""
+    (first, *_), others = padded(shape.dims, 1), shape.kept[1:]
+    if first.x != 1 or first.y != 1:
+        return 1
+    y_steps = (dim.y for dim in (*others, *shape.copies))
+    width = math.gcd(width_of(dtype), shape.widest(first.size, *(dim.x for dim in (*others, *shape.reduced))), *y_steps)
+    if width == width_of(dtype):
+        return width
+    return tuning.narrowed(shape, width) if width * shape.itemsize >= tuning.FEW_VECTOR else 1
 
 
 def build(problem: Problem[Any], shape: Merged, form: Form, device: DeviceInfo) -> Plan | Refused:

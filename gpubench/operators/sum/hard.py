@@ -28,6 +28,8 @@ def small() -> Iterator[Hard]:
     for layout in (TRANSPOSED, {"step": 3}, {"offset": 1}, {"offset": 5}, {"expand": (0,)}, {"expand": (1,)}):
         yield Hard({"shape": (37, 66), "dim": 0, "layout": layout})
         yield Hard({"shape": (37, 66), "dim": 1, "layout": layout})
+    for offset in (2, 4, 8):
+        yield Hard({"shape": (3, 2, 7, 48), "dim": (0, 2), "layout": {"offset": offset}})
     yield Hard({"shape": (9, 300), "dim": 1}, "with_nonfinite")
     yield Hard({"shape": (4000,)}, "integers")
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from gpubench.operators.sum import tuning
 from gpubench.operators.sum.merged import NONE, Dim, Merged, padded
 
 MOST_FLAT = 128
@@ -84,9 +85,9 @@ def lines_of(shape: Merged) -> list[Line]:
         if shape.apart != 1:
             found += [line] * _slices_whole(line, 1)
             continue
-        aligned = shape.on_grid(line.items, *(dim.x for dim in rest))
-        vectors = (shape.vector, 1) if aligned else (1,)
-        found += [replace(line, vector=vector) for vector in vectors if _slices_whole(line, vector)]
+        widest = tuning.narrowed(shape, shape.widest(line.items, *(dim.x for dim in rest)))
+        aligned = widest == shape.vector
+        found += [replace(line, vector=vector) for vector in {widest, 1} if _slices_whole(line, vector)]
         if own == 1 and inner.x == neighbours.size and outer.size == 1 and not aligned:
             found += _flat(line, shape)
         if line.together == 1 and outer.size == 1 and not aligned and shape.vector > 1:
@@ -95,9 +96,10 @@ def lines_of(shape: Merged) -> list[Line]:
     return found
 
 
-def has_vectors(shape: Merged) -> bool:
-    """Say whether some way to form lines reads vectors of several elements; those of 16 bytes are always read so."""
-    return shape.vector == 1 or any(line.vector > 1 for line in lines_of(shape))
+def has_vectors(shape: Merged, least: int = 16) -> bool:
+    """Say whether some way to form lines reads vectors of so many bytes at least; elements of 16 are always read so."""
+    wide = (line.vector > 1 and line.vector * shape.itemsize >= least for line in lines_of(shape))
+    return shape.vector == 1 or any(wide)
 
 
 def _beginnings(dims: tuple[Dim, ...]) -> list[tuple[int, tuple[Dim, int, Dim]]]:

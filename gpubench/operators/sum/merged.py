@@ -90,9 +90,13 @@ class Merged:
         """Bytes of x that are read."""
         return self.outputs * self.terms * self.itemsize
 
+    def widest(self, *steps: int) -> int:
+        """Return the elements of the widest vector, up to 16 bytes, on which x and what lies so far behind stand."""
+        return math.gcd(self.vector, self.offset, *steps)
+
     def on_grid(self, *steps: int) -> bool:
         """Say whether x and whatever lies such steps behind it stand on vectors of 16 bytes."""
-        return all(step % self.vector == 0 for step in (self.offset, *steps))
+        return self.widest(*steps) == self.vector
 
 
 def merged(problem: Problem[Any]) -> Merged:

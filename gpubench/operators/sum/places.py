@@ -37,7 +37,7 @@ class Places(fast.Fast):
 
     name: str = "places"
     summary: str = (
-        "a thread a place of 16 bytes in a line of neighbours, its terms one after the other; columns and sets of dims"
+        "a thread a place of 2 to 16 bytes in a line of neighbours, its terms one by one; columns and sets of dims"
     )
     origin: str = (
         "as the strips of cumsum's columns; lines of kept dims with one reduced dim in between, 2 more reduced, 3 kept"
@@ -55,10 +55,11 @@ class Places(fast.Fast):
         return build(problem, shape, line, cuts.cut(line, shape, device))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """Each form by vectors of 16 bytes, whole lines by elements too."""
+        """Each form by vectors of 16 bytes, whole lines by narrower ones and by elements too."""
         vector = 16 // dtypes.dtype(dtype).itemsize
-        forms = [("whole", vector), ("flat", vector), ("ragged", vector), ("whole", 1)]
-        return tuple((SOURCE, kernel(dtype, *form)) for form in dict.fromkeys(forms if vector > 1 else forms[3:]))
+        forms = [("whole", items) for items in (16, 8, 4, 2, 1) if items <= vector]
+        forms += [("flat", vector), ("ragged", vector)] if vector > 1 else []
+        return tuple((SOURCE, kernel(dtype, *form)) for form in forms)
 
 
 def kernel(dtype: str, form: str, vector: int) -> str:

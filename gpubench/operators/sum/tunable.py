@@ -19,6 +19,7 @@ SHORT_RUN = Constant("SHORT_RUN", tuning.SHORT_RUN, (128, 256, 512, 4096))
 WORDS = Constant("WORDS", cuts.WORDS, (1088, 2176, 8704))
 NARROW_LINE = Constant("NARROW_LINE", cuts.NARROW_LINE, (0, 16, 256))
 LONG_LINE = Constant("LONG_LINE", cuts.LONG_LINE, (512, 1024, 8192))
+NARROW_VECTOR = Constant("NARROW_VECTOR", tuning.NARROW_VECTOR, (2, 4, 8))
 
 REGIMES: tuple[Regime, ...] = (
     Regime(
@@ -31,7 +32,7 @@ REGIMES: tuple[Regime, ...] = (
         "other-layouts",
         "not contiguous",
         ("rows", "places", "lanes", "staged", "few"),
-        (ROWS_THREADS, SHORT_RUN, LONG_LINE),
+        (ROWS_THREADS, SHORT_RUN, LONG_LINE, NARROW_VECTOR),
     ),
     Regime(
         "short-rows",
@@ -46,6 +47,6 @@ REGIMES: tuple[Regime, ...] = (
         ("few", "staged", "places"),
         (FEW_TERMS, FEW_ALIGNED, FEW_THREADS, STAGED_GROUP),
     ),
-    Regime("columns", "adjacent", ("staged", "places", "few"), (STAGED_GROUP, WORDS, NARROW_LINE)),
-    Regime("several-dims", "1", ("places", "rows", "few"), (SHORT_RUN, LONG_LINE, FEW_TERMS)),
+    Regime("columns", "adjacent", ("staged", "places", "few"), (STAGED_GROUP, WORDS, NARROW_LINE, NARROW_VECTOR)),
+    Regime("several-dims", "1", ("places", "rows", "few"), (SHORT_RUN, LONG_LINE, FEW_TERMS, NARROW_VECTOR)),
 )

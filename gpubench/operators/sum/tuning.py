@@ -66,6 +66,12 @@ RAGGED_RUN = 96
 """Bytes of runs that `rows` takes off the grid: of little, 2 x 11 x 940 x 24 uint8 7.3 us (9.0 by places), and where no
 line of places has vectors, 189468 x 2 x 80 int32 to two 54 us (67), 40 x 30 x 77 x 51 bfloat16 13.9 (15.5)."""
 
+NARROW_VECTOR = 16
+FEW_VECTOR = 4
+"""Bytes of the narrowest vectors by which lines are read that stand on fewer than 16, and of those of outputs that one
+thread takes (8 x 60000 int8 6.9 us by two bytes, 6.7 element by element). Less than 16 is for `gpubench tune` to find:
+it has not been timed."""
+
 TRANSPOSED_TERMS = 16
 TRANSPOSED_SIDE = 12
 TRANSPOSED_OUTPUTS = 2**15
@@ -96,6 +102,12 @@ LANES_THREADS = 128
 
 FEW_THREADS = 128
 """50777 x 12 x 32 float64 45.2 us with 128 threads a block, 46.9 with 256."""
+
+
+def narrowed(shape: Merged, items: int) -> int:
+    """Return so many elements of a vector, or one where lines are not read by so few bytes."""
+    wide = items * shape.itemsize >= tuned("NARROW_VECTOR", NARROW_VECTOR)
+    return items if wide or items == shape.vector else 1
 
 
 def run(vectors: int, shape: Merged, device: DeviceInfo) -> tuple[int, int, bool]:

@@ -16,6 +16,7 @@ from gpubench.engine.buffers import Operands, Pristine
 from gpubench.measure.check import check
 from gpubench.model import Plan, Problem, Refused
 from gpubench.operators import OPERATORS
+from gpubench.operators.constants import in_force
 from gpubench.operators.sum import fast, few, lanes, places, rows, staged
 from gpubench.operators.sum.auto import choose, preferred
 from gpubench.operators.sum.lines import MOST_PLACES, Cut, least_places, lines_of
@@ -125,6 +126,32 @@ def test_every_cut_gives_the_right_sum_twice_with_the_same_bits(
     assert isinstance(chosen, Plan)
     plans = [*plans_with_parts(problem), chosen]
     host().compile([launch for plan in plans for launch in plan.launches])  # all of a source at once
+    for plan in plans:
+        first, second = answers(problem, plan)
+        assert first == second
+
+
+@pytest.mark.parametrize(
+    ("items", "dtype", "width"),
+    [
+        *((2, dtype, 2) for dtype in ("float32", "int32", "float16", "bfloat16", "int16")),
+        *((2, dtype, 1) for dtype in ("int8", "uint8")),  # vectors of two bytes are for places alone
+        *((4, dtype, 4) for dtype in ("float16", "bfloat16", "int8", "uint8")),
+        *((8, dtype, 4) for dtype in ("int8", "uint8")),
+    ],
+)
+@pytest.mark.parametrize("dim", [(1,), (0, 2)])
+def test_lines_are_read_by_the_widest_vectors_on_which_they_stand(
+    items: int, dtype: str, width: int, dim: tuple[int, ...]
+) -> None:
+    """Half a vector of 16 bytes, a quarter or an eighth: places and few have plans by it, which are right twice."""
+    problem = problem_of((4, 3, 5, 48), dim, dtype, offset=items)
+    with in_force({"NARROW_VECTOR": 2}):
+        plans = [plan for plan in plans_with_parts(problem) if {"vector", "width"} & plan.notes.keys()]
+    found = {plan.notes["vector"] for plan in plans if plan.notes.get("form") == "whole"}
+    assert found == {items, 1}
+    assert {plan.notes["width"] for plan in plans if plan.variant == "few" and not plan.notes["across"]} == {width, 1}
+    host().compile([launch for plan in plans for launch in plan.launches])
     for plan in plans:
         first, second = answers(problem, plan)
         assert first == second
