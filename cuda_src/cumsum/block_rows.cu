@@ -13,6 +13,7 @@
 #include "gpubench/block/scan.cuh"
 #include "gpubench/grid/gather.cuh"
 #include "gpubench/movement/shifted.cuh"
+#include "gpubench/sides.cuh"
 #include "gpubench/strided.cuh"
 
 namespace gpubench::cumsum {
@@ -33,14 +34,16 @@ GPUBENCH_DEVICE constexpr int at_least_one(int value) { return value > 0 ? value
 // tiles: blocks a row, 1 unless Linked. Aligned: in every row x stands on the grid of y's vectors, its elements side by
 // side; only linked blocks have code for that. launches, sums: workspace, zero before the first launch; used when Linked.
 // Warps: 0 where they are the launch's, so that one instance serves rows of several lengths; that is not for Linked.
-template <class T, class Out, int Warps, int Vectors, bool Aligned, bool Linked>
+// Side: so many sums stand side by side in a row, a power of two; y begins on as many elements. Linked blocks have one.
+template <class T, class Out, int Warps, int Vectors, bool Aligned, bool Linked, int Side = 1>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(
     (block_rows_threads<T, Out>(Warps, Vectors)),
     (at_least_one(block_rows_resident<T, Out>(Vectors) / block_rows_threads<T, Out>(Warps, Vectors))))
     block_rows(const T* x, Out* y, long long length, long long x_step, RowPlaces x_rows, int tiles, uint64* launches,
                void* sums) {
-    using A = conditional_t<Linked, accumulator_t<Out>, tile_accumulator_t<T, accumulator_t<Out>>>;
-    constexpr int V = vector_items<T, Out>;
+    using Part = conditional_t<Linked, accumulator_t<Out>, tile_accumulator_t<T, accumulator_t<Out>>>;
+    using A = sides_t<Part, Side>;
+    constexpr int V = vector_items<T, Out>, N = V / Side;
     constexpr int most_warps = block_rows_threads<T, Out>(Warps, Vectors) / warp_size;
     static_assert(most_warps * warp_size * Vectors * V < 65536, "32 bits hold the sums of a tile of narrow integers");
     const int warps = Warps > 0 ? Warps : static_cast<int>(block_size_x()) / warp_size;
@@ -62,24 +65,25 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(
     if constexpr (Aligned) load_aligned_span<V, Vectors>(raw, source, span);
     else load_lanes_span<V, Vectors>(raw, source, span, empty_slots<V>(source, -shift), 0, x_step);
     if (Linked && thread_index_x() == 0) launch[0] = launch_number(ticket);
-    Vector<A, V> items[Vectors];
+    Vector<A, N> items[Vectors];
     GPUBENCH_UNROLL
-    for (int k = 0; k < Vectors; ++k) items[k] = unpack_items<V, A>(raw[k]);
+    for (int k = 0; k < Vectors; ++k) items[k] = unpack_sides<Part, Side>(raw[k]);
     // what comes before a vector takes as many registers as a vector of one, and half of those of two
-    constexpr bool add_late = V > 2 || (V == 2 && !Linked);
+    constexpr bool add_late = N > 2 || (N == 2 && !Linked);
     A run{};
     A before[add_late ? Vectors : 1];
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
-        scan_items<V>(items[k], Add{});
-        const A left = before_lane(scan_lanes(items[k][V - 1], Add{}), run, Add{});
+        scan_items<N>(items[k], Add{});
+        const A left = before_lane(scan_lanes(items[k][N - 1], Add{}), run, Add{});
         if constexpr (add_late) before[k] = left;
-        else combine_before<V>(items[k], left, Add{});
+        else combine_before<N>(items[k], left, Add{});
     }
     A carry;
     if constexpr (!Linked) {
         share_launched_totals(run, warp_sums, warp, lane, warps);
-        carry = before_launched_warp<most_warps>(warp_sums, warp, A{}, Add{});
+        constexpr int at_once = Side > 1 ? 1 : 4;  // wider totals would be spilled
+        carry = before_launched_warp<most_warps, at_once>(warp_sums, warp, A{}, Add{});
     } else {
         share_warp_totals(run, warp_sums, warp, lane);
         const BlockPlace<A> place = scan_warps<Warps>(warp_sums, warp, A{}, Add{});
@@ -91,8 +95,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(
     }
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
-        combine_before<V>(items[k], add_late ? add(carry, before[add_late ? k : 0]) : carry, Add{});
-        store_items<V>(target, span, k, items[k]);
+        combine_before<N>(items[k], add_late ? add(carry, before[add_late ? k : 0]) : carry, Add{});
+        store_items<V>(target, span, k, in_elements(items[k]));
     }
 }
 

@@ -10,6 +10,7 @@
 #include "gpubench/arithmetic.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/movement/shifted.cuh"
+#include "gpubench/sides.cuh"
 #include "gpubench/strided.cuh"
 #include "gpubench/warp.cuh"
 
@@ -24,12 +25,14 @@ GPUBENCH_DEVICE constexpr int lanes_rows_resident(int vectors, bool aligned) {
 }
 
 // x_rows: where rows of x start; their elements are x_step apart. y is contiguous. A lane holds `Vectors` vectors, Lanes apart.
-// Aligned: in every row x stands on the grid of y's vectors, its elements side by side.
-template <class T, class Out, int Lanes, int Vectors, bool Aligned>
+// Aligned: in every row x stands on the grid of y's vectors, its elements side by side. Side: so many sums stand side by
+// side in a row, a power of two; y begins on as many elements.
+template <class T, class Out, int Lanes, int Vectors, bool Aligned, int Side = 1>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads, lanes_rows_resident<T, Out>(Vectors, Aligned))
     lanes_rows(const T* x, Out* y, long long rows, int length, RowPlaces x_rows, long long x_step) {
-    using A = tile_accumulator_t<T, accumulator_t<Out>>;
-    constexpr int V = vector_items<T, Out>;
+    using Part = tile_accumulator_t<T, accumulator_t<Out>>;
+    using A = sides_t<Part, Side>;
+    constexpr int V = vector_items<T, Out>, N = V / Side;
     const long long row = grid_thread() / Lanes;
     const int lane = thread_index_x() % Lanes;
     const bool here = row < rows;
@@ -48,15 +51,15 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads, lanes_rows_resid
     A run{};
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
-        Vector<A, V> items = unpack_items<V, A>(raw[k]);
-        scan_items<V>(items, Add{});
+        Vector<A, N> items = unpack_sides<Part, Side>(raw[k]);
+        scan_items<N>(items, Add{});
         if constexpr (Vectors > 1) {  // then a row has the whole warp
-            combine_before<V>(items, before_lane(scan_lanes(items[V - 1], Add{}), run, Add{}), Add{});
+            combine_before<N>(items, before_lane(scan_lanes(items[N - 1], Add{}), run, Add{}), Add{});
         } else if constexpr (Lanes > 1) {
-            const A before = shuffle_up(full_mask, scan_lanes(items[V - 1], Add{}, Lanes), 1, Lanes);
-            if (opaque(lane) > 0) combine_before<V>(items, before, Add{});
+            const A before = shuffle_up(full_mask, scan_lanes(items[N - 1], Add{}, Lanes), 1, Lanes);
+            if (opaque(lane) > 0) combine_before<N>(items, before, Add{});
         }
-        store_items<V>(y + row * length, span, k, items);
+        store_items<V>(y + row * length, span, k, in_elements(items));
     }
 }
 

@@ -1,4 +1,4 @@
-"""The host rule of cumsum/flat_rows.cu: short contiguous rows, or columns in pairs, as one flat array."""
+"""The host rule of cumsum/flat_rows.cu: short contiguous rows, or a few columns side by side, as one flat array."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import columns_of, rows_of
-from gpubench.operators.cumsum.rows import NOT_ROWS, THREADS
-from gpubench.operators.geometry.columns import Columns
-from gpubench.operators.geometry.vectors import items_of, vector_items
+from gpubench.operators.cumsum.geometry import short_rows_of
+from gpubench.operators.cumsum.rows import NOT_SHORT_ROWS, THREADS
+from gpubench.operators.geometry.vectors import sides_of, vector_items
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import INTEGER_DIVIDER, divider, int64
@@ -22,56 +21,43 @@ class FlatRows:
     """Short rows that are no power of two of vectors."""
 
     name: str = "flat_rows"
-    summary: str = "short rows of any length, or pairs of columns: tiles of the flat array, segmented scan by shuffles"
+    summary: str = (
+        "short rows of any length, or a few columns side by side: tiles of the flat array, segmented scan by shuffles"
+    )
     origin: str = "Sengupta and others 2007, segmented scan; the part of a row before a tile is read again"
     source = "cumsum/flat_rows.cu"
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch, a warp a tile. Takes contiguous rows that are short beside a tile."""
         del device
-        rows, length, side = _flat(problem)
-        if not rows:
-            return Refused(NOT_ROWS + " and no gaps, nor pairs of columns")
-        if rows == 1:
+        rows = short_rows_of(problem)
+        if rows is None or not rows.contiguous:
+            return Refused(NOT_SHORT_ROWS + ", without gaps")
+        if rows.rows == 1:
             return Refused("takes several rows")
         items = vector_items(problem)
-        if items % side or length > longest(items):
+        if rows.length > longest(items):
             return Refused(f"reads the part of a row before each tile again: rows of up to {longest(items)} elements")
-        elements = rows * length
+        elements = rows.rows * rows.length
         tile = 32 * items * flat_vectors()
         x, y = problem.operand("x"), problem.operand("y")
-        divisor = INTEGER_DIVIDER.value(**dict(zip(("divisor", "magic", "shift"), divider(length), strict=True)))
+        divisor = INTEGER_DIVIDER.value(**dict(zip(("divisor", "magic", "shift"), divider(rows.length), strict=True)))
         launch = Launch(
             self.source,
-            kernel(x.dtype, y.dtype, side),
+            kernel(x.dtype, y.dtype, rows.side),
             (-(-elements // (tile * THREADS // 32)), 1, 1),
             (THREADS, 1, 1),
             (Pointer("x"), Pointer("y"), int64(elements), divisor),
         )
-        additions = items + 6 + flat_vectors() + -(-length // 32) + 5
-        return Plan(self.name, (launch,), bound(problem, additions), notes={"vectors": flat_vectors(), "side": side})
+        additions = items // rows.side + 6 + flat_vectors() + -(-rows.length // 32) + 5
+        return Plan(
+            self.name, (launch,), bound(problem, additions), notes={"vectors": flat_vectors(), "side": rows.side}
+        )
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """Rows, and columns in pairs where a vector holds them."""
-        sides = (1, 2) if items_of(dtype, sum_dtype(dtype)) > 1 else (1,)
-        return [(self.source, kernel(dtype, sum_dtype(dtype), side)) for side in sides]
-
-
-def _flat(problem: Problem[Any]) -> tuple[int, int, int]:
-    """Return rows, elements of one, and columns side by side in it; no rows where x is no such flat array."""
-    rows = rows_of(problem)
-    if rows is not None:
-        return (rows.rows, rows.length, 1) if rows.contiguous else (0, 0, 1)
-    columns = columns_of(problem)
-    if columns is None or not is_pairs(columns):
-        return 0, 0, 1
-    return columns.outer, columns.length * columns.inner, columns.inner
-
-
-def is_pairs(columns: Columns) -> bool:
-    """Tell whether two columns lie side by side, block after block without a gap."""
-    whole = columns.contiguous and (columns.outer == 1 or columns.outer_pitch == columns.length * columns.inner)
-    return columns.inner == 2 and whole
+        """One instance a number of columns side by side."""
+        y = sum_dtype(dtype)
+        return [(self.source, kernel(dtype, y, side)) for side in sides_of(dtype, y)]
 
 
 def flat_vectors() -> int:

@@ -15,7 +15,7 @@ from gpubench.operators.cumsum import tuning
 from gpubench.operators.geometry.columns import Columns, columns_along
 from gpubench.operators.geometry.rows import Rows, rows_along, rows_in_groups
 from gpubench.operators.geometry.transposed import Transposed, transposed_along
-from gpubench.operators.geometry.vectors import items_of, vector_items
+from gpubench.operators.geometry.vectors import items_of, sides_of, vector_items
 from gpubench.operators.results import sum_dtype
 
 
@@ -42,6 +42,23 @@ def grouped_rows_of(problem: Problem[Any]) -> Rows | None:
     if not problem.operand("y").view.is_contiguous or x.size == 0 or not x.shape or math.prod(x.shape[dim + 1 :]) > 1:
         return None
     return rows_in_groups(x, (dim,))
+
+
+def short_rows_of(problem: Problem[Any]) -> Rows | None:
+    """Return x as rows, also in groups, or as rows of a few columns side by side that divide a vector.
+
+    None where it is neither.
+    """
+    rows = rows_of(problem) or grouped_rows_of(problem)
+    x, dim = problem.operand("x").view, problem.params.dim
+    if rows is not None or not problem.operand("y").view.is_contiguous or x.size == 0 or not x.shape:
+        return rows
+    side = math.prod(x.shape[dim + 1 :])
+    if side not in sides_of(*(operand.dtype for operand in problem.operands)):
+        return None
+    along = range(dim, len(x.shape))
+    rows = rows_along(x, along) or rows_in_groups(x, along)
+    return None if rows is None else dataclasses.replace(rows, side=side)
 
 
 def is_aligned(problem: Problem[Any], rows: Rows) -> bool:

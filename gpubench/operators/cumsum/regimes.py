@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpubench import dtypes
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning
-from gpubench.operators.cumsum.flat_rows import is_pairs, longest
+from gpubench.operators.cumsum.flat_rows import longest
 from gpubench.operators.cumsum.geometry import (
     columns_of,
     grouped_rows_of,
@@ -15,6 +15,7 @@ from gpubench.operators.cumsum.geometry import (
     is_aligned,
     line_length,
     rows_of,
+    short_rows_of,
     transposed_of,
 )
 from gpubench.operators.cumsum.rows import lanes_vectors
@@ -50,7 +51,8 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
             return straight + turns
         return turns + (straight if not rows.group else ())
     columns = columns_of(problem)
-    return turns + (_for_columns(problem, columns, device) if columns is not None else ())
+    walked = _for_columns(problem, columns, device) if columns is not None else ()
+    return turns + _for_sides(problem, device) + walked
 
 
 def leftovers(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
@@ -156,9 +158,25 @@ def _for_rows(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuple[st
     return ("linked_blocks", "carry_forward", "block_rows")
 
 
+def _for_sides(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
+    """Return the variants for columns of which a few lie side by side, as rows of these; none where a walk is better.
+
+    A walk would read a few bytes a lane, far apart.
+    """
+    rows = short_rows_of(problem)
+    if rows is None or rows.step != 1 or rows.rows == 1:
+        return ()
+    elements = rows.rows * rows.length
+    if elements < tuned("SIDES_LEAST", tuning.SIDES_LEAST):
+        pairs = rows.side == 2 and rows.contiguous and rows.length <= longest(vector_items(problem))
+        return ("flat_rows",) if pairs and elements >= tuning.PAIRS_LEAST else ()
+    if rows.side > 2 and rows.side * dtypes.dtype(problem.operand("x").dtype).itemsize > tuning.SIDES_BYTES:
+        return ()
+    names = _for_grouped(problem, rows) if rows.group else _for_rows(problem, rows, device)
+    return () if "linked_blocks" in names else names
+
+
 def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[str, ...]:
-    if _is_for_pairs(problem, columns):
-        return ("flat_rows",)
     walk = walk_of(problem)
     empty = max(tuning.SHORT_COLUMN_WIDTH // columns.inner, 1)  # so many times as wide as the columns is a strip
     walked = tuned("WALKED_COLUMN", tuning.WALKED_COLUMN) * empty
@@ -192,13 +210,6 @@ def _are_cut(problem: Problem[Any], rows: Rows) -> bool:
 def _is_short_of_a_vector(problem: Problem[Any], transposed: Transposed) -> bool:
     """Tell whether lines across x are less than a vector of y: what neighbours store, the L2 cache joins."""
     return not transposed.x_along_lines and transposed.length < vector_items(problem)
-
-
-def _is_for_pairs(problem: Problem[Any], columns: Columns) -> bool:
-    """Tell whether short columns lie two by two, of which a walk would read a few bytes a lane, far apart."""
-    items = vector_items(problem)
-    enough = 2 * columns.length * columns.outer >= tuning.PAIRS_LEAST
-    return is_pairs(columns) and items > 1 and 2 * columns.length <= longest(items) and enough and columns.outer > 1
 
 
 def _least_walks(columns: Columns) -> int:

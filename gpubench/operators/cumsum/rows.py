@@ -9,10 +9,10 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, 
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import grouped_rows_of, is_aligned, rows_of
+from gpubench.operators.cumsum.geometry import is_aligned, short_rows_of
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.geometry.rows import Rows
-from gpubench.operators.geometry.vectors import accumulator_bytes, is_narrow, items_of, vector_items
+from gpubench.operators.geometry.vectors import accumulator_bytes, is_narrow, items_of, sides_of, vector_items
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import int32, int64, row_places
@@ -21,6 +21,7 @@ THREADS = 256
 """`lanes_rows_threads`."""
 
 NOT_ROWS = "takes only sums along the last dim, over rows with one pitch"
+NOT_SHORT_ROWS = NOT_ROWS + " or two; or beside a few columns that divide a vector"
 
 
 class LanesRows:
@@ -34,9 +35,9 @@ class LanesRows:
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch, a thread a vector."""
         del device
-        rows = rows_of(problem) or grouped_rows_of(problem)
+        rows = short_rows_of(problem)
         if rows is None:
-            return Refused(NOT_ROWS)
+            return Refused(NOT_SHORT_ROWS)
         items = vector_items(problem)
         touched = rows.vectors(items)
         most = lanes_vectors(problem)
@@ -46,23 +47,30 @@ class LanesRows:
         x, y = problem.operand("x"), problem.operand("y")
         launch = Launch(
             self.source,
-            "gpubench::cumsum::lanes_rows" + template(x.dtype, y.dtype, lanes, vectors, is_aligned(problem, rows)),
+            "gpubench::cumsum::lanes_rows"
+            + template(x.dtype, y.dtype, lanes, vectors, is_aligned(problem, rows), *last(rows.side)),
             (-(-rows.rows * lanes // THREADS), 1, 1),
             (min(-(-rows.rows * lanes // 32) * 32, THREADS), 1, 1),
             (Pointer("x"), Pointer("y"), int64(rows.rows), int32(rows.length), places(rows), int64(rows.step)),
         )
-        allowed = bound(problem, items + vectors + lanes.bit_length())
+        allowed = bound(problem, items // rows.side + vectors + lanes.bit_length())
         return Plan(self.name, (launch,), allowed, notes={"lanes": lanes, "vectors": vectors})
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """One instance a number of lanes."""
+        """One instance a number of lanes and of columns side by side."""
         y = sum_dtype(dtype)
         shapes = [(1 << k, 1) for k in range(6)] + [(32, 2)] + [(32, 4)] * is_narrow(dtype)
         return [
-            (self.source, "gpubench::cumsum::lanes_rows" + template(dtype, y, *shape, aligned))
+            (self.source, "gpubench::cumsum::lanes_rows" + template(dtype, y, *shape, aligned, *last(side)))
             for shape in shapes
             for aligned in (True, False)
+            for side in sides_of(dtype, y)
         ]
+
+
+def last(side: int) -> tuple[int, ...]:
+    """Return the last template argument of a kernel for so many columns side by side, which one column leaves out."""
+    return (side,) if side > 1 else ()
 
 
 def places(rows: Rows) -> Value:
@@ -92,9 +100,9 @@ class BlockRows:
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch, a block a row; more warps to a row where there are fewer rows than SMs."""
-        rows = rows_of(problem) or grouped_rows_of(problem)
+        rows = short_rows_of(problem)
         if rows is None:
-            return Refused(NOT_ROWS)
+            return Refused(NOT_SHORT_ROWS)
         if rows.rows >= 2**31:
             return Refused("takes at most 2^31 - 1 rows")
         shapes = (*(tuning.LONE_SHAPES if rows.rows < device.sm_count else ()), *block_shapes(problem))
@@ -103,13 +111,14 @@ class BlockRows:
         if isinstance(shape, Refused):
             return shape
         launch = block_launch(problem, rows, shape, tiles=1, linked=False)
-        allowed = bound(problem, vector_items(problem) + 6 + shape.vectors + shape.warps)
+        allowed = bound(problem, vector_items(problem) // rows.side + 6 + shape.vectors + shape.warps)
         return Plan(self.name, (launch,), allowed, notes={"warps": shape.warps, "vectors": shape.vectors})
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """One instance a shape."""
+        """One instance a shape and a number of columns side by side."""
         shapes = (*tuning.LONE_SHAPES, *tuning.BLOCK_SHAPES[words_per_vector(dtype, sum_dtype(dtype))])
-        names = [block_kernel(dtype, shape, False, False) for shape in shapes]
+        sides = sides_of(dtype, sum_dtype(dtype))
+        names = [block_kernel(dtype, shape, False, False, side) for shape in shapes for side in sides]
         return [(self.source, name) for name in dict.fromkeys(names)]
 
 
@@ -138,10 +147,10 @@ def fitting_shape(shapes: Sequence[tuning.BlockShape], vectors: int) -> tuning.B
     return Refused(f"a row touches {vectors} vectors of 16 bytes; a block holds {shapes[-1].capacity}")
 
 
-def block_kernel(dtype: str, shape: tuning.BlockShape, aligned: bool, linked: bool) -> str:
+def block_kernel(dtype: str, shape: tuning.BlockShape, aligned: bool, linked: bool, side: int = 1) -> str:
     """Return the name expression. Blocks that know nothing of each other take their warps from the launch."""
-    arguments = template(dtype, sum_dtype(dtype), shape.warps if linked else 0, shape.vectors, aligned, linked)
-    return "gpubench::cumsum::block_rows" + arguments
+    numbers = (shape.warps if linked else 0, shape.vectors, aligned, linked, *last(side))
+    return "gpubench::cumsum::block_rows" + template(dtype, sum_dtype(dtype), *numbers)
 
 
 def block_launch(problem: Problem[Any], rows: Rows, shape: tuning.BlockShape, tiles: int, linked: bool) -> Launch:
@@ -152,7 +161,7 @@ def block_launch(problem: Problem[Any], rows: Rows, shape: tuning.BlockShape, ti
     """
     return Launch(
         BlockRows.source,
-        block_kernel(problem.operand("x").dtype, shape, linked and is_aligned(problem, rows), linked),
+        block_kernel(problem.operand("x").dtype, shape, linked and is_aligned(problem, rows), linked, rows.side),
         (rows.rows * tiles, 1, 1),
         (32 * shape.warps, 1, 1),
         (

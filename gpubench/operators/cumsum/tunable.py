@@ -34,6 +34,7 @@ RING = Constant("RING", None, ((16, 8, 4, 6), (16, 8, 4, 4), (16, 8, 8, 3), (8, 
 STREAMING_L2 = Constant("STREAMING_L2", tuning.STREAMING_L2, (0.0, 1.0, 5.0))
 SHARED_US = Constant("SHARED_US", tuning.SHARED_US, (4.0, 16.0, 32.0))
 WALKED_COLUMN = Constant("WALKED_COLUMN", tuning.WALKED_COLUMN, (0, 24, 48, 192))
+SIDES_LEAST = Constant("SIDES_LEAST", tuning.SIDES_LEAST, (1 << 18, 1 << 20, 1 << 22))
 WALK_BLOCKS = Constant("WALK_BLOCKS", tuning.WALK_BLOCKS, (1, 4))
 STRIP = Constant(
     "STRIP",
@@ -90,6 +91,7 @@ REGIMES: tuple[Regime, ...] = (
         (LINKED_VECTORS, LINKED_SHAPE),
     ),
     Regime("long-rows", _ROWS, BLOCKS, (RING, STREAMING_L2)),
+    Regime("columns-side-by-side", "contiguous and inner <= 8", (*COLUMNS, *BLOCKS), (SIDES_LEAST, WALKED_COLUMN)),
     Regime(
         "short-columns", "contiguous and row_size <= 384", COLUMNS, (WALKED_COLUMN, SHARED_US, WALK_BLOCKS, WALK_FEW)
     ),

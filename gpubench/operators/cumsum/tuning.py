@@ -37,6 +37,12 @@ PAIRS_LEAST = 1 << 18
 """... and short columns, two side by side. 1180782 x 16 x 2 float32 79.5 us, 329 walked; 300000 x 33 x 2
 bfloat16 28.1, 160; 2000000 x 2 x 2 float64 38.5, 41.8; but 40000 x 3 x 2 float16 7.1, 6.4."""
 
+SIDES_LEAST = 1 << 62
+SIDES_BYTES = 8
+"""Elements from which all columns of which a few lie side by side are taken as rows of these, by whichever variant has
+such rows; more than two up to so many bytes of x side by side, beyond which a walk loads whole vectors. Neither has
+been timed: `gpubench tune` tries less."""
+
 FLAT_VECTORS = 4
 """Vectors a lane of `flat_rows`: 262144 x 250 float16 80.8 us, 97.4 with eight; float32 130.9, 131.4."""
 
@@ -78,7 +84,10 @@ LINKED_SHAPES: dict[int, tuple[BlockShape, ...]] = {
         BlockShape(16, 4),  # 2^20 float32: 8.0 us; 8.4 by (8, 8), 8.5 by (8, 4), 9.2 by (32, 4)
         BlockShape(16, 8),  # 2^22: 14.5 us; 15.7 by (8, 8), the ring 18.7
     ),
-    8: (BlockShape(8, 1), BlockShape(8, 2), BlockShape(8, 4)),
+    8: (
+        BlockShape(8, 2),
+        BlockShape(8, 4),
+    ),  # few rows of up to 16 MB by (8, 1) first take 1.006 and 1.017 times as long
 }
 """For `linked_blocks`, as above; the first with at most a tile an SM, else the last while its tiles are resident."""
 

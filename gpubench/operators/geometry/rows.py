@@ -15,6 +15,7 @@ class Rows:
     """Row r starts at r * pitch, its elements are `step` apart. Counted in elements.
 
     group: rows of a group, where groups begin `group_pitch` apart and r counts in a group; 0 where there are none.
+    side: columns that stand side by side in a row, which begins on as many elements of what is written.
     """
 
     rows: int
@@ -23,6 +24,7 @@ class Rows:
     step: int
     group: int = 0
     group_pitch: int = 0
+    side: int = 1
 
     @property
     def contiguous(self) -> bool:
@@ -46,7 +48,7 @@ class Rows:
 
     def vectors(self, items: int) -> int:
         """Return the vectors that a row may touch on the grid of those of rows without gaps, wherever it starts."""
-        extra = 0 if self.length % items == 0 or self.rows == 1 else items - 1
+        extra = 0 if self.length % items == 0 or self.rows == 1 else items - self.side
         return -(-(self.length + extra) // items)
 
 

@@ -20,6 +20,12 @@ def items_of(*names: str) -> int:
     return max(VECTOR_BYTES // max(dtypes.dtype(name).itemsize for name in names), 1)
 
 
+def sides_of(*names: str) -> tuple[int, ...]:
+    """Return the numbers of columns side by side of which a vector for operands of these dtypes holds whole rows."""
+    items = items_of(*names)
+    return tuple(side for side in range(1, items + 1) if items % side == 0)
+
+
 def is_narrow(name: str) -> bool:
     """Return whether a dtype is an integer of 1 or 2 bytes, of which 32 bits hold many sums (`is_narrow` in C++)."""
     return dtypes.dtype(name).kind == "integer" and dtypes.dtype(name).itemsize < 4

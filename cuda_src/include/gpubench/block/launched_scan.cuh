@@ -12,16 +12,17 @@ GPUBENCH_DEVICE void share_launched_totals(A total, A* totals, int warp, int lan
     block_barrier();
 }
 
-// The totals of the warps before, combined in their order; the block has at most Most warps.
-template <int Most, class A, class Combine>
+// The totals of the warps before, combined in their order; the block has at most Most warps. AtOnce, 4 at
+// most, are read together.
+template <int Most, int AtOnce = 4, class A, class Combine>
 GPUBENCH_DEVICE A before_launched_warp(const A* totals, int warp, A identity, Combine combine) {
     A before = identity;
     GPUBENCH_UNROLL
-    for (int first = 0; first < Most; first += 4) {
+    for (int first = 0; first < Most; first += AtOnce) {
         if (first >= warp) break;
-        const Vector<A, 4> some = load_vector<4>(totals + first);
+        const Vector<A, AtOnce> some = load_vector<AtOnce>(totals + first);
         GPUBENCH_UNROLL
-        for (int i = 0; i < 4; ++i) before = first + i < warp ? combine(before, some[i]) : before;
+        for (int i = 0; i < AtOnce; ++i) before = first + i < warp ? combine(before, some[i]) : before;
     }
     return before;
 }

@@ -1,0 +1,181 @@
+"""A few columns side by side, taken as rows of them: which kernels take them, when, and their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpubench.dtypes import DTYPES
+from gpubench.operators import OPERATORS
+from gpubench.operators.constants import in_force
+from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum.flat_rows import longest
+from gpubench.operators.cumsum.geometry import short_rows_of
+from gpubench.operators.geometry.vectors import items_of, sides_of
+from gpubench.operators.results import sum_dtype
+from tests.operators.cases import DEVICE, make_case, planned, refusal
+from tests.operators.cumsum.edges import chosen
+from tests.operators.cumsum.test_fast_kernels import outputs
+from tests.operators.sampling import some
+
+CUMSUM = OPERATORS["cumsum"]
+NAMES = ("lanes_rows", "flat_rows", "block_rows")
+LEAST = 1 << 18
+"""Elements from which `sides` takes columns as rows of them."""
+
+FORMS = [(dtype, side) for dtype in CUMSUM.dtypes for side in sides_of(dtype, sum_dtype(dtype))[1:]]
+
+
+@pytest.fixture
+def sides() -> Iterator[None]:
+    """Let `auto` take columns side by side as rows of them."""
+    with in_force({"SIDES_LEAST": LEAST}):
+        yield
+
+
+@pytest.mark.parametrize(("name", "form"), some(NAMES, FORMS, each=1))
+def test_each_form_keeps_columns_apart(name: str, form: tuple[str, int]) -> None:
+    """Every dtype and number of columns, NaN and infinity in their line, x on the grid of y's vectors and off it."""
+    dtype, side = form
+    distribution = "normal" if DTYPES[dtype].kind == "integer" else "with_nonfinite"
+    length = 301 if name == "block_rows" else 13
+    for offset in (0, 1):
+        layout = {"offset": offset}
+        outputs(name, dtype, runs=1, shape=[7, length, side], dim=1, layout=layout, distribution=distribution)
+
+
+@pytest.mark.parametrize("schedule", ["reverse", "random:2"])
+@given(
+    name=st.sampled_from(NAMES),
+    form=st.sampled_from(FORMS),
+    rows=st.integers(2, 40),
+    vectors=st.integers(1, 60),
+    odd=st.integers(0, 3),
+    offset=st.integers(0, 5),
+)
+def test_rows_of_columns_begin_anywhere(
+    schedule: str, name: str, form: tuple[str, int], rows: int, vectors: int, odd: int, offset: int
+) -> None:
+    """Rows that end inside a vector, of any length that lanes hold, x anywhere: nothing beside them is touched."""
+    dtype, side = form
+    length = max(vectors * items_of(dtype, sum_dtype(dtype)) // side - odd, 2)
+    shape = [min(rows, 1 + 4000 // (length * side)) + 1, length, side]
+    outputs(name, dtype, schedule, 1, shape=shape, dim=1, layout={"offset": offset})
+
+
+@pytest.mark.parametrize("name", ["lanes_rows", "block_rows"])
+@pytest.mark.parametrize(
+    ("shape", "layout"),
+    [
+        ([5, 3, 21, 2], {"permute": [1, 0, 2, 3]}),  # rows in groups
+        ([5, 21, 4], {"expand": [0]}),
+        ([5, 21, 2], {"step": 3}),
+        ([5, 21, 2, 2], {}),  # two dims of columns
+        ([1, 21, 4], {"offset": 2}),
+    ],
+)
+def test_rows_of_columns_with_pitches(name: str, shape: list[int], layout: dict[str, Any]) -> None:
+    """Rows of x may lie apart in any way that rows may, as long as what a row holds walks as one."""
+    dim = shape.index(21)
+    for dtype in ("float32", "bfloat16"):
+        outputs(name, dtype, runs=1, shape=shape, dim=dim, layout=layout)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("shape", "dtype", "layout"),
+    [
+        ((90, 7, 3), "float32", {}),  # no vector holds whole sides
+        ((90, 7, 8), "float32", {}),
+        ((90, 7, 4), "int8", {}),  # vectors of two sums of 64 bits
+        ((90, 7, 2), "complex128", {}),
+        ((90, 7, 2), "float32", {"expand": (1,)}),
+        ((90, 7, 2), "float32", {"permute": (0, 2, 1)}),
+    ],
+)
+def test_other_columns_are_refused(name: str, shape: tuple[int, ...], dtype: str, layout: dict[str, Any]) -> None:
+    """What a vector cannot hold, and what does not lie as one row in x, is for others; the reason says so."""
+    problem = CUMSUM.problem(make_case("cumsum", dtype, shape=list(shape), dim=1, layout=layout))
+    variant = next(variant for variant in CUMSUM.variants if variant.name == name)
+    assert "columns" in (refusal(variant, problem) or "")
+
+
+def test_a_path_of_additions_is_as_short_as_the_items() -> None:
+    """Four columns of a vector of eight leave two items: the bound counts these."""
+    variant = next(variant for variant in CUMSUM.variants if variant.name == "block_rows")
+    additions = [
+        planned(variant, CUMSUM.problem(make_case("cumsum", "float16", shape=[200, n, side], dim=1))).accuracy.additions
+        for n, side in ((2048, 1), (512, 4))
+    ]
+    assert additions[0] - additions[1] == 8 - 2
+
+
+def test_a_row_touches_no_more_vectors_than_its_columns_let_it() -> None:
+    """Rows begin on as many elements as there are columns, so five pairs lie in two vectors of eight, not three."""
+    problem = CUMSUM.problem(make_case("cumsum", "float16", shape=[200, 5, 2], dim=1))
+    rows = short_rows_of(problem)
+    assert rows is not None
+    assert rows.vectors(8) == 2
+
+
+@pytest.mark.usefixtures("sides")
+@pytest.mark.parametrize(
+    ("shape", "dtype", "name"),
+    [
+        ((1 << 17, 7, 2), "float16", "flat_rows"),
+        ((1 << 17, 7, 2), "complex64", "flat_rows"),
+        ((1 << 17, 7, 2), "complex128", "walked_lines"),  # a vector is no pair
+        ((100, 7, 2), "float16", "walked_lines"),
+        ((1 << 17, 7, 3), "float16", "walked_lines"),
+        ((1 << 17, 7, 4), "float16", "flat_rows"),
+        ((1 << 17, 8, 4), "float16", "lanes_rows"),
+        ((1 << 17, 7, 4), "float32", "walked_lines"),  # a walk loads whole vectors
+        ((14336, 512, 4), "float16", "block_rows"),
+        ((4096, 96, 2, 2), "bfloat16", "flat_rows"),
+        ((140, 8192, 2), "float64", "block_rows"),
+        ((140, 8193, 2), "float64", "columns"),  # a block holds no more
+        ((20, 20000, 2), "float32", "column_forward"),  # rows that blocks would have to share
+    ],
+)
+def test_a_few_columns_are_rows_of_them(shape: tuple[int, ...], dtype: str, name: str) -> None:
+    """Many elements of few columns are read by whole vectors; a walk would read a few bytes a lane, far apart."""
+    assert chosen(shape, 1, dtype) == name
+
+
+@pytest.mark.usefixtures("sides")
+@pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "lanes_rows"), (1, "lanes_rows")])
+def test_few_elements_are_walked(near: int, name: str) -> None:
+    """Of little the launch is what counts."""
+    assert chosen((LEAST // 8 + near, 4, 2), 1) == name
+
+
+@pytest.mark.usefixtures("sides")
+@pytest.mark.parametrize(("columns", "name"), [(1, "lanes_rows"), (2, "walked_lines")])
+def test_more_than_pairs_are_rows_up_to_so_many_bytes(columns: int, name: str) -> None:
+    """From SIDES_BYTES on side by side a walk loads much at once."""
+    assert chosen((1 << 17, 8, columns * tuning.SIDES_BYTES // 2), 1, "float16") == name
+
+
+@pytest.mark.usefixtures("sides")
+def test_rows_in_groups_of_columns_are_short_rows_too() -> None:
+    """A permuted x whose rows of columns lie whole goes to lanes or blocks, where it was walked or copied first."""
+    assert chosen((64, 8, 512, 4), 2, "float16", permute=(1, 0, 2, 3)) == "block_rows"
+    assert chosen((640, 80, 16, 2), 2, "float32", permute=(1, 0, 2, 3)) == "lanes_rows"
+
+
+@pytest.mark.parametrize("near", [-1, 0, 1])
+def test_flat_rows_take_half_a_tile_of_columns(near: int) -> None:
+    """As long as rows of single sums."""
+    problem = CUMSUM.problem(make_case("cumsum", "float16", shape=[900, longest(8) // 4 + near, 4], dim=1))
+    variant = next(variant for variant in CUMSUM.variants if variant.name == "flat_rows")
+    assert (refusal(variant, problem, DEVICE) is None) == (near <= 0)
+
+
+def test_untold_auto_takes_short_pairs_alone() -> None:
+    """What was not timed stays where it was."""
+    assert chosen((14336, 512, 4), 1, "float16") == "walked_lines"
+    assert chosen((1 << 17, 8, 2), 1, "float16") == "flat_rows"
