@@ -25,7 +25,12 @@ COPIES_LEAST = 4096
 PRIVATE_ROWS_LEAST = 1024
 PRIVATE_ROW_BYTES = 512
 """Repetitions from which a warp of `private_copies` takes each, if the sums of its places take so many bytes at most:
-768 x 11 x 8 x 6, 1798 indices of a dim of 8. Of fewer indices than 256, or ten a place, copies cost more."""
+768 x 11 x 8 x 6, 1798 indices of a dim of 8. Of fewer indices than 256, or ten a place, copies cost more, but not where
+much of eight bytes comes to places that get three or more each: 32768 x 64, 202 in order of float64 58 us (85), 32768 x
+20, 160 by 1 / rank of complex64 33 (53); 32768 x 64, 100 of float32 39 (22)."""
+
+PRIVATE_WIDE = 128
+PRIVATE_WIDE_ELEMENTS = 2**22
 
 COPIES_PLACES = 2048
 COPIES_DENSE = 128
@@ -194,7 +199,9 @@ def is_for_private_copies(form: Form) -> bool:
     if form.inner > 1 or form.index_step != 1 or form.outers < PRIVATE_ROWS_LEAST or form.count * form.outers < 2**20:
         return False
     fits = form.places * max(form.itemsize, 4) <= PRIVATE_ROW_BYTES
-    return fits and max(256, 10 * form.places) <= form.count <= LAST_DIM
+    wide = form.itemsize == 8 and form.count * form.outers >= PRIVATE_WIDE_ELEMENTS
+    least = max(PRIVATE_WIDE, 3 * form.places) if wide else max(256, 10 * form.places)
+    return fits and least <= form.count <= LAST_DIM
 
 
 def is_for_squares(form: Form, dtype: str) -> bool:

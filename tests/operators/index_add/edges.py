@@ -42,6 +42,12 @@ def _edges() -> list[Edge]:
         ),
         ({"shape": (1023, 64), "dim": 1, "indices": 1500}, "float32", "combined"),
         *(
+            ({"shape": (2**15, places), "dim": 1, "indices": least + near}, "float64", name)
+            for places, least in ((64, 192), (40, tuning.PRIVATE_WIDE))
+            for near, name in _step("combined", "private_copies")
+        ),
+        ({"shape": (2**15, 40), "dim": 1, "indices": 192}, "float32", "combined"),
+        *(
             ({"shape": (131, 20_000), "dim": 1, "indices": tuning.SCATTERED_MOST + near}, "float32", name)
             for near, name in ((-1, "combined"), (0, "combined"), (1, "cached"))
         ),
