@@ -33,19 +33,21 @@ template <bool Looks, int Items, class T, class Index>
 GPUBENCH_DEVICE bool load_tile(PartTile<Items>& tile, const T* source, const Index* index, uint32 base, uint32 stop,
                                const PartitionShape& shape) {
     bool ordered = true;
-    int64 rows[Items];
+    Index rows[Items];
+    T values[Items];
     GPUBENCH_UNROLL
     for (int i = 0; i < Items; ++i) {
         const uint32 at = base + i * block_size_x() + thread_index_x();
-        rows[i] = at < stop ? static_cast<int64>(index[at]) : -1;
-        tile.values[i] = at < stop ? uint32{bit_cast<Word<sizeof(T)>>(load<Cache::read_only>(source + at * shape.index_step))} : 0;
+        rows[i] = load_if(index + at, at < stop);
+        values[i] = load_if(source + at * shape.index_step, at < stop);
     }
     GPUBENCH_UNROLL
     for (int i = 0; i < Items; ++i) {
         const bool exists = base + i * block_size_x() + thread_index_x() < stop;
-        tile.rows[i] = row_inside(rows[i], shape);
-        if constexpr (!Looks) continue;  // nothing waits for the loads
-        const int64 left = shuffle_up(full_mask, rows[i], 1);
+        tile.rows[i] = exists ? row_inside(static_cast<int64>(rows[i]), shape) : no_key;
+        tile.values[i] = uint32{bit_cast<Word<sizeof(T)>>(values[i])};
+        if constexpr (!Looks) continue;
+        const Index left = shuffle_up(full_mask, rows[i], 1);
         ordered = ordered && (!exists || (tile.rows[i] != no_key && (lane_index() == 0 || left <= rows[i])));
     }
     return ordered;
@@ -67,7 +69,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps * 32, 32 / Warps)
     const bool stays = meet(meetings, launch, ordered);
     if (grid_thread() == 0) kept[0] = stays ? 1 : 0;
     if (stays) return;
-    count_parts(tables, start, stop, shape.slices, [&](uint32 i) { return row_inside(static_cast<int64>(index[i]), shape); });
+    count_parts(tables, index, start, stop, shape.slices, [&](Index row) { return row_inside(static_cast<int64>(row), shape); });
     counted.take_counts(tables, shape.slices.parts);
     meet(meetings + grid_size_x(), launch);
     OwnParts<Warps> own(shape.slices.parts);

@@ -84,7 +84,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256)
 }
 
 template <class T>
-constexpr int copy_items = sizeof(T) == 16 ? 2 : 8;  // on their way to a thread; 64 registers
+constexpr int copy_items = sizeof(T) > 4 ? 32 / static_cast<int>(sizeof(T)) : 8;  // on their way to a thread; 64 registers
 
 struct BlockCopiesShape {
     IntegerDivider inner;  // elements of a row
@@ -111,18 +111,22 @@ GPUBENCH_KERNEL void narrow_indices(const Index* index, int32* narrow, long long
     }
 }
 
-// An index, and where its row of the source stands; as the list has it, or sorted.
+// An entry of the list, its index, and where its row of the source stands; as the list has it, or sorted.
 template <class Index>
 struct List {
+    using Entry = Index;
     const Index* index;
-    GPUBENCH_DEVICE int64 row(uint32 i) const { return static_cast<int64>(index[i]); }
-    GPUBENCH_DEVICE int64 position(uint32 i) const { return i; }
+    GPUBENCH_DEVICE Entry entry(uint32 i, bool exists) const { return load_if(index + i, exists); }
+    GPUBENCH_DEVICE static int64 row(Entry entry) { return static_cast<int64>(entry); }
+    GPUBENCH_DEVICE static int64 position(Entry, uint32 i) { return i; }
 };
 template <>
 struct List<Pair> {
+    using Entry = Pair;
     const Pair* pairs;
-    GPUBENCH_DEVICE int64 row(uint32 i) const { return row_of(pairs[i]); }
-    GPUBENCH_DEVICE int64 position(uint32 i) const { return position_of(pairs[i]); }
+    GPUBENCH_DEVICE Entry entry(uint32 i, bool exists) const { return load_if(pairs + i, exists); }
+    GPUBENCH_DEVICE static int64 row(Entry entry) { return row_of(entry); }
+    GPUBENCH_DEVICE static int64 position(Entry entry, uint32) { return position_of(entry); }
 };
 
 // A thread's sum for one of the places, on its way to the block's.
@@ -151,18 +155,23 @@ GPUBENCH_DEVICE void add_to_segment(sum_t<T>* sums, const T* source, const List<
     Kept<A> kept{shape.segment, A{}};
     bool again = false;
     for (uint32 base = start + thread_index_x(); base < stop; base += block_size_x() * copy_items<T>) {
-        uint32 places[copy_items<T>];
+        typename List<Index>::Entry entries[copy_items<T>];
         T raw[copy_items<T>];
+        uint32 places[copy_items<T>];
+        const auto item = [&](int k) { return base + k * block_size_x(); };
+        GPUBENCH_UNROLL
+        for (int k = 0; k < copy_items<T>; ++k) entries[k] = list.entry(shape.inner.divide(item(k)).quotient, item(k) < stop);
         GPUBENCH_UNROLL
         for (int k = 0; k < copy_items<T>; ++k) {
-            const uint32 item = base + k * block_size_x();
+            const auto at = shape.inner.divide(item(k));
+            raw[k] = load_if(source + List<Index>::position(entries[k], at.quotient) * shape.index_step + at.remainder, item(k) < stop);
+        }
+        GPUBENCH_UNROLL
+        for (int k = 0; k < copy_items<T>; ++k) {
+            const int64 row = List<Index>::row(entries[k]);
+            const bool inside = item(k) < stop && row >= 0 && row < shape.places;
             places[k] = shape.segment;
-            raw[k] = T{};
-            if (item >= stop) continue;
-            const auto at = shape.inner.divide(item);
-            const int64 row = list.row(at.quotient);
-            raw[k] = load<Cache::read_only>(source + list.position(at.quotient) * shape.index_step + at.remainder);
-            if (row >= 0 && row < shape.places) places[k] = static_cast<uint32>(row) * shape.inner.divisor + at.remainder - first;
+            if (inside) places[k] = static_cast<uint32>(row) * shape.inner.divisor + shape.inner.divide(item(k)).remainder - first;
         }
         if (!again) {
             kept.send(sums, shape.segment);

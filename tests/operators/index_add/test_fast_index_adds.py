@@ -111,6 +111,20 @@ def test_grouped_gives_the_same_bits_under_every_schedule(pattern: Any) -> None:
     assert len(found) == 1
 
 
+@pytest.mark.parametrize("at", [2, 31, 32, 33, 64, 95, 96, 288, 1023, 1024, 2047, 2048, 2303, 2304, 2999])
+@pytest.mark.parametrize("least_range", [64, 4096])
+def test_one_pair_out_of_order_is_seen_wherever_it_stands(
+    monkeypatch: pytest.MonkeyPatch, at: int, least_range: int
+) -> None:
+    """A list in order stays as it is; the edges of lanes, of rounds, of warps and of blocks are looked at, too."""
+    problem = problem_of((3000, 4), 3000, "int64", index_dtype="int32")
+    inputs = dict(INDEX_ADD.inputs(problem))
+    inputs["index"] = np.arange(3000, dtype=inputs["index"].dtype)
+    inputs["index"][at] = at - 2  # which comes again behind another
+    monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda *_: inputs)
+    answers(problem, grouped.build(problem, form(problem), host().info, 64, least_range=least_range))
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "int8", "complex128", "int64"])
 @pytest.mark.parametrize("shape", [(40, 24), (3, 40, 7), (2, 500, 300)])
 def test_grouped_takes_rows_of_any_width_and_alpha(dtype: str, shape: tuple[int, ...]) -> None:

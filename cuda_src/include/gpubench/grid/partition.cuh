@@ -13,6 +13,7 @@
 #include "gpubench/block/digit_sort.cuh"
 #include "gpubench/grid/meeting.cuh"
 #include "gpubench/integer_divider.cuh"
+#include "gpubench/movement/row_vectors.cuh"
 
 namespace gpubench {
 
@@ -58,19 +59,21 @@ struct PartTables {
           exchange(distances + parts) {}
 };
 
-// Count the parts of rows start ... stop - 1 of a list; `row(i)` gives one, no_row where there is none.
-template <int Warps, int Items, class Row>
-GPUBENCH_DEVICE void count_parts(const PartTables<Warps, Items>& tables, uint32 start, uint32 stop, const Parting& parting, const Row& row) {
+// Count the parts of rows start ... stop - 1 of a list; `row` turns an entry into one, no_row where there is none.
+template <int Warps, int Items, class Entry, class Row>
+GPUBENCH_DEVICE void count_parts(const PartTables<Warps, Items>& tables, const Entry* list, uint32 start, uint32 stop, const Parting& parting,
+                                 const Row& row) {
     constexpr int at_once = 8;
     constexpr uint32 threads = PartTables<Warps, Items>::threads;
     together(parting.parts, [&](int part) { tables.counts[part] = 0; });
     for (uint32 base = start + thread_index_x(); base < stop; base += at_once * threads) {
-        uint32 rows[at_once];
+        Entry entries[at_once];
         GPUBENCH_UNROLL
-        for (int k = 0; k < at_once; ++k) rows[k] = base + k * threads < stop ? row(base + k * threads) : PartTile<1>::no_row;
+        for (int k = 0; k < at_once; ++k) entries[k] = load_if(list + base + k * threads, base + k * threads < stop);
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
-            if (rows[k] != PartTile<1>::no_row) atomic_add(tables.counts + parting.of(rows[k]), 1u);
+            const uint32 found = base + k * threads < stop ? row(entries[k]) : PartTile<1>::no_row;
+            if (found != PartTile<1>::no_row) atomic_add(tables.counts + parting.of(found), 1u);
         }
     }
 }

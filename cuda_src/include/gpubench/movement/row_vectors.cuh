@@ -12,6 +12,13 @@ GPUBENCH_DEVICE Packed<T, V> row_vector(const T* address, bool exists = true) {
     return exists ? load_packed<V, C>(address) : Packed<T, V>{};
 }
 
+// The element at an address; zero, and no access, where it does not exist. Such loads of a thread are under way together, whatever
+// is done with what they bring: see load_existing.
+template <class T>
+GPUBENCH_DEVICE T load_if(const T* address, bool exists) {
+    return bit_cast<T>(load_existing<false>(reinterpret_cast<const Word<sizeof(T)>*>(address), exists));
+}
+
 // A lane's own ring in shared memory of 16 bytes a slot, two slots a stage, one group of copies in the background a stage. What a
 // lane asked for only it reads: no barrier stands between. Threads: of the block, whose slots lie side by side.
 template <int Threads, int Stages>
