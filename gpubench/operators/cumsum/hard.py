@@ -13,7 +13,7 @@ def small() -> Iterator[Hard]:
     for shape in every_dim:
         for dim in range(len(shape)):
             yield Hard({"shape": shape, "dim": dim})
-    for shape, offset in (((61, 7, 2), 1), ((37, 33, 4), 0), ((3, 90, 8), 3)):  # columns that vectors of y hold
+    for shape, offset in (((61, 7, 2), 1), ((37, 33, 4), 3)):  # columns that vectors of y hold
         yield Hard({"shape": shape, "dim": 1, "layout": {"offset": offset}})
     flat: tuple[Shape, ...] = ((), (0,), (1,), (31,), (33,), (1009,), (2049,), (3, 0, 4), (1, 1, 1))
     for shape in flat:

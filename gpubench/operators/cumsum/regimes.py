@@ -170,8 +170,6 @@ def _for_sides(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     if elements < tuned("SIDES_LEAST", tuning.SIDES_LEAST):
         pairs = rows.side == 2 and rows.contiguous and rows.length <= longest(vector_items(problem))
         return ("flat_rows",) if pairs and elements >= tuning.PAIRS_LEAST else ()
-    if rows.side > 2 and rows.side * dtypes.dtype(problem.operand("x").dtype).itemsize > tuning.SIDES_BYTES:
-        return ()
     names = _for_grouped(problem, rows) if rows.group else _for_rows(problem, rows, device)
     return () if "linked_blocks" in names else names
 

@@ -38,10 +38,8 @@ PAIRS_LEAST = 1 << 18
 bfloat16 28.1, 160; 2000000 x 2 x 2 float64 38.5, 41.8; but 40000 x 3 x 2 float16 7.1, 6.4."""
 
 SIDES_LEAST = 1 << 62
-SIDES_BYTES = 8
 """Elements from which all columns of which a few lie side by side are taken as rows of these, by whichever variant has
-such rows; more than two up to so many bytes of x side by side, beyond which a walk loads whole vectors. Neither has
-been timed: `gpubench tune` tries less."""
+such rows. It has not been timed: `gpubench tune` tries less."""
 
 FLAT_VECTORS = 4
 """Vectors a lane of `flat_rows`: 262144 x 250 float16 80.8 us, 97.4 with eight; float32 130.9, 131.4."""

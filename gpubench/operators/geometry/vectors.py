@@ -21,9 +21,12 @@ def items_of(*names: str) -> int:
 
 
 def sides_of(*names: str) -> tuple[int, ...]:
-    """Return the numbers of columns side by side of which a vector for operands of these dtypes holds whole rows."""
+    """Return the numbers of columns side by side of which a vector for these dtypes holds two rows, or pairs.
+
+    Of more columns a thread that walks them loads as much at once.
+    """
     items = items_of(*names)
-    return tuple(side for side in range(1, items + 1) if items % side == 0)
+    return tuple(side for side in range(1, items + 1) if items % side == 0 and (side == 2 or 2 * side <= items)) or (1,)
 
 
 def is_narrow(name: str) -> bool:
