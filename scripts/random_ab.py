@@ -27,14 +27,14 @@ sys.path.insert(0, str(ROOT))
 from random_speed import Bench  # noqa: E402 - the checkout must be found first
 
 from gpubench.errors import GpubenchError  # noqa: E402
-from gpubench.model import Case, DeviceInfo, Plan, Problem  # noqa: E402
+from gpubench.model import Case, Plan, Problem  # noqa: E402
 from gpubench.operators import OPERATORS  # noqa: E402
 from gpubench.operators.constants import values_of  # noqa: E402
 from gpubench.suite.expand import load_suites  # noqa: E402
+from gpubench.suite.explain import ASSUMED  # noqa: E402
 from studies.draws import LAYOUTS, draw_cases  # noqa: E402
 from studies.two_checkouts import Changed, Compared, Side, changed, look_in, report  # noqa: E402
 
-H200 = DeviceInfo("cuda", "NVIDIA H200", (9, 0), 132, 60 << 20, 140 << 30, 227 << 10)
 ENDS = 15
 
 
@@ -68,9 +68,9 @@ def compare(bench: Bench, found: Changed) -> Compared:
     return Compared(found, times["old"], times["new"], len(answers) == 1)
 
 
-def time_all(spec: str, found: Sequence[Changed]) -> list[Compared]:
+def time_all(bench: Bench, found: Sequence[Changed]) -> list[Compared]:
     """Time the cases; one that fails is named."""
-    bench, results = Bench(spec, []), []
+    results = []
     for each in found:
         try:
             results.append(compare(bench, each))
@@ -96,18 +96,18 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=1, help="that compile at first")
     options = parser.parse_args()
     old, new = Side(options.old.resolve(), {}), Side(ROOT, values_of(options.set) if options.set else {})
-    dry = options.device == "none"
-    info = H200 if dry else Bench(options.device, []).device.info
+    bench = None if options.device == "none" else Bench(options.device, [])
     cases = cases_of(options)
     look_in(old)
-    found = list(changed(cases, old, new, info, None if dry else options.processes))
+    info, processes = (ASSUMED, None) if bench is None else (bench.device.info, options.processes)
+    found = list(changed(cases, old, new, info, processes))
     print(f"{len(found)} of {len(cases)} cases differ", flush=True)
-    if dry:
+    if bench is None:
         for each in found:
             print(f"{each.case.id} {each.old.variant} -> {each.new.variant} {dict(each.new.notes)}")
         return 0
     chosen = random.Random(1).sample(found, min(options.limit, len(found)))
-    print("\n".join(report(time_all(options.device, chosen), ENDS)))
+    print("\n".join(report(time_all(bench, chosen), ENDS)))
     return 0
 
 

@@ -234,13 +234,13 @@ def report(results: list[dict[str, Any]]) -> None:
                 ratios.append((min(others.values()) / result["us"]["gpubench"], result["id"]))
         if not ratios:
             continue
-        mean = math.exp(statistics.fmean(math.log(ratio) for ratio, _ in ratios))
+        mean = statistics.geometric_mean(ratio for ratio, _ in ratios)
         share = sum(ratio >= 0.95 for ratio, _ in ratios) / len(ratios)
         low, where = min(ratios)
         print(f"{name}: {mean:.3f} x over {len(ratios)} cases; {share:.1%} at 0.95 x or more; worst {low:.3f} {where}")
     shares = [result["share"] for result in results if "share" in result]
     if shares:
-        mean = math.exp(statistics.fmean(map(math.log, shares)))
+        mean = statistics.geometric_mean(shares)
         print(f"ceiling: {mean:.3f} of it over {len(shares)} cases that are not launch-bound; least {min(shares):.3f}")
 
 
@@ -294,9 +294,11 @@ def main() -> int:
         for seed in options.seed
         for case in draw_cases(options.operator, seed, options.cases, options.least, options.most, options.layouts)
     ]
-    drawn, cases = cases, [case for case in cases if not is_endless(case)]
-    if options.peer and len(cases) < len(drawn):
-        print(f"{len(drawn) - len(cases)} of {len(drawn)} cases left out: libraries add such integers one by one")
+    drawn = len(cases)
+    if options.peer:
+        cases = [case for case in cases if not is_endless(case)]
+    if len(cases) < drawn:
+        print(f"{drawn - len(cases)} of {drawn} cases left out: libraries add such integers one by one")
     if options.processes > 1:
         warm(options.device, "inductor" in options.peer, cases, options.processes)
     bench = Bench(options.device, options.peer, options.call_limit)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import pickle
 import statistics
@@ -131,4 +130,4 @@ def report(found: Sequence[Compared], ends: int) -> Iterator[str]:
 
 
 def _mean(found: Sequence[Compared]) -> float:
-    return math.exp(statistics.fmean(math.log(each.ratio) for each in found))
+    return statistics.geometric_mean(each.ratio for each in found)

@@ -24,13 +24,12 @@ COPIES_LEAST = 4096
 
 PRIVATE_ROWS_LEAST = 1024
 PRIVATE_ROW_BYTES = 512
+PRIVATE_WIDE = 128
+PRIVATE_WIDE_ELEMENTS = 2**22
 """Repetitions from which a warp of `private_copies` takes each, if the sums of its places take so many bytes at most:
 768 x 11 x 8 x 6, 1798 indices of a dim of 8. Of fewer indices than 256, or ten a place, copies cost more, but not where
 much of eight bytes comes to places that get three or more each: 32768 x 64, 202 in order of float64 58 us (85), 32768 x
 20, 160 by 1 / rank of complex64 33 (53); 32768 x 64, 100 of float32 39 (22)."""
-
-PRIVATE_WIDE = 128
-PRIVATE_WIDE_ELEMENTS = 2**22
 
 COPIES_PLACES = 2048
 COPIES_DENSE = 128

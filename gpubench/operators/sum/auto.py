@@ -81,7 +81,7 @@ def _along(shape: Merged, device: DeviceInfo) -> Iterator[Variant]:
         by_runs = tuning.is_little(shape) and not ragged
         by_runs |= shape.bytes <= tuning.SHARED_BYTES and run >= tuning.LITTLE_RUN
         few = shape.outputs < (32 if shape.itemsize <= 2 else 1) * device.sm_count
-        least = 16 if tuning.is_little(shape) else 8
+        least = 16 if tuning.is_little(shape) else tuning.RUNS_VECTOR
         by_runs |= few and run >= tuning.RAGGED_RUN and not has_vectors(shape, least)
         if run < tuned("SHORT_RUN", tuning.SHORT_RUN) and not by_runs:
             yield Places()

@@ -87,7 +87,7 @@ def lines_of(shape: Merged) -> list[Line]:
             continue
         widest = tuning.narrowed(shape, shape.widest(line.items, *(dim.x for dim in rest)))
         aligned = widest == shape.vector
-        found += [replace(line, vector=vector) for vector in {widest, 1} if _slices_whole(line, vector)]
+        found += [replace(line, vector=vector) for vector in dict.fromkeys((widest, 1)) if _slices_whole(line, vector)]
         if own == 1 and inner.x == neighbours.size and outer.size == 1 and not aligned:
             found += _flat(line, shape)
         if line.together == 1 and outer.size == 1 and not aligned and shape.vector > 1:

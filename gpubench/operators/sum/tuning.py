@@ -68,9 +68,10 @@ line of places has vectors, 189468 x 2 x 80 int32 to two 54 us (67), 40 x 30 x 7
 
 NARROW_VECTOR = 16
 FEW_VECTOR = 4
-"""Bytes of the narrowest vectors by which lines are read that stand on fewer than 16, and of those of outputs that one
-thread takes (8 x 60000 int8 6.9 us by two bytes, 6.7 element by element). Less than 16 is for `gpubench tune` to find:
-it has not been timed."""
+RUNS_VECTOR = 8
+"""Bytes of the narrowest vectors by which lines are read that stand on fewer than 16, of those of outputs that one
+thread takes (8 x 60000 int8 6.9 us by two bytes, 6.7 element by element), and of those of lines to which runs off the
+grid go where more than a little is read. Less than 16 is for `gpubench tune` to find: it has not been timed."""
 
 TRANSPOSED_TERMS = 16
 TRANSPOSED_SIDE = 12

@@ -20,6 +20,7 @@ from gpubench.operators.results import sum_dtype
 from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.cumsum.edges import chosen
 from tests.operators.cumsum.test_fast_kernels import outputs
+from tests.operators.cumsum.test_fast_rules import SHORT_PAIRS
 from tests.operators.sampling import some
 
 CUMSUM = OPERATORS["cumsum"]
@@ -81,9 +82,7 @@ def test_rows_of_columns_begin_anywhere(
 def test_rows_of_columns_with_pitches(name: str, shape: list[int], layout: dict[str, Any]) -> None:
     """Rows of x may lie apart in any way that rows may, as long as what a row holds walks as one."""
     dim = shape.index(21)
-    for dtype in (
-        ("float32", "bfloat16") if shape[-1] * math.prod(shape[dim + 1 : -1]) == 2 else ("float16", "bfloat16")
-    ):
+    for dtype in ("float32" if math.prod(shape[dim + 1 :]) == 2 else "float16", "bfloat16"):
         outputs(name, dtype, runs=1, shape=shape, dim=dim, layout=layout)
 
 
@@ -129,11 +128,7 @@ def test_a_row_touches_no_more_vectors_than_its_columns_let_it() -> None:
 @pytest.mark.parametrize(
     ("shape", "dtype", "name"),
     [
-        ((1 << 17, 7, 2), "float16", "flat_rows"),
-        ((1 << 17, 7, 2), "complex64", "flat_rows"),
-        ((1 << 17, 7, 2), "complex128", "walked_lines"),  # a vector is no pair
-        ((100, 7, 2), "float16", "walked_lines"),
-        ((1 << 17, 7, 3), "float16", "walked_lines"),
+        *SHORT_PAIRS,
         ((1 << 17, 7, 4), "float16", "flat_rows"),
         ((1 << 17, 8, 4), "float16", "lanes_rows"),
         ((1 << 17, 7, 4), "float32", "walked_lines"),  # a walk loads whole vectors

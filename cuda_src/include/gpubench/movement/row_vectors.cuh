@@ -1,6 +1,7 @@
 // Vectors of rows that stand anywhere: what a thread asks for of several rows before it uses the first, and a ring of them.
 #pragma once
 
+#include "gpubench/movement/source.cuh"
 #include "gpubench/movement/stages.cuh"
 #include "gpubench/vector.cuh"
 
@@ -12,11 +13,15 @@ GPUBENCH_DEVICE Packed<T, V> row_vector(const T* address, bool exists = true) {
     return exists ? load_packed<V, C>(address) : Packed<T, V>{};
 }
 
-// The element at an address; zero, and no access, where it does not exist. Such loads of a thread are under way together, whatever
-// is done with what they bring: see load_existing.
+// The vector of up to 16 bytes at an address, on its own size; zero, and no access, where it does not exist. Such loads of a thread
+// are under way together, whatever is done with what they bring: see load_existing.
+template <int V, class T>
+GPUBENCH_DEVICE Packed<T, V> vector_if(const T* address, bool exists) {
+    return Source<T, false>{}.template load<V>(address, exists);
+}
 template <class T>
 GPUBENCH_DEVICE T load_if(const T* address, bool exists) {
-    return bit_cast<T>(load_existing<false>(reinterpret_cast<const Word<sizeof(T)>*>(address), exists));
+    return bit_cast<T>(vector_if<1>(address, exists));
 }
 
 // A lane's own ring in shared memory of 16 bytes a slot, two slots a stage, one group of copies in the background a stage. What a

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "gpubench/items.cuh"
+#include "gpubench/movement/row_vectors.cuh"
 
 namespace gpubench {
 
@@ -47,15 +48,9 @@ struct StripRows {
     // `left`: rows from here to the end of the column; may be negative. Predicated in assembly: of integers the compiler would put
     // each load off until the row before it is added, and wait for memory as often.
     GPUBENCH_DEVICE void load(const T* source, long long left, long long step) {
-        constexpr int bytes = sizeof(T) * S::items;
         GPUBENCH_UNROLL
         for (int r = 0; r < S::rows; ++r, source += step) {  // moved on: a product of 64 bits each costs more than the rest
-            if constexpr (bytes <= 16) {
-                rows[r] = bit_cast<Packed<T, S::items>>(load_existing<false>(reinterpret_cast<const Word<bytes>*>(source), r < left));
-            } else {
-                rows[r] = Packed<T, S::items>{};
-                if (r < left) rows[r] = load_packed<S::items>(source);
-            }
+            rows[r] = vector_if<S::items>(source, r < left);
         }
     }
     // The totals of the rows, column by column.
