@@ -35,8 +35,6 @@ from gpubench.suite.explain import ASSUMED  # noqa: E402
 from studies.draws import LAYOUTS, draw_cases  # noqa: E402
 from studies.two_checkouts import Changed, Compared, Side, changed, look_in, report  # noqa: E402
 
-ENDS = 15
-
 
 def cases_of(options: argparse.Namespace) -> list[Case]:
     """Return the drawn cases, or those of the suites that are of the operator."""
@@ -92,6 +90,7 @@ def main() -> int:
     parser.add_argument("--most", type=float, default=27)
     parser.add_argument("--layouts", choices=tuple(LAYOUTS), default="many")
     parser.add_argument("--limit", type=int, default=100, help="cases to time at most, drawn from those that differ")
+    parser.add_argument("--ends", type=int, default=15, help="cases to print of each end")
     parser.add_argument("--set", help="constants of the new side: NAME=VALUE+NAME=VALUE")
     parser.add_argument("--processes", type=int, default=1, help="that compile at first")
     options = parser.parse_args()
@@ -107,7 +106,9 @@ def main() -> int:
             print(f"{each.case.id} {each.old.variant} -> {each.new.variant} {dict(each.new.notes)}")
         return 0
     chosen = random.Random(1).sample(found, min(options.limit, len(found)))
-    print("\n".join(report(time_all(bench, chosen), ENDS)))
+    if old.root == new.root:
+        new.compiled([plan for each in chosen for plan in (each.old, each.new)], info, options.processes)
+    print("\n".join(report(time_all(bench, chosen), options.ends)))
     return 0
 
 

@@ -57,7 +57,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A case and its two plans; the old one's kernels lie in the second tree of sources."""
+    """A case and its two plans; the old one's kernels lie in the second tree of sources where there are two."""
 
     case: Case
     old: Plan
@@ -67,16 +67,20 @@ class Changed:
 def changed(
     cases: Sequence[Case], old: Side, new: Side, device: DeviceInfo, processes: int | None
 ) -> Iterator[Changed]:
-    """Yield the cases whose launches differ, also by machine code alone where `processes` may compile it."""
+    """Yield the cases whose launches differ, also by machine code alone where `processes` may compile it.
+
+    One checkout with other constants has one machine code: its plans tell, and nothing is compiled.
+    """
     plans = [side.plans(cases, device) for side in (old, new)]
     code: list[dict[Request, str]] = [{}, {}]
-    if processes is not None:
+    apart = old.root != new.root
+    if apart and processes is not None:
         code = [side.compiled(own, device, processes) for side, own in zip((old, new), plans, strict=True)]
     for case, before, after in zip(cases, *plans, strict=True):
         if before is None or after is None or _launched(before, device, code[0]) == _launched(after, device, code[1]):
             continue
         steps = (
-            replace(step, source=SECOND_PREFIX + step.source) if isinstance(step, Launch) else step
+            replace(step, source=SECOND_PREFIX + step.source) if apart and isinstance(step, Launch) else step
             for step in before.steps
         )
         yield Changed(case, replace(before, steps=tuple(steps)), after)

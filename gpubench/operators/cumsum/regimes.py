@@ -79,7 +79,7 @@ def _for_transposed(problem: Problem[Any], transposed: Transposed, device: Devic
         return ("walked_lines" if takes_one_turn(problem, device) else "copied_first",)
     chunks: tuple[str, ...] = ()
     if _is_for_chunks(transposed, device):
-        wide = transposed.across >= transposed_tuning.CHUNKED_ACROSS * (2 if is_half(dtype) else 1)
+        wide = 2 * transposed.across >= transposed_tuning.CHUNKED_ACROSS * (3 if is_half(dtype) else 2)
         wide = wide and (along or not is_half(dtype))
         chunks = ("transposed_tiles",) if wide else ("copied_first",)  # strips would be mostly empty
     if transposed.across < transposed_tuning.ACROSS:
@@ -168,8 +168,10 @@ def _for_sides(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
         return ()
     elements = rows.rows * rows.length
     if elements < tuned("SIDES_LEAST", tuning.SIDES_LEAST):
-        pairs = rows.side == 2 and rows.contiguous and rows.length <= longest(vector_items(problem))
-        return ("flat_rows",) if pairs and elements >= tuning.PAIRS_LEAST else ()
+        return ()
+    pairs = rows.side == 2 and rows.contiguous and rows.length <= longest(vector_items(problem))
+    if pairs and is_narrow(problem.operand("x").dtype) and elements >= tuning.FLAT_LEAST:
+        return ("flat_rows",)
     names = _for_grouped(problem, rows) if rows.group else _for_rows(problem, rows, device)
     return () if "linked_blocks" in names else names
 

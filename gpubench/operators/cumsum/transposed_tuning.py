@@ -50,11 +50,11 @@ CHUNKED_LENGTH = 4096
 """Elements of a line from which the lines of few strips are cut, in place of the ring: 31464 x 6 int64 17.2 us, 149.5
 by the ring; 578981 x 128 int64 795, tiles 11880; 485 x 78608 int16 233, 656; 512 x 8192 float32 21.9, ring 27.4."""
 
-CHUNKED_ACROSS = 12
+CHUNKED_ACROSS = 16
 """Lines side by side from which they are cut rather than copied first, 16-bit floats only where they lie along x: 25 x
 2097152 complex64 across x 370 us (copied 844), 17 x 1000000 int32 127 (168), 21 x 3836678 uint8 371 (509), 400000 x 20
-float32 along x 42.6 (50.2); but 16 x 1000000 bfloat16 across it 107 (39), 68 x 338392 116 (65), 300000 x 14 along it
-31.6 (26.1), 300000 x 25 float16 32.8 (36.1): from twice as many on."""
+float32 along x 42.6 (50.2); but 2524941 x 12 int64 664 (266), 16 x 1000000 bfloat16 across it 107 (39), 68 x 338392
+116 (65), 300000 x 14 along it 31.6 (26.1), 300000 x 25 float16 32.8 (36.1): from half as many again on."""
 
 CUT_VECTORS = 4
 """Vectors of y that a row across x may touch, where it cuts them, for lanes to be worth more than a turn, whatever its

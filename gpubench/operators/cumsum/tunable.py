@@ -34,7 +34,7 @@ RING = Constant("RING", None, ((16, 8, 4, 6), (16, 8, 4, 4), (16, 8, 8, 3), (8, 
 STREAMING_L2 = Constant("STREAMING_L2", tuning.STREAMING_L2, (0.0, 1.0, 5.0))
 SHARED_US = Constant("SHARED_US", tuning.SHARED_US, (4.0, 16.0, 32.0))
 WALKED_COLUMN = Constant("WALKED_COLUMN", tuning.WALKED_COLUMN, (0, 24, 48, 192))
-SIDES_LEAST = Constant("SIDES_LEAST", tuning.SIDES_LEAST, (1 << 18, 1 << 20, 1 << 22))
+SIDES_LEAST = Constant("SIDES_LEAST", tuning.SIDES_LEAST, (1 << 16, 1 << 20, 1 << 22))
 WALK_BLOCKS = Constant("WALK_BLOCKS", tuning.WALK_BLOCKS, (1, 4))
 STRIP = Constant(
     "STRIP",

@@ -33,13 +33,12 @@ FLAT_LEAST = 1 << 19
 """Elements from which flat rows are worth their longer code: 57 x 55 x 2 x 35 float64 7.6 us, by lanes 6.9, 5433 x 58
 bfloat16 7.1, 6.2; 407392 x 2 float32 at offset 5 8.4, 11.8, 198 x 128 x 44 int64 10.7, 11.1."""
 
-PAIRS_LEAST = 1 << 18
-"""... and short columns, two side by side. 1180782 x 16 x 2 float32 79.5 us, 329 walked; 300000 x 33 x 2
-bfloat16 28.1, 160; 2000000 x 2 x 2 float64 38.5, 41.8; but 40000 x 3 x 2 float16 7.1, 6.4."""
-
-SIDES_LEAST = 1 << 62
+SIDES_LEAST = 1 << 18
 """Elements from which all columns of which a few lie side by side are taken as rows of these, by whichever variant has
-such rows. It has not been timed: `gpubench tune` tries less."""
+such rows: 25 random cases 1.97 times as fast, 19584 x 568 x 2 bfloat16 27.3 us (walked 209), 2048 x 520 x 2 complex64
+13.3 (54), 64 x 2 x 2048 x 2 float32 5.6 (linked columns 16), 5059 x 157 x 4 float16 9.5 (18.8); but 40000 x 3 x 2
+float16 by flat rows 7.1 (6.4). From FLAT_LEAST on pairs of narrow integers are flat rows: 22030 x 74 x 32 x 2 uint8 237
+us (by lanes 270), 25047 x 2 x 8 x 2 int16 6.1 (6.5)."""
 
 FLAT_VECTORS = 4
 """Vectors a lane of `flat_rows`: 262144 x 250 float16 80.8 us, 97.4 with eight; float32 130.9, 131.4."""

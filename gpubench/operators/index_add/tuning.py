@@ -33,8 +33,10 @@ much of eight bytes comes to places that get three or more each: 32768 x 64, 202
 
 COPIES_PLACES = 2048
 COPIES_DENSE = 128
+COPIES_ITEMS = 1024
 """`block_copies` for up to so many elements of the destination that each take so many of the source: 2 M into 717 29 us
-(52 by `cached`), 764 K into 7064 64 (15)."""
+(52 by `cached`), 764 K into 7064 64 (15); and from so many of a repetition on, which a block takes: 19485 times 206
+indices of one place, turned, 102 us (13.6 by `combined`)."""
 
 LAST_DIM = 16384
 """Indices of the last dim from which a block takes a repetition: 256 x 30000 88 us (115 by atomics), 256 x 4096 22
@@ -264,7 +266,7 @@ def is_for_block_copies(form: Form, dtype: str, device: DeviceInfo) -> bool:
     Blocks exchange words of small integers: 600000 int8 into 500 places 3145 us (39 by `cached`).
     """
     elements, items = form.places * form.inner, form.count * form.inner
-    dense = items >= tuned("COPIES_DENSE", COPIES_DENSE) * elements
+    dense = items >= max(tuned("COPIES_DENSE", COPIES_DENSE) * elements, COPIES_ITEMS)
     few = elements <= tuned("COPIES_PLACES", COPIES_PLACES) and dtype not in SMALL and form.inner < SHORT
     if few and dense and items * form.outers >= 2 * CACHED_LEAST:
         return True

@@ -19,7 +19,7 @@ SHORT_RUN = Constant("SHORT_RUN", tuning.SHORT_RUN, (128, 256, 512, 4096))
 WORDS = Constant("WORDS", cuts.WORDS, (1088, 2176, 8704))
 NARROW_LINE = Constant("NARROW_LINE", cuts.NARROW_LINE, (0, 16, 256))
 LONG_LINE = Constant("LONG_LINE", cuts.LONG_LINE, (512, 1024, 8192))
-NARROW_VECTOR = Constant("NARROW_VECTOR", tuning.NARROW_VECTOR, (2, 4, 8))
+NARROW_VECTOR = Constant("NARROW_VECTOR", tuning.NARROW_VECTOR, (4, 8, 16))
 
 REGIMES: tuple[Regime, ...] = (
     Regime(

@@ -66,12 +66,14 @@ RAGGED_RUN = 96
 """Bytes of runs that `rows` takes off the grid: of little, 2 x 11 x 940 x 24 uint8 7.3 us (9.0 by places), and where no
 line of places has vectors, 189468 x 2 x 80 int32 to two 54 us (67), 40 x 30 x 77 x 51 bfloat16 13.9 (15.5)."""
 
-NARROW_VECTOR = 16
+NARROW_VECTOR = 2
 FEW_VECTOR = 4
 RUNS_VECTOR = 8
-"""Bytes of the narrowest vectors by which lines are read that stand on fewer than 16, of those of outputs that one
-thread takes (8 x 60000 int8 6.9 us by two bytes, 6.7 element by element), and of those of lines to which runs off the
-grid go where more than a little is read. Less than 16 is for `gpubench tune` to find: it has not been timed."""
+"""Bytes of the narrowest vectors by which lines are read that stand on fewer than 16 (74 x 27387 x 33 x 2 int32 145 us,
+379 element by element, 2264 x 2904 x 13 bfloat16 53, 95, 104 x 60 x 401 x 48 uint8 47, 120), of those of outputs that
+one thread takes (8 x 60000 int8 6.9 us by two bytes, 6.7 element by element), and of those of lines to which runs off
+the grid go where more than a little is read. Little is read element by element: 4522 x 2 x 16 int8 6.6 us, by vectors
+7.6, 31 x 448 x 2 float32 5.9, 6.2."""
 
 TRANSPOSED_TERMS = 16
 TRANSPOSED_SIDE = 12
@@ -106,8 +108,8 @@ FEW_THREADS = 128
 
 
 def narrowed(shape: Merged, items: int) -> int:
-    """Return so many elements of a vector, or one where lines are not read by so few bytes."""
-    wide = items * shape.itemsize >= tuned("NARROW_VECTOR", NARROW_VECTOR)
+    """Return so many elements of a vector, or one where lines are not read by so few bytes, as of little none are."""
+    wide = items * shape.itemsize >= tuned("NARROW_VECTOR", NARROW_VECTOR) and not is_little(shape)
     return items if wide or items == shape.vector else 1
 
 

@@ -58,7 +58,7 @@ def _around(sms: int, near: int) -> list[Edge]:
         ((16, tuning.WALK_FEW * sms + near), 0, "complex128", {}),
         ((tuning.WALK_ROWS[1] + near, 70001), 0, "int16", {}),
         ((tuning.FLAT_LEAST // 2 + near, 2), 1, "float32", {}),
-        ((tuning.PAIRS_LEAST // 8 + near, 4, 2), 1, "float32", {}),
+        ((tuning.SIDES_LEAST // 8 + near, 4, 2), 1, "float32", {}),
         ((transposed_tuning.COPIED_MOST // 64 // 2 + near, 64 * 2), 0, "float64", TRANSPOSED),
         ((tuning.SHARED_COLUMN + near, 16), 0, "int16", {}),
         ((tuning.SHARED_STRIPS // 64 + near, 64), 1, "int16", TRANSPOSED),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpubench.dtypes import DTYPES
 from gpubench.operators import OPERATORS
-from gpubench.operators.constants import in_force
+from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.flat_rows import longest
 from gpubench.operators.cumsum.geometry import short_rows_of
 from gpubench.operators.geometry.vectors import items_of, sides_of
@@ -20,22 +19,11 @@ from gpubench.operators.results import sum_dtype
 from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.cumsum.edges import chosen
 from tests.operators.cumsum.test_fast_kernels import outputs
-from tests.operators.cumsum.test_fast_rules import SHORT_PAIRS
 from tests.operators.sampling import some
 
 CUMSUM = OPERATORS["cumsum"]
 NAMES = ("lanes_rows", "flat_rows", "block_rows")
-LEAST = 1 << 18
-"""Elements from which `sides` takes columns as rows of them."""
-
 FORMS = [(dtype, side) for dtype in CUMSUM.dtypes for side in sides_of(dtype, sum_dtype(dtype))[1:]]
-
-
-@pytest.fixture
-def sides() -> Iterator[None]:
-    """Let `auto` take columns side by side as rows of them."""
-    with in_force({"SIDES_LEAST": LEAST}):
-        yield
 
 
 @pytest.mark.parametrize(("name", "form"), some(NAMES, FORMS, each=1))
@@ -124,11 +112,17 @@ def test_a_row_touches_no_more_vectors_than_its_columns_let_it() -> None:
     assert rows.vectors(8) == 2
 
 
-@pytest.mark.usefixtures("sides")
 @pytest.mark.parametrize(
     ("shape", "dtype", "name"),
     [
-        *SHORT_PAIRS,
+        ((1 << 17, 7, 2), "float16", "flat_rows"),
+        ((1 << 17, 8, 2), "float16", "lanes_rows"),
+        ((1 << 17, 8, 2), "int8", "flat_rows"),  # lanes would hold two sums each
+        ((tuning.FLAT_LEAST // 16 - 1, 8, 2), "int8", "lanes_rows"),
+        ((1 << 17, 7, 2), "complex64", "flat_rows"),
+        ((1 << 17, 7, 2), "complex128", "walked_lines"),  # a vector is no pair
+        ((100, 7, 2), "float16", "walked_lines"),
+        ((1 << 17, 7, 3), "float16", "walked_lines"),
         ((1 << 17, 7, 4), "float16", "flat_rows"),
         ((1 << 17, 8, 4), "float16", "lanes_rows"),
         ((1 << 17, 7, 4), "float32", "walked_lines"),  # a walk loads whole vectors
@@ -144,14 +138,12 @@ def test_a_few_columns_are_rows_of_them(shape: tuple[int, ...], dtype: str, name
     assert chosen(shape, 1, dtype) == name
 
 
-@pytest.mark.usefixtures("sides")
 @pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "lanes_rows"), (1, "lanes_rows")])
 def test_few_elements_are_walked(near: int, name: str) -> None:
     """Of little the launch is what counts."""
-    assert chosen((LEAST // 8 + near, 4, 2), 1) == name
+    assert chosen((tuning.SIDES_LEAST // 8 + near, 4, 2), 1) == name
 
 
-@pytest.mark.usefixtures("sides")
 def test_rows_in_groups_of_columns_are_short_rows_too() -> None:
     """A permuted x whose rows of columns lie whole goes to lanes or blocks, where it was walked or copied first."""
     assert chosen((64, 8, 512, 4), 2, "float16", permute=(1, 0, 2, 3)) == "block_rows"
@@ -164,9 +156,3 @@ def test_flat_rows_take_half_a_tile_of_columns(near: int) -> None:
     problem = CUMSUM.problem(make_case("cumsum", "float16", shape=[900, longest(8) // 4 + near, 4], dim=1))
     variant = next(variant for variant in CUMSUM.variants if variant.name == "flat_rows")
     assert (refusal(variant, problem, DEVICE) is None) == (near <= 0)
-
-
-def test_untold_auto_takes_short_pairs_alone() -> None:
-    """What was not timed stays where it was."""
-    assert chosen((14336, 512, 4), 1, "float16") == "walked_lines"
-    assert chosen((1 << 17, 8, 2), 1, "float16") == "flat_rows"

@@ -9,7 +9,6 @@ import pytest
 
 from gpubench.model import Plan
 from gpubench.operators import OPERATORS
-from gpubench.operators.constants import in_force
 from tests.operators.cases import DEVICE, make_case
 from tests.operators.sum.edges import edges
 
@@ -46,9 +45,8 @@ def test_each_side_of_every_edge_has_a_plan_of_ours(sms: int) -> None:
 def test_plans_take_the_widest_vectors_on_which_lines_stand(
     shape: tuple[int, ...], dim: tuple[int, ...], dtype: str, layout: dict[str, Any], wanted: tuple[str, str, Any]
 ) -> None:
-    """Told so, what went element by element goes by 8, 4 or 2 bytes; what full vectors or runs serve stays."""
-    with in_force({"NARROW_VECTOR": 2}):
-        plan = SUM.choose(SUM.problem(make_case("sum", dtype, shape=shape, dim=dim, layout=layout)), DEVICE)
+    """What would go element by element goes by 8, 4 or 2 bytes, unless full vectors or runs serve it."""
+    plan = SUM.choose(SUM.problem(make_case("sum", dtype, shape=shape, dim=dim, layout=layout)), DEVICE)
     assert isinstance(plan, Plan)
     variant, note, value = wanted
     assert (plan.variant, plan.notes[note]) == (variant, value)

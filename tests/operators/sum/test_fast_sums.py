@@ -16,8 +16,7 @@ from gpubench.engine.buffers import Operands, Pristine
 from gpubench.measure.check import check
 from gpubench.model import Plan, Problem, Refused
 from gpubench.operators import OPERATORS
-from gpubench.operators.constants import in_force
-from gpubench.operators.sum import fast, few, lanes, places, rows, staged
+from gpubench.operators.sum import fast, few, lanes, places, rows, staged, tuning
 from gpubench.operators.sum.auto import choose, preferred
 from gpubench.operators.sum.lines import MOST_PLACES, Cut, least_places, lines_of
 from gpubench.operators.sum.merged import merged
@@ -142,12 +141,14 @@ def test_every_cut_gives_the_right_sum_twice_with_the_same_bits(
 )
 @pytest.mark.parametrize("dim", [(1,), (0, 2)])
 def test_lines_are_read_by_the_widest_vectors_on_which_they_stand(
-    items: int, dtype: str, width: int, dim: tuple[int, ...]
+    items: int, dtype: str, width: int, dim: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half a vector of 16 bytes, a quarter or an eighth: places and few have plans by it, which are right twice."""
     problem = problem_of((4, 3, 5, 48), dim, dtype, offset=items)
-    with in_force({"NARROW_VECTOR": 2}):
-        plans = [plan for plan in plans_with_parts(problem) if {"vector", "width"} & plan.notes.keys()]
+    little = [plan.notes.get("vector", 1) for plan in plans_with_parts(problem) if plan.notes.get("form") == "whole"]
+    assert set(little) == {1}  # of little, element by element
+    monkeypatch.setattr(tuning, "LITTLE", 0)
+    plans = [plan for plan in plans_with_parts(problem) if {"vector", "width"} & plan.notes.keys()]
     found = {plan.notes["vector"] for plan in plans if plan.notes.get("form") == "whole"}
     assert found == {items, 1}
     assert {plan.notes["width"] for plan in plans if plan.variant == "few" and not plan.notes["across"]} == {width, 1}
