@@ -7,6 +7,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import aligned_items, column_items, columns_of, in_parts
@@ -69,11 +70,13 @@ def strip_plan(
     )
 
 
-def linked_shapes(dtype: str, items: int) -> tuple[StripShape, ...]:
-    """Return the shapes for y's dtype of strips that blocks share."""
-    if items == 1:
-        return tuning.LINKED_SINGLES if accumulator_bytes(dtype) <= 4 else tuning.LINKED_SINGLES_WIDE
-    return tuning.LINKED_STRIPS_8 if items == 8 else tuning.LINKED_STRIPS
+def linked_shapes(x: str, y: str, items: int) -> tuple[StripShape, ...]:
+    """Return the shapes for the dtypes of x and y of strips that blocks share, tallest first."""
+    if items > 1:
+        return tuning.LINKED_STRIPS_8 if items == 8 else tuning.LINKED_STRIPS
+    if accumulator_bytes(y) <= 4:
+        return tuning.LINKED_SINGLES
+    return tuning.LINKED_SINGLES_WIDENED if dtypes.dtype(x).itemsize <= 4 else tuning.LINKED_SINGLES_WIDE
 
 
 class ColumnStrips:
@@ -131,7 +134,7 @@ class LinkedStrips:
             strip_kernel(part, min(most, tuning.STRIP_ITEMS), shape, True, single)
             for single in (True, False)
             for part, most in column_items(dtype)
-            for shape in linked_shapes(sum_dtype(part), min(most, tuning.STRIP_ITEMS))
+            for shape in linked_shapes(part, sum_dtype(part), min(most, tuning.STRIP_ITEMS))
         ]
         return [(self.source, name) for name in dict.fromkeys(names)]
 
@@ -139,10 +142,13 @@ class LinkedStrips:
 def linked_cut(
     problem: Problem[Any], columns: Columns, items: int, device: DeviceInfo
 ) -> tuple[StripShape, Cut] | None:
-    """Return the first cut with which at least two resident blocks share a strip of several tiles."""
-    for shape in linked_shapes(problem.operand("y").dtype, items):
+    """Return the first cut with which at least two resident blocks share a strip, each with several tiles of it, or,
+    by the last shape, fewer.
+    """
+    shapes = linked_shapes(problem.operand("x").dtype, problem.operand("y").dtype, items)
+    for shape in shapes:
         one = cut_columns(columns, shape.lanes * items, tile_rows(shape))
         share = min(shape.blocks * device.sm_count // (one.strips * columns.outer), one.tiles)
-        if share >= 2:
+        if share >= 2 and (one.tiles >= tuned("LINKED_TURNS", tuning.LINKED_TURNS) * share or shape is shapes[-1]):
             return shape, Cut(one.strips, one.tiles, share)
     return None

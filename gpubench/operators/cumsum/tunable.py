@@ -42,6 +42,7 @@ STRIP = Constant(
     ((32, 8, 16, 1), (32, 8, 8, 2), (16, 8, 16, 1), (16, 8, 8, 2), (8, 8, 16, 1), (8, 8, 8, 2)),
 )
 LINKED_COLUMN = Constant("LINKED_COLUMN", tuning.LINKED_COLUMN, (0, 4096, 65536))
+LINKED_TURNS = Constant("LINKED_TURNS", tuning.LINKED_TURNS, (2, 8, 1 << 40))
 RESIDENT_LEAST = Constant("RESIDENT_LEAST", resident_tuning.LEAST_BYTES, (2 << 20, 24 << 20, 1 << 40))
 SPILLED = Constant("SPILLED", resident_tuning.SPILLED, (0.0, 0.1, 0.5))
 FORWARD_STAGE = Constant(
@@ -99,9 +100,9 @@ REGIMES: tuple[Regime, ...] = (
         "few-columns",
         "contiguous and outer * inner * x_itemsize <= 131072",
         COLUMNS,
-        (RESIDENT_LEAST, SPILLED, LINKED_COLUMN, FORWARD_STAGE),
+        (RESIDENT_LEAST, SPILLED, LINKED_COLUMN, LINKED_TURNS, FORWARD_STAGE),
     ),
-    Regime("columns", "contiguous", COLUMNS, (STRIP, SHARED_US)),
+    Regime("columns", "contiguous", COLUMNS, (STRIP, SHARED_US, LINKED_TURNS)),
     Regime(
         "short-transposed-lines",
         "row_size <= 512",

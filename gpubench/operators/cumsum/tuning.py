@@ -164,10 +164,13 @@ class StripShape:
 
 LINKED_STRIPS: tuple[StripShape, ...] = (StripShape(8, 8, 8, 2),)
 LINKED_STRIPS_8: tuple[StripShape, ...] = (StripShape(8, 4, 8, 2),)
-LINKED_SINGLES: tuple[StripShape, ...] = (StripShape(32, 16, 8, 2),)
+LINKED_SINGLES: tuple[StripShape, ...] = (StripShape(32, 32, 8, 2), StripShape(32, 16, 8, 2))
+LINKED_SINGLES_WIDENED: tuple[StripShape, ...] = (StripShape(32, 24, 8, 2), StripShape(32, 8, 8, 2))
 LINKED_SINGLES_WIDE: tuple[StripShape, ...] = (StripShape(32, 8, 8, 2),)
+LINKED_TURNS = 4
 """Strips that blocks share, by the columns of a thread: a vector of 2 or 4 sums, of 8; single columns (sums of 4 bytes,
-wider ones). More rows a thread spill."""
+sums of 8 of narrower x, wide x). More rows a thread spill. A tile waits for those of all other blocks, so that tall
+tiles are better where each block has LINKED_TURNS of them."""
 
 STRIP_LANES = (32, 16, 8, 4)
 STRIP_WARPS = (1, 2, 4, 8, 16)

@@ -8,15 +8,18 @@ from typing import Any
 
 import pytest
 
+from gpubench.dtypes import DTYPES
 from gpubench.model import DeviceInfo, Plan
 from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum import tuning
-from gpubench.operators.cumsum.columns import ColumnStrips
+from gpubench.operators.cumsum.columns import ColumnStrips, LinkedStrips, linked_shapes
 from gpubench.operators.cumsum.geometry import columns_of, in_parts
 from gpubench.operators.cumsum.strips import Strips, best_strips, strip_items, tile_rows
-from tests.operators.cases import DEVICE, make_case
+from gpubench.operators.results import sum_dtype
+from tests.operators.cases import DEVICE, make_case, planned
 from tests.operators.cumsum.column_problems import columns_and_devices
 from tests.operators.cumsum.edges import chosen
+from tests.operators.cumsum.test_fast_kernels import outputs
 
 CUMSUM = OPERATORS["cumsum"]
 
@@ -97,3 +100,18 @@ def test_strips_cover_all_columns_by_instances_that_there_are(
     assert math.prod(launch.grid) == best.cut.strips * columns.outer
     assert best.cut.tiles * tile_rows(best.shape) >= columns.length
     assert best.shape.lanes * best.items <= tuning.STRIP_WIDTH
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "int8"])
+@pytest.mark.parametrize("near", [-1, 0])
+def test_strips_that_blocks_share_are_tall_where_each_has_several_tiles(dtype: str, near: int) -> None:
+    """Tall tiles wait for other blocks less often; their answers are right, with NaN and infinity in their columns."""
+    tall, low = linked_shapes(dtype, sum_dtype(dtype), 1)
+    device = dataclasses.replace(DEVICE, sm_count=2)  # four blocks share a strip
+    length = 4 * tuning.LINKED_TURNS * tile_rows(tall) + near * tile_rows(tall)
+    case = make_case("cumsum", dtype, shape=[length - 1, 31], dim=0, layout={"offset": 1})
+    plan = planned(LinkedStrips(), CUMSUM.problem(case), device)
+    assert plan.notes["rows"] == (tall if near == 0 else low).rows
+    distribution = "normal" if DTYPES[dtype].kind == "integer" else "with_nonfinite"
+    outputs("linked_columns", dtype, "reverse", 1, {"sm_count": 2}, shape=[length - 1, 31], dim=0,
+            layout={"offset": 1}, distribution=distribution)  # fmt: skip
