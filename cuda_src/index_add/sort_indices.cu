@@ -6,7 +6,6 @@
 // indices in order; if all did, the pairs are written as they are. Indices outside the dim are left out in the first pass.
 #include "gpubench/grid.cuh"
 #include "gpubench/grid/digit_sort.cuh"
-#include "gpubench/movement/row_vectors.cuh"
 
 namespace gpubench::index_add {
 
@@ -27,24 +26,16 @@ GPUBENCH_LAYOUT(SortShape, 40, flags, 36);
 template <int Warps, class Index>
 GPUBENCH_DEVICE bool load_list(SortTile& tile, const Index* index, uint32 start, uint32 stop, int64 places, int rounds) {
     bool ordered = true;
-    Index rows[lane_pairs];
-    const uint32 begin = start + place_in_tile<Warps>(0, rounds) - lane_index();  // of the warp, whose rounds lie side by side
-    Index before = load_if(index + begin - 1, begin > 0 && begin < stop);
     GPUBENCH_UNROLL
     for (int i = 0; i < lane_pairs; ++i) {
-        const uint32 at = begin + i * warp_size + lane_index();
-        rows[i] = load_if(index + at, i < rounds && at < stop);
-    }
-    GPUBENCH_UNROLL
-    for (int i = 0; i < lane_pairs; ++i) {
-        const uint32 at = begin + i * warp_size + lane_index();
-        const bool exists = i < rounds && at < stop, last = lane_index() == warp_size - 1;
-        const Index left = shuffle(full_mask, last ? before : rows[i], (lane_index() - 1) & (warp_size - 1));
-        const int64 row = static_cast<int64>(rows[i]);
-        const bool inside = exists && row >= 0 && row < places;
-        tile.pairs[i] = inside ? make_pair(static_cast<uint32>(row), at) : no_pair;
-        ordered = ordered && (!exists || (inside && rows[i] >= left));
-        before = rows[i];
+        tile.pairs[i] = no_pair;
+        const uint32 at = start + place_in_tile<Warps>(i, rounds);
+        if (i >= rounds || at >= stop) continue;
+        const int64 row = static_cast<int64>(index[at]);
+        const int64 left = at > 0 ? static_cast<int64>(index[at - 1]) : 0;
+        const bool inside = row >= 0 && row < places;
+        if (inside) tile.pairs[i] = make_pair(static_cast<uint32>(row), at);
+        ordered = ordered && inside && row >= left;
     }
     return ordered;
 }
