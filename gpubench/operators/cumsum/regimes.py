@@ -72,7 +72,7 @@ def _for_transposed(problem: Problem[Any], transposed: Transposed, device: Devic
     along, dtype = transposed.x_along_lines, problem.operand("x").dtype
     ring = device.compute_capability >= (8, 0)
     few = _has_few_elements(transposed, device)
-    little = is_narrow(dtype) and problem.operand("x").view.size <= tuning.SHARED_STRIPS
+    little = problem.operand("x").view.size <= tuning.SHARED_STRIPS
     if shares_lines(problem, device) and (few or little):
         return ("walked_lines",)
     if few and along:
@@ -88,9 +88,7 @@ def _for_transposed(problem: Problem[Any], transposed: Transposed, device: Devic
         many = transposed.strips(transposed_tuning.RING_LINES[-1]) > transposed_tuning.NARROW_STRIPS * device.sm_count
         few = _has_few_strips(transposed, device) and not chunks
         return ("transposed_lines",) if many else (*(("transposed_ring",) if ring and few else ()), "copied_first")
-    most = tuned(
-        "TRANSPOSED_LENGTH", transposed_tuning.HALF_LENGTH[along] if is_half(dtype) else transposed_tuning.LENGTH
-    )
+    most = tuned("TRANSPOSED_LENGTH", _long_line(dtype, along, ring))
     enough = tuned("LINE_STRIPS", transposed_tuning.LINE_STRIPS) * device.sm_count
     many = transposed.strips(transposed_tuning.SHAPES[0].lines) >= enough
     tiles = ("transposed_ring", "transposed_tiles") if ring and not is_narrow(dtype) else ("transposed_tiles",)
@@ -99,6 +97,14 @@ def _for_transposed(problem: Problem[Any], transposed: Transposed, device: Devic
     if many and transposed.length >= transposed_tuning.LINE_LEAST[along]:
         return ("transposed_lines",)
     return () if many or transposed.length < transposed_tuning.TILE_LEAST else tiles
+
+
+def _long_line(dtype: str, along: bool, ring: bool) -> int:
+    """Return the elements from which a line is for a ring or tiles though strips are many."""
+    if is_half(dtype):
+        return transposed_tuning.HALF_LENGTH[along]
+    across = ring and not along and dtypes.dtype(dtype).itemsize in (4, 8)
+    return transposed_tuning.RING_LENGTH if across else transposed_tuning.LENGTH
 
 
 def _has_few_strips(transposed: Transposed, device: DeviceInfo) -> bool:
@@ -150,7 +156,8 @@ def _for_rows(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuple[st
     if vectors <= tuned("LANES_LONGEST", most):
         idle = rows.length % items != 0 or vectors & (vectors - 1) != 0  # lanes, or parts of vectors
         idle = idle or (is_narrow(problem.operand("x").dtype) and not is_aligned(problem, rows))
-        worth = rows.rows * rows.length >= tuned("FLAT_LEAST", tuning.FLAT_LEAST)
+        few = dtypes.dtype(problem.operand("x").dtype).kind != "integer" and vectors > tuning.FLAT_SHORT
+        worth = rows.rows * rows.length >= tuned("FLAT_LEAST", tuning.FLAT_LEAST) * (2 if few else 1)
         return ("flat_rows", "lanes_rows") if idle and worth else ("lanes_rows",)
     linked = tuned("LINKED_VECTORS", tuning.LINKED_VECTORS)
     if rows.rows >= tuning.BLOCK_ROWS_PER_SM * device.sm_count or vectors <= linked:
@@ -196,7 +203,7 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
     if shares_lines(problem, device) and columns.length <= tuning.SHARED_COLUMN:
         return ("walked_lines",)
     if small and columns.length <= tuned("LINKED_COLUMN", tuning.LINKED_COLUMN):
-        return (*resident, "linked_columns", "column_forward", "columns")
+        return ("linked_columns", "column_forward", "columns")
     return (*resident, "column_forward", "linked_columns", "columns")
 
 
@@ -218,7 +225,8 @@ def _least_walks(columns: Columns) -> int:
 
 
 def _is_worth_residence(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> bool:
-    """Tell whether there is enough of x, and enough SMs for each block of columns."""
+    """Tell whether there is enough of x, of elements that are no bytes, and enough SMs for each block of columns."""
     x = problem.operand("x")
-    enough = x.view.size * dtypes.dtype(x.dtype).itemsize >= tuned("RESIDENT_LEAST", resident_tuning.LEAST_BYTES)
-    return enough and columns.outer * resident_tuning.LEAST_SHARE <= device.sm_count
+    itemsize = dtypes.dtype(x.dtype).itemsize
+    enough = x.view.size * itemsize >= tuned("RESIDENT_LEAST", resident_tuning.LEAST_BYTES)
+    return enough and itemsize > 1 and columns.outer * resident_tuning.LEAST_SHARE <= device.sm_count

@@ -32,7 +32,8 @@ SPILLED = 0.2
 
 LEAST_BYTES = 6 << 20
 """Bytes of x from which it is worth it. float32 20000 x 64 (5 MB) 11.4 (column_forward 11.1), 200000 x 9 (7 MB) 13.3
-(14.4), 100000 x 32 14.8 (15.3), 4 x 40000 x 64 28.2 (31.1); float64 20000 x 64 (10 MB) 14.3 (15.7)."""
+(14.4), 100000 x 32 14.8 (15.3), 4 x 40000 x 64 28.2 (31.1); float64 20000 x 64 (10 MB) 14.3 (15.7). Not of bytes:
+365078 x 45 int8 135 (59)."""
 
 LEAST_SHARE = 8
 """SMs to each block of columns from which it is worth it; fewer were not measured. 16 x 4000 x 64 16.0 (16.3)."""

@@ -102,6 +102,10 @@ LENGTH = 512
 block with one tile waits for memory once and has nothing else to do. float32, x along and across the lines: 32768 lines
 of 256 22.7 and 23.4 us, 24.7 and 24.4 by tiles; 65536 of 512 83.2 and 75.3, by tiles 79.6 and 77.3."""
 
+RING_LENGTH = 257
+"""The same for lines of 4 and 8 bytes across x, where there is a ring: 178 x 36 x 324 int32 18.1 us (26.0 by lines),
+131072 x 401 float64 235 (321), 32 x 2 x 1024 x 286 86 (114), 131072 x 288 int64 170 (167)."""
+
 HALF_LENGTH: dict[bool, int] = {True: 8192, False: 1024}
 """The same for 16-bit floats, by whether x lies along the lines. 65536 lines of 4096 bfloat16 along them: 310 us, 326
 by tiles (longer ones were not measured); of 512 across them 45.1, 46.5, of 1024 85.8, 81.6."""

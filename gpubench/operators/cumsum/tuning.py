@@ -40,6 +40,10 @@ such rows: 25 random cases 1.97 times as fast, 19584 x 568 x 2 bfloat16 27.3 us 
 float16 by flat rows 7.1 (6.4). From FLAT_LEAST on pairs of narrow integers are flat rows: 22030 x 74 x 32 x 2 uint8 237
 us (by lanes 270), 25047 x 2 x 8 x 2 int16 6.1 (6.5)."""
 
+FLAT_SHORT = 4
+"""Vectors of a row of floats up to which these do; of longer ones twice as many: 4 x 1024 x 213 float16 6.3 us, by lanes
+5.3, 1024 x 26 x 28 float32 6.1, 5.7; but two, 32768 x 8 x 2, 5.8, 7.8, and 16 x 3 x 512 x 28 int16 5.7, 6.2."""
+
 FLAT_VECTORS = 4
 """Vectors a lane of `flat_rows`: 262144 x 250 float16 80.8 us, 97.4 with eight; float32 130.9, 131.4."""
 
@@ -334,8 +338,9 @@ float64 7.5 (9.1), 1519 x 64 float32 8.5 (copied first 11.8), 64 x 3 x 333 x 4 8
 (ring 18.8); 512 x 16 x 32 float32 11.0 (10.2 copied first), 7000 x 60 15.1 (13.1)."""
 
 SHARED_STRIPS, SHARED_COLUMN = 1 << 17, 1024
-"""Narrow integers up to which they do so though strips are enough for half of the SMs; the longest columns they share
-before blocks do: 1635 x 64 transposed int16 4.6 us (8.1 by tiles); 1024 x 16 int16 5.2 (6.2), 1024 x 8 x 4 int32 5.9
+"""Elements up to which they do so though strips are enough for half of the SMs; the longest columns they share
+before blocks do: 1635 x 64 transposed int16 4.6 us (8.1 by tiles), 34 x 2 x 4 x 447 float16 4.6 (7.9), 996 x 64 int64
+4.7 (ring 5.8); 1024 x 16 int16 5.2 (6.2), 1024 x 8 x 4 int32 5.9
 (6.4), but 4257 x 4 float32 8.3 (6.4)."""
 
 WALKS = 16384

@@ -177,12 +177,14 @@ def test_columns_stay_on_the_chip_from_a_few_megabytes_on(near: int, name: str) 
     assert chosen((resident_tuning.LEAST_BYTES // 256 + near, 64), 0) == name
     assert chosen((resident_tuning.LEAST_BYTES // 128 + near, 64), 0, "float16") == name
     assert chosen((262144, 64), 0) == "column_forward"
+    assert chosen((resident_tuning.LEAST_BYTES // 64 + near, 64), 0, "int8") == "column_forward"
+    assert chosen((tuning.LINKED_COLUMN, 128), 0) == "linked_columns"
 
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "resident_columns"), (0, "resident_columns"), (1, "column_forward")])
 def test_few_blocks_of_columns_stay_on_the_chip(near: int, name: str) -> None:
     """Each block of columns has several SMs."""
-    assert chosen((SMS // resident_tuning.LEAST_SHARE + near, 16384, 16), 1) == name
+    assert chosen((SMS // resident_tuning.LEAST_SHARE + near, tuning.LINKED_COLUMN + 1, 16), 1) == name
 
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "resident_columns"), (0, "resident_columns"), (1, "column_forward")])

@@ -88,9 +88,12 @@ def test_lines_across_x_are_rows_with_steps_where_strips_are_few_or_short() -> N
     """Neighbouring rows share x's sectors in the caches; enough strips of long lines are better turned."""
     strips = -(-round(10 * tuning.FULL_SHARE * SMS) // 10)  # of the fewest lines
     enough, length = transposed_tuning.RING_LINES[-1] * strips, transposed_tuning.STRAIGHT
-    assert chosen((enough, length), 1, permute=(1, 0)) == "transposed_ring"
-    assert chosen((enough, length - 1), 1, permute=(1, 0)) == "lanes_rows"
-    assert chosen((enough - transposed_tuning.RING_LINES[-1], length), 1, permute=(1, 0)) == "lanes_rows"
+    shared = tuning.SHARED_STRIPS // length  # lines that lanes share
+    assert chosen((shared, length), 1, permute=(1, 0)) == "walked_lines"
+    assert chosen((shared + 64, length), 1, permute=(1, 0)) == "transposed_ring"
+    assert chosen((shared + 64, length - 1), 1, permute=(1, 0)) == "lanes_rows"
+    assert chosen((enough, 3 * length), 1, permute=(1, 0)) == "transposed_ring"
+    assert chosen((enough - transposed_tuning.RING_LINES[-1], 3 * length), 1, permute=(1, 0)) == "lanes_rows"
     assert chosen((99, 884), 1, "int16", permute=(1, 0)) == "block_rows"
 
 
@@ -116,7 +119,7 @@ def test_long_lines_are_cut_where_strips_are_not_mostly_empty(near: int, name: s
     """Fewer lines are copied first; so are 16-bit floats across x."""
     for dtype, lines in (
         ("int64", transposed_tuning.CHUNKED_ACROSS),
-        ("float16", 2 * transposed_tuning.CHUNKED_ACROSS),
+        ("float16", 3 * transposed_tuning.CHUNKED_ACROSS // 2),
     ):
         shape = (1000000, lines + near) if along else (lines + near, 1000000)
         turned = along or dtype != "float16"
@@ -147,10 +150,13 @@ EDGE = [(-1, *["transposed_lines"] * 2), (0, *["transposed_ring"] * 2), (1, "tra
 @pytest.mark.parametrize(("near", "many"), [(-1, True), (0, False), (1, False)])
 def test_many_short_lines_have_a_lane_each(near: int, many: bool) -> None:
     """Lines that are too few tiles, either way; where they are few, blocks turn them."""
-    length = transposed_tuning.LENGTH + near
+    length, across = transposed_tuning.LENGTH + near, transposed_tuning.RING_LENGTH + near
     blocks = "transposed_ring" if near == 0 else "transposed_tiles"  # along x, only every fourth length is whole units
     assert chosen((16, 8, length, 32, 48), 2, permute=ALONG) == ("transposed_lines" if many else blocks)
-    assert chosen((48, 32, 8, 16, length), 4, permute=ACROSS) == ("transposed_lines" if many else "transposed_ring")
+    assert chosen((48, 32, 8, 16, across), 4, permute=ACROSS) == ("transposed_lines" if many else "transposed_ring")
+    assert chosen((48, 32, 8, 16, length), 4, "int16", permute=ACROSS) == (
+        "transposed_lines" if many else "transposed_tiles"
+    )
     assert chosen((2, 1, length, 32, 48), 2, permute=ALONG) == blocks
     assert chosen((48, 32, 1, 2, length), 4, permute=ACROSS) == "transposed_ring"
 
