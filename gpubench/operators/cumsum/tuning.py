@@ -41,7 +41,7 @@ float16 by flat rows 7.1 (6.4). From FLAT_LEAST on pairs of narrow integers are 
 us (by lanes 270), 25047 x 2 x 8 x 2 int16 6.1 (6.5)."""
 
 FLAT_SHORT = 4
-"""Vectors of a row of floats up to which these do; of longer ones twice as many: 4 x 1024 x 213 float16 6.3 us, by lanes
+"""Vectors of a row of floats up to which these do; of longer ones twice as many: 4 x 1024 x 213 float16 6.3 us, lanes
 5.3, 1024 x 26 x 28 float32 6.1, 5.7; but two, 32768 x 8 x 2, 5.8, 7.8, and 16 x 3 x 512 x 28 int16 5.7, 6.2."""
 
 FLAT_VECTORS = 4
