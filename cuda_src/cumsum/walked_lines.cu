@@ -28,7 +28,8 @@ namespace gpubench::cumsum {
 
 constexpr int sector_bytes = 32;  // what the L1 cache brings at once
 
-template <class T, class Out, int Items, int Rows, bool Tiled>
+// Run, YRun: rows that lie side by side in x, in y, and move at once; they divide Rows and the line, which begins on as many.
+template <class T, class Out, int Items, int Rows, bool Tiled, int Run = 1, int YRun = 1>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256) walked_lines(const T* x, Out* y, LineWalk lines) {
     if constexpr (Tiled) {
         const IntegerDivider::Result near = lines.places[0].size.divide(static_cast<uint32>(block_index_x()));
@@ -48,21 +49,23 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256) walked_lines(const T* x, Out* y
         if (vector >= lines.vectors) return;
         lines.step(0, vector, x, y);
     }
-    Packed<T, Items> raw[Rows];
+    constexpr int Moves = Rows / Run;
+    static_assert(Rows % Run == 0 && Rows % YRun == 0, "whole runs a turn");
+    Packed<T, Items * Run> raw[Moves];
     Vector<accumulator_t<Out>, Items> sums{};
     int left = lines.length;
-    load_rows(raw, x, left, lines.x_row);
+    load_rows<Items, Run>(raw, x, left, lines.x_row);
     GPUBENCH_NO_UNROLL
     for (; left > Rows; left -= Rows) {
-        Packed<T, Items> next[Rows];
+        Packed<T, Items * Run> next[Moves];
         x += Rows * lines.x_row;
-        load_rows(next, x, left - Rows, lines.x_row);
-        store_rows<true, Tiled>(raw, y, Rows, lines, sums, Add{});
+        load_rows<Items, Run>(next, x, left - Rows, lines.x_row);
+        store_rows<true, Tiled, Run, YRun>(raw, y, Rows, lines, sums, Add{});
         y += Rows * lines.y_row;
         GPUBENCH_UNROLL
-        for (int r = 0; r < Rows; ++r) raw[r] = next[r];
+        for (int m = 0; m < Moves; ++m) raw[m] = next[m];
     }
-    store_rows<false, Tiled>(raw, y, left, lines, sums, Add{});
+    store_rows<false, Tiled, Run, YRun>(raw, y, left, lines, sums, Add{});
 }
 
 // Block: a block a line, else 2^near_bits lanes. Lines of at most 32 * V * Vectors elements times the warps of either.

@@ -95,7 +95,7 @@ def _for_transposed(problem: Problem[Any], transposed: Transposed, device: Devic
     if transposed.length >= most:
         return chunks + tiles
     if many and transposed.length >= transposed_tuning.LINE_LEAST[along]:
-        return ("transposed_lines",)
+        return ("walked_lines" if _goes_in_runs(problem, transposed) else "transposed_lines",)
     return () if many or transposed.length < transposed_tuning.TILE_LEAST else tiles
 
 
@@ -105,6 +105,15 @@ def _long_line(dtype: str, along: bool, ring: bool) -> int:
         return transposed_tuning.HALF_LENGTH[along]
     across = ring and not along and dtypes.dtype(dtype).itemsize in (4, 8)
     return transposed_tuning.RING_LENGTH if across else transposed_tuning.LENGTH
+
+
+def _goes_in_runs(problem: Problem[Any], transposed: Transposed) -> bool:
+    """Tell whether lines are so short that a thread each loads them from x, or stores them to y, in a few vectors."""
+    along, walk = transposed.x_along_lines, walk_of(problem)
+    itemsize = dtypes.dtype(problem.operand("x" if along else "y").dtype).itemsize
+    run = 0 if walk is None else walk.x_run if along else walk.y_run
+    short = transposed.length * itemsize <= tuned("RUN_BYTES", tuning.RUN_BYTES[along])
+    return short and run * itemsize >= tuning.RUN_LEAST[along]
 
 
 def _has_few_strips(transposed: Transposed, device: DeviceInfo) -> bool:
@@ -136,6 +145,8 @@ def _is_worth_no_turn(
     itemsize = dtypes.dtype(problem.operand("x").dtype).itemsize
     if cut_lines:
         return rows.pitch * itemsize < SECTOR
+    if _goes_in_runs(problem, transposed) and rows.pitch == 1 and not rows.group:
+        return True  # lanes side by side have neighbouring rows, and store a vector each
     widest, *_, narrowest = transposed_tuning.RING_LINES
     enough = transposed.strips(narrowest) >= tuning.FULL_SHARE * device.sm_count and transposed.across >= widest
     if enough and transposed.length >= transposed_tuning.STRAIGHT:

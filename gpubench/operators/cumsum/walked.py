@@ -17,6 +17,7 @@ from gpubench.operators.cumsum.walks import (
     rows_at_once,
     walk_argument,
     walk_blocks,
+    walk_forms,
     walk_of,
 )
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
@@ -48,14 +49,12 @@ class WalkedLines:
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a number of rows, for vectors, single lines and tiles; those of lines that are shared."""
         y = sum_dtype(dtype)
-        itemsize = dtypes.dtype(dtype).itemsize
-        far = max(min(tuning.FAR_ITEMS, tuning.FAR_BYTES // itemsize), 1)
-        tiles = [(far >> power, True) for power in range(far.bit_length())]
+        itemsize, y_itemsize = dtypes.dtype(dtype).itemsize, dtypes.dtype(y).itemsize
         walked = [
-            kernel(dtype, y, items, rows, tiled)
-            for items, tiled in dict.fromkeys(((items_of(dtype, y), False), (1, False), *tiles))
+            kernel(dtype, y, items, rows, tiled, runs)
+            for items, tiled, runs in walk_forms(itemsize, y_itemsize)
             for rows in tuning.WALK_ROWS
-            if rows < tuning.WALK_ROWS[-1] or items * itemsize <= tuning.WALK_BYTES
+            if rows >= max(runs) and (rows < tuning.WALK_ROWS[-1] or items * itemsize <= tuning.WALK_BYTES)
         ]
         shared = [shared_kernel(dtype, y, vectors) for vectors in (0, *shared_vectors(items_of(dtype, y)))]
         return [(self.source, name) for name in (*walked, *shared)]
@@ -74,12 +73,13 @@ def _alone(problem: Problem[Any], walk: Walk, device: DeviceInfo) -> Plan:
     rows, near = rows_at_once(walk, x_itemsize, device), near_places(walk, x_itemsize, y_itemsize, threads)
     launch = Launch(
         WalkedLines.source,
-        kernel(x, y, walk.items, rows, walk.far is not None),
+        kernel(x, y, walk.items, rows, walk.far is not None, (walk.x_run, walk.y_run)),
         (walk_blocks(walk, near, threads), 1, 1),
         (threads, 1, 1),
         (Pointer("x"), Pointer("y"), walk_argument(walk, near, threads)),
     )
     notes = {"items": walk.items, "threads": threads, "rows": rows} | ({"near": near} if near else {})
+    notes |= {"x_run": walk.x_run, "y_run": walk.y_run} if max(walk.x_run, walk.y_run) > 1 else {}
     return Plan(WalkedLines.name, (launch,), bound(problem), notes=notes)
 
 
@@ -126,9 +126,9 @@ def _shared(problem: Problem[Any]) -> Plan:
     return Plan(WalkedLines.name, (launch,), allowed, notes={"lanes": lanes, "vectors": max(by_block, 1)})
 
 
-def kernel(x: str, y: str, items: int, rows: int, tiled: bool) -> str:
-    """Return the name expression."""
-    return "gpubench::cumsum::walked_lines" + template(x, y, items, rows, tiled)
+def kernel(x: str, y: str, items: int, rows: int, tiled: bool, runs: tuple[int, int]) -> str:
+    """Return the name expression; runs: of x and of y, elements that move at once."""
+    return "gpubench::cumsum::walked_lines" + template(x, y, items, rows, tiled, *(runs if max(runs) > 1 else ()))
 
 
 def shared_kernel(x: str, y: str, vectors: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from gpubench.operators.coalesce import coalesce
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
-from gpubench.operators.geometry.vectors import vector_items
+from gpubench.operators.geometry.vectors import VECTOR_BYTES, vector_items
 from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divider
 
 Steps = tuple[int, ...]
@@ -40,6 +41,7 @@ class Walk:
 
     far: the dim whose neighbours share sectors of x where those of the last dim do not, None where these do as well.
     Vectors then lie along that dim, and their lines y_apart from each other in y.
+    x_run, y_run: rows that lie side by side in x, in y, and move at once, a power of two; they divide `length`.
     """
 
     items: int
@@ -51,6 +53,8 @@ class Walk:
     y_row: int
     far: int | None
     y_apart: int = 0
+    x_run: int = 1
+    y_run: int = 1
 
     @property
     def vectors(self) -> int:
@@ -70,26 +74,62 @@ def lines_of(problem: Problem[Any]) -> Walk | None:
 
 
 def walk_of(problem: Problem[Any]) -> Walk | None:
-    """Return the lines of a problem in vectors, and in tiles where that helps; None as above."""
+    """Return the lines of a problem in vectors or runs, and in tiles where that helps; None as above."""
     walk = lines_of(problem)
     if walk is None or not walk.sizes:
         return walk
     x = problem.operand("x")
     itemsize, last = dtypes.dtype(x.dtype).itemsize, len(walk.sizes) - 1
+    y_itemsize = dtypes.dtype(problem.operand("y").dtype).itemsize
     if walk.x_steps[last] == walk.y_steps[last] == 1:
         items = vector_items(problem)
         whole = _stands_on(items, x.view.offset, walk, last) and not any(
             step % items for step in (walk.y_row, *walk.y_steps[:last])
         )
         return _widened(walk, last, items) if whole else walk
+    walk = _in_runs(walk, x.view.offset, itemsize, y_itemsize)
     far = _far_dim(walk.x_steps, SECTOR // itemsize)
-    if far is None or walk.sizes[far] * walk.sizes[last] <= tuning.WALK_THREADS[0]:
-        return walk  # a block without tiles holds both dims
-    items = max(min(tuning.FAR_ITEMS, tuning.FAR_BYTES // itemsize), 1) if walk.x_steps[far] == 1 else 1
-    least = tuned("FAR_LEAST", tuning.FAR_LEAST)
-    while not _stands_on(items, x.view.offset, walk, far) or (items > 1 and walk.vectors < items * least):
+    if far is None or walk.sizes[far] * walk.sizes[last] <= tuning.WALK_THREADS[0]:  # a block without tiles holds both
+        return _widened(walk, last, _neighbours(walk, last, _lines_a_vector(walk, y_itemsize), x.view.offset))
+    items = _far_items(itemsize) if walk.y_steps[far] * y_itemsize >= SECTOR else 1  # stores of less than a sector each
+    widened = _widened(walk, far, _neighbours(walk, far, items, x.view.offset))
+    return dataclasses.replace(widened, far=far, y_apart=walk.y_steps[far])
+
+
+def _far_items(itemsize: int) -> int:
+    """Return the lines of a thread, at most, that are neighbours in x alone."""
+    return max(min(tuning.FAR_ITEMS, tuning.FAR_BYTES // itemsize), 1)
+
+
+def _in_runs(walk: Walk, offset: int, itemsize: int, y_itemsize: int) -> Walk:
+    """Return a walk by runs of its lines where these are contiguous: of up to a vector in x, of up to a sector in y.
+
+    A sector of y is then written at once, even where its line has no neighbours: in part it might leave the L2 cache.
+    """
+    x_run = _longest_run(VECTOR_BYTES // itemsize, walk.length, offset, *walk.x_steps) if walk.x_row == 1 else 1
+    y_run = _longest_run(SECTOR // y_itemsize, walk.length) if walk.y_row == 1 else 1
+    return dataclasses.replace(walk, x_run=x_run, y_run=min(x_run, y_run) if x_run > 1 else y_run)  # for fewer forms
+
+
+def _longest_run(most: int, *steps: int) -> int:
+    """Return the largest divisor of `most`, a power of two, that divides all these numbers."""
+    return math.gcd(most, *steps)
+
+
+def _lines_a_vector(walk: Walk, y_itemsize: int) -> int:
+    """Return the lines of a vector of y, where each is a run of less, and neighbours are so in x and in y."""
+    beside = walk.x_steps[-1] == 1 and walk.y_steps[-1] == walk.y_run == walk.length
+    return max(VECTOR_BYTES // (walk.length * y_itemsize), 1) if beside else 1
+
+
+def _neighbours(walk: Walk, dim: int, most: int, offset: int) -> int:
+    """Return the lines of a thread, neighbours in x along a dim: `most`, or fewer where x does not stand on so many or
+    few threads would be left.
+    """
+    items, least = most if walk.x_steps[dim] == 1 else 1, tuned("FAR_LEAST", tuning.FAR_LEAST)
+    while not _stands_on(items, offset, walk, dim) or (items > 1 and walk.vectors < items * least):
         items //= 2
-    return dataclasses.replace(_widened(walk, far, items), far=far, y_apart=walk.y_steps[far])
+    return items
 
 
 def _stands_on(items: int, offset: int, walk: Walk, dim: int) -> bool:
@@ -128,7 +168,7 @@ def near_places(walk: Walk, x_itemsize: int, y_itemsize: int, threads: int) -> i
     whole = power_of_two(walk.sizes[-1])
     if threads // whole * walk.items * x_itemsize >= SECTOR // 2:
         return whole
-    wanted = max(tuning.WALK_RUN // y_itemsize, 1)
+    wanted = max(tuning.WALK_RUN // (y_itemsize * walk.y_run), 1)
     least = ceil_div(threads, power_of_two(walk.sizes[walk.far]))
     return min(max(wanted, least), power_of_two(walk.sizes[-1]), threads)
 
@@ -173,5 +213,23 @@ def rows_at_once(walk: Walk, itemsize: int, device: DeviceInfo) -> int:
     *_, usual, more, most = tuning.WALK_ROWS
     few = walk.vectors < tuned("WALK_FEW", tuning.WALK_FEW) * device.sm_count
     narrow = walk.items * itemsize <= tuning.WALK_BYTES
-    wanted = most if few and narrow else more if few or walk.items == 1 else usual
+    wanted = max(most if few and narrow else more if few or walk.items == 1 else usual, walk.y_run)
     return next(rows for rows in tuning.WALK_ROWS if rows >= min(walk.length, wanted))
+
+
+def walk_forms(itemsize: int, y_itemsize: int) -> Sequence[tuple[int, bool, tuple[int, int]]]:
+    """Return (items, tiled, (x_run, y_run)) of the walks of elements of so many bytes in x and in y, each form once."""
+    vector = max(VECTOR_BYTES // max(itemsize, y_itemsize), 1)
+    x_runs, y_runs = _powers(VECTOR_BYTES // itemsize), _powers(SECTOR // y_itemsize)
+    forms = [
+        (vector, False, (1, 1)),
+        *((items, True, (1, run)) for items in _powers(_far_items(itemsize)) for run in y_runs),
+        *((1, tiled, (run, side)) for tiled in (False, True) for run in x_runs for side in (1, min(run, y_runs[-1]))),
+        *((items, False, (1, run)) for run in y_runs[1:] for items in _powers(VECTOR_BYTES // (run * y_itemsize))),
+    ]
+    return list(dict.fromkeys(forms))
+
+
+def _powers(most: int) -> Sequence[int]:
+    """Return the powers of two up to `most`; 1 in any case."""
+    return [1 << power for power in range(max(most, 1).bit_length())]

@@ -127,11 +127,34 @@ def test_long_lines_are_cut_where_strips_are_not_mostly_empty(near: int, name: s
 
 
 @pytest.mark.parametrize(
-    ("length", "name"), [(3, "walked_lines"), (4, "transposed_lines"), (5, "lanes_rows"), (17, "transposed_lines")]
+    ("length", "name"),
+    [
+        (3, "walked_lines"),
+        (4, "lanes_rows"),
+        (5, "lanes_rows"),
+        (16, "lanes_rows"),
+        (17, "transposed_lines"),
+        (20, "transposed_lines"),
+    ],
 )
 def test_short_lines_across_x_are_turned_on_whole_vectors(length: int, name: str) -> None:
-    """Less than a vector is walked; a few vectors of y that lines cut are moved by lanes, not by a warp."""
+    """Less than a vector is walked; a few vectors of y, or some that lines cut, are moved by lanes, not by a warp."""
     assert chosen((8000000, length), 1, permute=(1, 0)) == name
+
+
+@pytest.mark.parametrize(("length", "name"), [(8, "walked_lines"), (9, "transposed_lines"), (16, "transposed_lines")])
+def test_short_lines_that_are_no_rows_are_stored_in_runs(length: int, name: str) -> None:
+    """A thread a line, as long as its stores are few and whole vectors."""
+    assert chosen((32820, 16, 3, length), 3, "uint8", permute=(2, 1, 3, 0)) == name
+
+
+@pytest.mark.parametrize(
+    ("length", "offset", "name"),
+    [(16, 0, "walked_lines"), (32, 0, "walked_lines"), (32, 1, "transposed_lines"), (40, 0, "transposed_lines")],
+)
+def test_short_lines_along_x_are_loaded_in_runs(length: int, offset: int, name: str) -> None:
+    """A thread a line, as long as it is a sector, and begins where vectors may."""
+    assert chosen((256, 352, length, 30), 2, "uint8", permute=(0, 1, 3, 2), offset=offset) == name
 
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "lanes_rows"), (1, "transposed_lines")])
@@ -189,7 +212,7 @@ def test_narrow_integers_stay_words() -> None:
     ("near", "along", "across"),
     [
         (-1, "walked_lines", "walked_lines"),
-        (0, "transposed_lines", "transposed_lines"),
+        (0, "transposed_lines", "walked_lines"),  # whole vectors of y
         (1, "transposed_lines", "transposed_lines"),
     ],
 )

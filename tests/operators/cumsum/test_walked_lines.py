@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -97,6 +98,78 @@ def test_neighbours_in_x_alone_come_in_vectors(shape: tuple[int, ...], dtype: st
         assert walk is not None
         assert walk.items == min(4, 16 // dtype_of(dtype).itemsize)
         outputs("walked_lines", dtype, runs=1, shape=[*shape], dim=1, layout=TURNED, distribution="with_nonfinite")
+
+
+ALONG, ACROSS, TILES, BOTH = [0, 2, 1], [2, 0, 1], [2, 1, 3, 0], [3, 1, 0, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "dim", "layout", "form"),
+    [
+        ("uint8", [3, 48, 70], 1, {"permute": ALONG}, (1, 16, 1)),  # a line's elements side by side in x ...
+        ("uint8", [3, 48, 70], 1, {"permute": ALONG, "offset": 4}, (1, 4, 1)),  # ... begin on fewer
+        ("float32", [3, 6, 70], 1, {"permute": ALONG}, (1, 2, 1)),
+        ("complex128", [3, 8, 70], 1, {"permute": ALONG}, (1, 1, 1)),
+        ("float32", [3, 70, 8], 2, {"permute": ACROSS}, (1, 1, 8)),  # ... in y, a sector at once
+        ("float32", [3, 70, 7], 2, {"permute": ACROSS}, (1, 1, 1)),
+        ("complex128", [3, 70, 6], 2, {"permute": ACROSS}, (1, 1, 2)),
+        ("float32", [3, 70, 2], 2, {"permute": ACROSS}, (2, 1, 2)),  # less than a vector: lines that are neighbours
+        ("bfloat16", [3, 72, 2], 2, {"permute": ACROSS}, (4, 1, 2)),
+        ("bfloat16", [3, 70, 2], 2, {"permute": ACROSS, "offset": 1}, (1, 1, 2)),
+        ("uint8", [40, 5, 17, 8], 3, {"permute": TILES}, (4, 1, 4)),  # neighbours in x alone
+        ("float32", [2, 3, 4, 5, 16], 4, {"permute": BOTH}, (1, 4, 4)),  # in both
+    ],
+)
+def test_contiguous_lines_move_in_runs(
+    dtype: str, shape: list[int], dim: int, layout: dict[str, Any], form: tuple[int, int, int]
+) -> None:
+    """As much of a line at once as a load or a sector of y holds, wherever all lines begin and end on as much."""
+    with in_force({"FAR_LEAST": 1}):
+        walk = walk_of(problem_of(shape, dim, dtype, **layout))
+    assert walk is not None
+    assert (walk.items, walk.x_run, walk.y_run) == form
+
+
+@pytest.mark.parametrize(
+    ("length", "offset", "dtype"), some([2, 3, 4, 6, 8, 12, 16, 20, 33, 48], [0, 1, 8], NAMES, each=3)
+)
+def test_runs_of_any_length(length: int, offset: int, dtype: str) -> None:
+    """Lines along x, across it, in tiles and along both, of whole turns and of parts: each its own sum, NaN, too."""
+    with in_force({"FAR_LEAST": 1, "WALK_SHARED": 0}):
+        for shape, dim, order in (
+            ([3, length, 37], 1, ALONG),
+            ([3, 36, length], 2, ACROSS),
+            ([72, 3, 5, length], 3, TILES),
+            ([2, 3, 4, 5, length], 4, BOTH),
+        ):
+            layout = {"permute": order, "offset": offset}
+            outputs("walked_lines", dtype, runs=1, shape=shape, dim=dim, layout=layout, distribution="with_nonfinite")
+
+
+@pytest.mark.parametrize(("last", "items"), [(7, 1), (8, 4)])
+def test_neighbours_in_x_that_share_a_sector_of_y_go_apart(last: int, items: int) -> None:
+    """A thread's stores would each write a part of one; side by side in a warp they write it at once."""
+    with in_force({"FAR_LEAST": 1}):
+        walk = walk_of(problem_of([9, 3, 64, last], 1, permute=[0, 1, 3, 2]))
+    assert walk is not None
+    assert walk.items == items
+
+
+@pytest.mark.parametrize("dtype", NAMES)
+def test_every_plan_has_an_instance(dtype: str) -> None:
+    """What is compiled ahead of time is what short lines ask for, whatever their length and where they begin."""
+    names = {name for _, name in WALKED.instances(dtype)}
+    for length, offset, few in product((2, 3, 4, 6, 8, 16, 32, 64), (0, 2, 4), (0, 2**31)):
+        for shape, dim, order in (
+            ([8, length, 64], 1, ALONG),
+            ([8, 64, length], 2, ACROSS),
+            ([72, 3, 5, length], 3, TILES),
+            ([length, 5, 154], 0, [2, 1, 0]),
+            ([2, 3, 4, 5, length], 4, BOTH),
+        ):
+            with in_force({"FAR_LEAST": 1, "WALK_SHARED": 0, "WALK_FEW": few}):
+                plan = planned(WALKED, problem_of(shape, dim, dtype, permute=order, offset=offset))
+            assert plan.launches[0].kernel in names
 
 
 @pytest.mark.parametrize(("length", "dtype"), some([33, 200, 2100, 4500], NAMES, each=2))

@@ -43,32 +43,46 @@ struct LineWalk {
 };
 GPUBENCH_LAYOUT(LineWalk, 320, places, 64);
 
-// Ask for Rows rows, of which `left` exist.
-template <int Items, int Rows, class T>
-GPUBENCH_DEVICE void load_rows(Packed<T, Items> (&raw)[Rows], const T* x, int left, long long x_row) {
+// Ask for rows, of which `left` exist, Run at a time: those lie side by side in x then, in vectors of their own.
+template <int Items, int Run, int Moves, class T>
+GPUBENCH_DEVICE void load_rows(Packed<T, Items * Run> (&raw)[Moves], const T* x, int left, long long x_row) {
     GPUBENCH_UNROLL
-    for (int r = 0; r < Rows; ++r, x += x_row) {
-        if (r < left) raw[r] = load_packed<Items>(x);
+    for (int m = 0; m < Moves; ++m, x += Run * x_row) {
+        if (m * Run < left) raw[m] = load_packed<Items * Run>(x);
     }
 }
 
+// Row r of what was asked for.
+template <class A, int Items, int Run, int Moves, class T>
+GPUBENCH_DEVICE Vector<A, Items> row_of(const Packed<T, Items * Run> (&raw)[Moves], int r) {
+    static_assert(Items == 1 || Run == 1, "a line's elements side by side are those of a single line");
+    if constexpr (Run == 1) return unpack_items<Items, A>(raw[r]);
+    else return {unpack_items<Run, A>(raw[r / Run])[r % Run]};
+}
+
 // Their running totals, which go on from `sums`: all of them, or the `left` that exist. Apart: a vector's lines are no
-// neighbours in y, but y_apart from each other.
-template <bool Whole, bool Apart, int Items, int Rows, class T, class Out, class A, class Combine>
-GPUBENCH_DEVICE void store_rows(const Packed<T, Items> (&raw)[Rows], Out* y, int left, const LineWalk& lines,
+// neighbours in y, but y_apart from each other. YRun: rows that lie side by side in y and go at once, together with those
+// of the vector's other lines where these are neighbours, each line a run. `left` is whole runs.
+template <bool Whole, bool Apart, int Run, int YRun, int Items, int Moves, class T, class Out, class A, class Combine>
+GPUBENCH_DEVICE void store_rows(const Packed<T, Items * Run> (&raw)[Moves], Out* y, int left, const LineWalk& lines,
                                 Vector<A, Items>& sums, Combine combine) {
+    Vector<A, Items * YRun> held;
     GPUBENCH_UNROLL
-    for (int r = 0; r < Rows; ++r, y += lines.y_row) {
-        if (!Whole && r >= left) return;
-        combine_items(sums, unpack_items<Items, A>(raw[r]), combine);
-        const Packed<Out, Items> packed = pack_items<Items, Out>(sums);
+    for (int r = 0; r < Moves * Run; ++r) {
+        if (!Whole && r % YRun == 0 && r >= left) return;
+        combine_items(sums, row_of<A, Items, Run>(raw, r), combine);
+        GPUBENCH_UNROLL
+        for (int j = 0; j < Items; ++j) held[j * YRun + r % YRun] = sums[j];
+        if (r % YRun != YRun - 1) continue;
+        const Packed<Out, Items * YRun> packed = pack_items<Items * YRun, Out>(held);
         if constexpr (Apart) {
-            const Vector<Out, Items> items = bit_cast<Vector<Out, Items>>(packed);
+            const auto runs = bit_cast<Vector<Packed<Out, YRun>, Items>>(packed);
             GPUBENCH_UNROLL
-            for (int j = 0; j < Items; ++j) y[j * lines.y_apart] = items[j];
+            for (int j = 0; j < Items; ++j) store_packed(y + j * lines.y_apart, runs[j]);
         } else {
             store_packed(y, packed);
         }
+        y += YRun * lines.y_row;
     }
 }
 
