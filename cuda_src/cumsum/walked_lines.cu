@@ -10,6 +10,9 @@
 // each beside those of other lanes: a warp that asks for single elements is bound by the lines of the cache that it touches.
 // So each half of a warp has a place of x's dim, and reads the other half of its sectors, where both write whole sectors, or single
 // elements: 131072 x 16 x 32 float64 298 us (382 with a place a warp), 65 x 64 x 1000 bfloat16 24.8 (30.8).
+// Where a line is contiguous in x a thread loads vectors of it, where it is so in y it stores them. Of lines of a sector and
+// more, two lanes load and add up the same: each stores its half of every sector, so that none goes to the L2 cache in part,
+// nor leaves it so. Lines of less than a vector of y go together with their neighbours.
 // The next turn is asked for before this one is stored. What a small launch waits for is its own code, which comes from
 // memory, too: so the first turn and the last are one piece of code each, and short columns need no more.
 // `shared_lines`: neighbouring lanes hold neighbouring vectors of a line, all loaded at once; sums run through a vector, over
@@ -31,21 +34,22 @@ constexpr int sector_bytes = 32;  // what the L1 cache brings at once
 // Run, YRun: rows that lie side by side in x, in y, and move at once; they divide Rows and the line, which begins on as many.
 template <class T, class Out, int Items, int Rows, bool Tiled, int Run = 1, int YRun = 1>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256) walked_lines(const T* x, Out* y, LineWalk lines) {
+    constexpr int shared = is_sector<Out, YRun> ? 1 : 0;  // by two lanes
     if constexpr (Tiled) {
         const IntegerDivider::Result near = lines.places[0].size.divide(static_cast<uint32>(block_index_x()));
         const IntegerDivider::Result far = lines.places[1].size.divide(near.quotient);
-        const uint32 thread = static_cast<uint32>(thread_index_x()), wide = 1u << lines.near_bits;
+        const uint32 thread = static_cast<uint32>(thread_index_x()) >> shared, wide = 1u << lines.near_bits;
         const bool sectors = Items == 1 || (Items * sizeof(T) == 16 && lines.y_apart * sizeof(Out) % sector_bytes == 0);
-        const bool halves = sectors && wide >= warp_size && static_cast<uint32>(block_size_x()) >= 2 * wide;
+        const bool halves = sectors && wide >= warp_size && static_cast<uint32>(block_size_x()) >= (2 * wide) << shared;
         const uint32 first = near.remainder * wide + (halves ? (thread & 15) | (thread >> 1 & (wide - 16)) : thread % wide);
         const uint32 own = halves ? (thread >> lines.near_bits & ~1u) | (thread >> 4 & 1) : thread >> lines.near_bits;
-        const uint32 second = far.remainder * (static_cast<uint32>(block_size_x()) >> lines.near_bits) + own;
+        const uint32 second = far.remainder * (static_cast<uint32>(block_size_x()) >> shared >> lines.near_bits) + own;
         if (first >= static_cast<uint32>(lines.near) || second >= static_cast<uint32>(lines.far)) return;
         x += first * lines.places[0].x + second * lines.places[1].x;
         y += first * lines.places[0].y + second * lines.places[1].y;
         lines.step(2, far.quotient, x, y);
     } else {
-        const uint32 vector = static_cast<uint32>(grid_thread());
+        const uint32 vector = static_cast<uint32>(grid_thread() >> shared);
         if (vector >= lines.vectors) return;
         lines.step(0, vector, x, y);
     }

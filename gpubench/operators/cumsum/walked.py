@@ -65,18 +65,19 @@ def _alone(problem: Problem[Any], walk: Walk, device: DeviceInfo) -> Plan:
     few = (
         size
         for size in tuning.WALK_THREADS
-        if walk.vectors >= tuned("WALK_BLOCKS", tuning.WALK_BLOCKS) * size * device.sm_count
+        if walk.vectors * walk.lanes >= tuned("WALK_BLOCKS", tuning.WALK_BLOCKS) * size * device.sm_count
     )
     threads = next(few, tuning.WALK_THREADS[-1])
+    places = threads // walk.lanes
     x, y = problem.operand("x").dtype, problem.operand("y").dtype
     x_itemsize, y_itemsize = (dtypes.dtype(name).itemsize for name in (x, y))
-    rows, near = rows_at_once(walk, x_itemsize, device), near_places(walk, x_itemsize, y_itemsize, threads)
+    rows, near = rows_at_once(walk, x_itemsize, device), near_places(walk, x_itemsize, y_itemsize, places)
     launch = Launch(
         WalkedLines.source,
         kernel(x, y, walk.items, rows, walk.far is not None, (walk.x_run, walk.y_run)),
-        (walk_blocks(walk, near, threads), 1, 1),
+        (walk_blocks(walk, near, places), 1, 1),
         (threads, 1, 1),
-        (Pointer("x"), Pointer("y"), walk_argument(walk, near, threads)),
+        (Pointer("x"), Pointer("y"), walk_argument(walk, near, places)),
     )
     notes = {"items": walk.items, "threads": threads, "rows": rows} | ({"near": near} if near else {})
     notes |= {"x_run": walk.x_run, "y_run": walk.y_run} if max(walk.x_run, walk.y_run) > 1 else {}

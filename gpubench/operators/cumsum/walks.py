@@ -42,6 +42,7 @@ class Walk:
     far: the dim whose neighbours share sectors of x where those of the last dim do not, None where these do as well.
     Vectors then lie along that dim, and their lines y_apart from each other in y.
     x_run, y_run: rows that lie side by side in x, in y, and move at once, a power of two; they divide `length`.
+    lanes: that have the same lines, and of each sector of y store a part.
     """
 
     items: int
@@ -55,10 +56,11 @@ class Walk:
     y_apart: int = 0
     x_run: int = 1
     y_run: int = 1
+    lanes: int = 1
 
     @property
     def vectors(self) -> int:
-        """How many threads have work."""
+        """How many threads, or pairs of them, have work."""
         return math.prod(self.sizes)
 
 
@@ -104,11 +106,12 @@ def _far_items(itemsize: int) -> int:
 def _in_runs(walk: Walk, offset: int, itemsize: int, y_itemsize: int) -> Walk:
     """Return a walk by runs of its lines where these are contiguous: of up to a vector in x, of up to a sector in y.
 
-    A sector of y is then written at once, even where its line has no neighbours: in part it might leave the L2 cache.
+    Two lanes write a sector of y at once, even where its line has no neighbours: in part it might leave the L2 cache.
     """
     x_run = _longest_run(VECTOR_BYTES // itemsize, walk.length, offset, *walk.x_steps) if walk.x_row == 1 else 1
     y_run = _longest_run(SECTOR // y_itemsize, walk.length) if walk.y_row == 1 else 1
-    return dataclasses.replace(walk, x_run=x_run, y_run=min(x_run, y_run) if x_run > 1 else y_run)  # for fewer forms
+    y_run = min(x_run, y_run) if x_run > 1 else y_run  # for fewer forms
+    return dataclasses.replace(walk, x_run=x_run, y_run=y_run, lanes=2 if y_run * y_itemsize == SECTOR else 1)
 
 
 def _longest_run(most: int, *steps: int) -> int:

@@ -13,8 +13,9 @@ from gpubench.operators import OPERATORS
 from gpubench.operators.constants import in_force
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.walked import WalkedLines, shared_vectors, shares_lines
-from gpubench.operators.cumsum.walks import walk_of
+from gpubench.operators.cumsum.walks import SECTOR, walk_of
 from gpubench.operators.geometry.vectors import vector_items
+from gpubench.operators.results import sum_dtype
 from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.cumsum.edges import chosen
 from tests.operators.cumsum.test_fast_kernels import outputs
@@ -128,6 +129,7 @@ def test_contiguous_lines_move_in_runs(
         walk = walk_of(problem_of(shape, dim, dtype, **layout))
     assert walk is not None
     assert (walk.items, walk.x_run, walk.y_run) == form
+    assert walk.lanes == (2 if walk.y_run * dtype_of(sum_dtype(dtype)).itemsize == SECTOR else 1)
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,22 @@ GPUBENCH_DEVICE Vector<A, Items> row_of(const Packed<T, Items * Run> (&raw)[Move
     else return {unpack_items<Run, A>(raw[r / Run])[r % Run]};
 }
 
+// Whether a run is a sector, 32 bytes: two lanes then have the same lines, and each stores its half of every sector. What a
+// warp writes at once are whole sectors, wherever they are.
+template <class Out, int Run>
+constexpr bool is_sector = sizeof(Out) * Run == 2 * sizeof(Word128);
+
+// Store a run, or this lane's half of it.
+template <int Run, class Out, int N>
+GPUBENCH_DEVICE void store_run(Out* y, const Packed<Out, N>& packed) {
+    if constexpr (is_sector<Out, Run>) {
+        const int half = thread_index_x() & 1;
+        store_word(reinterpret_cast<Word128*>(y) + half, half == 0 ? packed.words[0] : packed.words[1]);
+    } else {
+        store_packed(y, packed);
+    }
+}
+
 // Their running totals, which go on from `sums`: all of them, or the `left` that exist. Apart: a vector's lines are no
 // neighbours in y, but y_apart from each other. YRun: rows that lie side by side in y and go at once, together with those
 // of the vector's other lines where these are neighbours, each line a run. `left` is whole runs.
@@ -78,9 +94,9 @@ GPUBENCH_DEVICE void store_rows(const Packed<T, Items * Run> (&raw)[Moves], Out*
         if constexpr (Apart) {
             const auto runs = bit_cast<Vector<Packed<Out, YRun>, Items>>(packed);
             GPUBENCH_UNROLL
-            for (int j = 0; j < Items; ++j) store_packed(y + j * lines.y_apart, runs[j]);
+            for (int j = 0; j < Items; ++j) store_run<YRun>(y + j * lines.y_apart, runs[j]);
         } else {
-            store_packed(y, packed);
+            store_run<YRun>(y, packed);
         }
         y += YRun * lines.y_row;
     }
