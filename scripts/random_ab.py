@@ -91,6 +91,7 @@ def main() -> int:
     parser.add_argument("--layouts", choices=tuple(LAYOUTS), default="many")
     parser.add_argument("--limit", type=int, default=100, help="cases to time at most, drawn from those that differ")
     parser.add_argument("--ends", type=int, default=15, help="cases to print of each end")
+    parser.add_argument("--plans", action="store_true", help="take the machine code of equal launches for equal")
     parser.add_argument("--set", help="constants of the new side: NAME=VALUE+NAME=VALUE")
     parser.add_argument("--processes", type=int, default=1, help="that compile at first")
     options = parser.parse_args()
@@ -99,15 +100,16 @@ def main() -> int:
     cases = cases_of(options)
     look_in(old)
     info, processes = (ASSUMED, None) if bench is None else (bench.device.info, options.processes)
-    found = list(changed(cases, old, new, info, processes))
+    found = list(changed(cases, old, new, info, None if options.plans else processes))
     print(f"{len(found)} of {len(cases)} cases differ", flush=True)
     if bench is None:
         for each in found:
             print(f"{each.case.id} {each.old.variant} -> {each.new.variant} {dict(each.new.notes)}")
         return 0
     chosen = random.Random(1).sample(found, min(options.limit, len(found)))
-    if old.root == new.root:
-        new.compiled([plan for each in chosen for plan in (each.old, each.new)], info, options.processes)
+    if options.plans or old.root == new.root:
+        old.compiled([each.old for each in chosen], info, options.processes)
+        new.compiled([each.new for each in chosen], info, options.processes)
     print("\n".join(report(time_all(bench, chosen), options.ends)))
     return 0
 

@@ -46,7 +46,9 @@ class Side:
 
     def compiled(self, plans: Sequence[Plan | None], device: DeviceInfo, processes: int) -> dict[Request, str]:
         """Compile what the plans launch; return the hash of each instance's machine code, or why it has none."""
-        wanted = {Request.of(launch, device) for plan in plans if plan is not None for launch in plan.launches}
+        launches = (launch for plan in plans if plan is not None for launch in plan.launches)
+        named = (replace(launch, source=launch.source.removeprefix(SECOND_PREFIX)) for launch in launches)
+        wanted = {Request.of(launch, device) for launch in named}
         requests = sorted(wanted, key=lambda request: (request.source, request.kernel))
         outcomes = compile_many(requests, processes, SourceTree(self.root / "cuda_src"))
         return {

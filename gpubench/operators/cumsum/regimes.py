@@ -112,8 +112,8 @@ def _goes_in_runs(problem: Problem[Any], transposed: Transposed) -> bool:
     along, walk = transposed.x_along_lines, walk_of(problem)
     itemsize = dtypes.dtype(problem.operand("x" if along else "y").dtype).itemsize
     run = 0 if walk is None else walk.x_run if along else walk.y_run
-    short = transposed.length * itemsize <= tuned("RUN_BYTES", tuning.RUN_BYTES[along])
-    return short and run * itemsize >= tuning.RUN_LEAST[along]
+    short = transposed.length * itemsize <= tuned("RUN_BYTES", transposed_tuning.RUN_BYTES[along])
+    return short and run * itemsize >= transposed_tuning.RUN_LEAST[along]
 
 
 def _has_few_strips(transposed: Transposed, device: DeviceInfo) -> bool:

@@ -331,13 +331,6 @@ FAR_LEAST = 16384
 """Threads that are left then, at least: 18 x 244 x 8 x 128 float64 35.7 us by one line each, 38.2 by two; 32 x 24 x 64
 x 28 float64 13.3 by two, 16.6 by one."""
 
-RUN_BYTES: dict[bool, int] = {True: 32, False: 64}
-RUN_LEAST: dict[bool, int] = {True: 8, False: 16}
-"""Bytes of transposed lines, of x where x lies along them, else of y, up to which a thread takes a line in place of
-`transposed_lines`, and of its loads or stores, at least. 32820 x 16 x 3 x 8 permuted uint8 65.5 us by transposed_lines
-(copied first 45), 256 x 352 x 8 x 30 91 (walked by single bytes 65), 11864690 x 4 float32 263 (by lanes_rows, a lane a
-row, 95.8; walked by single stores 141)."""
-
 WALK_SHARED = 1 << 18
 """Elements up to which threads share a line that a walk would take several turns for; half of that where neither x nor
 y lies along it, for each element apart is a sector. 512 x 2 x 32 x 2 permuted int64 6.3 us (walked 9.1), 118 x 148 x 4
