@@ -110,9 +110,12 @@ def _long_line(dtype: str, along: bool, ring: bool) -> int:
 def _goes_in_runs(problem: Problem[Any], transposed: Transposed) -> bool:
     """Tell whether lines are so short that a thread each loads them from x, or stores them to y, in a few vectors."""
     along, walk = transposed.x_along_lines, walk_of(problem)
+    if walk is None or not (along or walk.x_steps[-1] == walk.items or walk.far is not None):
+        return False  # threads side by side would read x far apart
     itemsize = dtypes.dtype(problem.operand("x" if along else "y").dtype).itemsize
-    run = 0 if walk is None else walk.x_run if along else walk.y_run
-    short = transposed.length * itemsize <= tuned("RUN_BYTES", transposed_tuning.RUN_BYTES[along])
+    run = walk.x_run if along else walk.y_run
+    most = tuned("RUN_BYTES", transposed_tuning.RUN_BYTES) * (2 if itemsize == 8 and not along else 1)
+    short = transposed.length * itemsize <= most
     return short and run * itemsize >= transposed_tuning.RUN_LEAST[along]
 
 

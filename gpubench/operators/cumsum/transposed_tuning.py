@@ -136,9 +136,9 @@ FEW_LENGTH = 32
 """Elements from which `transposed_lines` takes lines of which fewer than ACROSS lie side by side, across them: 9728
 pairs of lines of 71 complex64 20.0 us, a thread each 45.3."""
 
-RUN_BYTES: dict[bool, int] = {True: 32, False: 64}
+RUN_BYTES = 32
 RUN_LEAST: dict[bool, int] = {True: 8, False: 16}
 """Bytes of transposed lines, of x where x lies along them, else of y, up to which a thread takes a line in place of
-`transposed_lines`, and of its loads or stores, at least. 32820 x 16 x 3 x 8 permuted uint8 65.5 us by transposed_lines
-(copied first 45), 256 x 352 x 8 x 30 91 (walked by single bytes 65), 11864690 x 4 float32 263 (by lanes_rows, a lane a
-row, 95.8; walked by single stores 141)."""
+`transposed_lines`, of sums of 8 bytes twice as many; and of its loads or stores, at least. 11864690 x 4 float32 96 us
+(lines 266), 32820 x 16 x 3 x 8 permuted uint8 39 (67), 256 x 17137 x 8 float32 75 (114), 12 x 39944 int16 5.3 (6.2);
+7888756 x 8 int8 190 (217), but 2168009 x 32 float16 103 (91)."""

@@ -93,7 +93,7 @@ def walk_of(problem: Problem[Any]) -> Walk | None:
     far = _far_dim(walk.x_steps, SECTOR // itemsize)
     if far is None or walk.sizes[far] * walk.sizes[last] <= tuning.WALK_THREADS[0]:  # a block without tiles holds both
         return _widened(walk, last, _neighbours(walk, last, _lines_a_vector(walk, y_itemsize), x.view.offset))
-    items = _far_items(itemsize) if walk.y_steps[far] * y_itemsize >= SECTOR else 1  # stores of less than a sector each
+    items = _far_items(itemsize) if walk.y_steps[far] >= tuning.FAR_ITEMS else 1  # else stores full of gaps
     widened = _widened(walk, far, _neighbours(walk, far, items, x.view.offset))
     return dataclasses.replace(widened, far=far, y_apart=walk.y_steps[far])
 
