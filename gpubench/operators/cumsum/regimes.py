@@ -73,6 +73,8 @@ def _for_transposed(problem: Problem[Any], transposed: Transposed, device: Devic
     ring = device.compute_capability >= (8, 0)
     few = _has_few_elements(transposed, device)
     little = problem.operand("x").view.size <= tuning.SHARED_STRIPS
+    if little and along and takes_one_turn(problem, device):
+        return ("walked_lines",)
     if shares_lines(problem, device) and (few or little):
         return ("walked_lines",)
     if few and along:
@@ -93,7 +95,8 @@ def _for_transposed(problem: Problem[Any], transposed: Transposed, device: Devic
     many = transposed.strips(transposed_tuning.SHAPES[0].lines) >= enough
     tiles = ("transposed_ring", "transposed_tiles") if ring and not is_narrow(dtype) else ("transposed_tiles",)
     if transposed.length >= most:
-        return chunks + tiles
+        empty = is_narrow(dtype) and along and 2 * transposed.across <= transposed_tuning.SHAPES[0].lines
+        return ("transposed_lines",) if empty and many else chunks + tiles
     if many and transposed.length >= transposed_tuning.LINE_LEAST[along]:
         return ("walked_lines" if _goes_in_runs(problem, transposed) else "transposed_lines",)
     return () if many or transposed.length < transposed_tuning.TILE_LEAST else tiles
@@ -148,7 +151,8 @@ def _is_worth_no_turn(
     itemsize = dtypes.dtype(problem.operand("x").dtype).itemsize
     if cut_lines:
         return rows.pitch * itemsize < SECTOR
-    if _goes_in_runs(problem, transposed) and rows.pitch == 1 and not rows.group:
+    vector = transposed.length == vector_items(problem)  # more in groups are a thread's: lanes would find each its own
+    if _goes_in_runs(problem, transposed) and rows.pitch == 1 and (vector or not rows.group):
         return True  # lanes side by side have neighbouring rows, and store a vector each
     widest, *_, narrowest = transposed_tuning.RING_LINES
     enough = transposed.strips(narrowest) >= tuning.FULL_SHARE * device.sm_count and transposed.across >= widest
@@ -160,6 +164,8 @@ def _is_worth_no_turn(
 
 
 def _for_grouped(problem: Problem[Any], rows: Rows) -> tuple[str, ...]:
+    if rows.length < vector_items(problem) and vector_items(problem) % rows.length == 0:
+        return ("walked_lines",)  # by vectors of a row, where lanes would move parts of vectors
     return ("lanes_rows" if rows.vectors(vector_items(problem)) <= lanes_vectors(problem) else "block_rows",)
 
 

@@ -344,7 +344,7 @@ before blocks do: 1635 x 64 transposed int16 4.6 us (8.1 by tiles), 34 x 2 x 4 x
 (6.4), but 4257 x 4 float32 8.3 (6.4)."""
 
 WALKS = 16384
-LONG_WALK = 128
+LONG_WALK = 96
 """Up to WALKS lines, of LONG_WALK elements and more, that no other variant takes are copied first, in place of a thread
-each: 93 x 1699 x 2 permuted int8 21.3 us (72.1), 512 x 16 x 32 float32 12.1 (32.8), 25220 x 8 x 32 complex128 163
-(1400), 256 x 1064 x 64 int16 77 (97)."""
+each: 93 x 1699 x 2 permuted int8 21.3 us (72.1), 4719 x 96 x 2 float16 9.5 (15.5), 512 x 16 x 32 float32 12.1 (32.8),
+25220 x 8 x 32 complex128 163 (1400), 256 x 1064 x 64 int16 77 (97); but 64 x 78 x 5 x 8 float16 8.3 (6.1)."""
