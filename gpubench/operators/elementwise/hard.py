@@ -28,6 +28,8 @@ def small() -> Iterator[Hard]:
         yield Hard({"function": "sub", "inputs": [{"shape": shape} for shape in pair]})
     for target in ("uint8", "int32", "float16", "bfloat16", "float64", "complex64"):
         yield Hard({"function": "copy", "shape": (259,), "out_dtype": target})
+    for function in ("neg", "abs"):  # of the least integer, which stays what it is in a wider dtype
+        yield Hard({"function": function, "shape": (257,), "out_dtype": "int32"}, "with_nonfinite")
     yield Hard({"function": "add", "inputs": ({"shape": (100,)}, {"shape": (100,), "dtype": "float32"})})
     yield Hard({"function": "maximum", "shape": (501,)}, "with_nonfinite")
 
