@@ -17,6 +17,7 @@ from gpubench.operators.elementwise.merged import Input, Merged, merged
 from gpubench.operators.elementwise.naive import Naive
 from gpubench.operators.elementwise.pytorch.variants import AutoPytorch
 from gpubench.operators.elementwise.tiles import Tiles
+from gpubench.operators.geometry.axes import axis_size
 
 
 def choose(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
@@ -41,8 +42,12 @@ def _is_for_tiles(shape: Merged) -> bool:
         return False
     wishes = [(operand, dim) for operand in shape.inputs if (dim := across_dim(shape, operand)) is not None]
     if wishes:
-        near = all(tuning.is_near(shape, wish) for wish, _ in wishes) and not split(shape).braided
+        off_grid = any(lie_of(shape, operand) == "off_grid" for operand in shape.inputs)
+        braided = bool(split(shape).braided) and not off_grid
+        near = all(tuning.is_near(shape, wish) for wish, _ in wishes) and not braided
         most = _gather_elements() if near else tuning.THREADS * shape.vector
+        if _tile_elements(shape) < (tuning.LEAST_TILE if len(wishes) == 1 else tuning.THREADS):
+            return False
         bytes_apart = all(_are_bytes_gathered(shape, wish, dim) for wish, dim in wishes)
         return not bytes_apart and not any(_is_gathered(shape, wish, dim, most) for wish, dim in wishes)
     row = shape.dims[0].size
@@ -50,6 +55,12 @@ def _is_for_tiles(shape: Merged) -> bool:
         return False
     lies = [lie_of(shape, operand) for operand in shape.inputs]
     return any(lie in ("row", "still") for lie in lies) and not any(lie.endswith("off_grid") for lie in lies)
+
+
+def _tile_elements(shape: Merged) -> int:
+    """Return the elements of y that the largest tile would hold."""
+    axes = split(shape)
+    return axis_size(axes.along) * axis_size(axes.across)
 
 
 def _is_gathered(shape: Merged, one: Input, across: int, most: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 
 from gpubench import dtypes
@@ -50,11 +51,16 @@ def split(shape: Merged) -> Axes:
     if chosen == 1 and all(_is_braided(shape, operand, few) for operand in shape.inputs if operand.number in turned):
         return dataclasses.replace(_axes(shape, [0], [1]), braided=turned)
     others = [operand for operand in shape.inputs if operand.number not in turned]
+    distance = {number: shape.dims[chosen].steps[number] * shape.dims[chosen].size for number in turned}
+    short = shape.dims[chosen].size < tuning.SHORT_RUN
     along = [0]
     while along[-1] + 1 < chosen and all(_goes_on(shape, other, along[-1] + 1) for other in others):
+        following = shape.dims[along[-1] + 1]
+        long = math.prod(shape.dims[dim].size for dim in along) >= tuning.LONG_ROW
+        if short and long and all(following.steps[number] == distance[number] for number in turned):
+            break  # rather a longer run of the operand
         along.append(along[-1] + 1)
     across = [chosen]
-    distance = {number: shape.dims[chosen].steps[number] * shape.dims[chosen].size for number in turned}
     while True:
         free = [n for n in range(len(shape.dims)) if n not in along and n not in across]
         found = next((n for n in free if all(shape.dims[n].steps[t] == distance[t] for t in turned)), None)

@@ -33,6 +33,16 @@ BRAIDED_ROWS = 15
 BRAIDED_VECTORS = 128
 """... and vectors of such a row at least, for a block has its own."""
 
+SHORT_RUN, LONG_ROW = 64, 64
+"""Elements of an operand's run across y's rows that are too few for a tile, and of a row of y that are enough: the run
+goes on over one more dim, not the row. 26 random cases 1.19 times as fast, 3 x 13807 x 1432 bfloat16, dims reversed,
+82 us (205), 32 x 4 x 324 x 64 8.3 (12.9)."""
+
+LEAST_TILE = 1024
+"""Elements of y's rows and across them that a tile may hold, at least, where one operand lies across, else THREADS:
+blocks would have little each. 6880 x 2 x 832 x 2 permuted, in tiles of 4, 12.8 ms (37 us for Inductor); of 54 to 1000
+six random cases 1.37 times as fast by `flat`."""
+
 TURNED_BLOCKS = {4: 3, 2: 2}
 """... as long as an SM has so many blocks, by rows of a thread. 2381 x 512 int32 to bfloat16, 2.3 blocks with 4: 8.02
 us, with 2 7.49; 32768 x 69 bfloat16 14.6 and 12.1; 2 x 3 x 4096 x 256 int8, 2.9 blocks, 9.49 and 9.07; 2977 x 618

@@ -184,6 +184,36 @@ def test_few_lines_are_read_element_by_element(shape: Any, dtype: str, layout: A
     assert plan_of(dtype, function="add", inputs=both).variant == "tiles"
 
 
+def test_rows_beside_operands_off_the_grid_are_not_braided() -> None:
+    """What lies at another alignment is read element by element by both kernels: then `flat` has less to do."""
+    turned = {"shape": (3581, 9, 520), "layout": {"permute": (0, 2, 1)}}
+    for offset, variant in ((0, "tiles"), (4, "tiles"), (3, "flat")):
+        both = ({"shape": (3581, 9, 520), "layout": {"offset": offset}}, turned)
+        assert plan_of("float32", function="mul", inputs=both).variant == variant
+
+
+@pytest.mark.parametrize(("inner", "variant"), [(33, "flat"), (35, "tiles")])
+def test_tiles_that_would_hold_little_are_left(inner: int, variant: str) -> None:
+    """A block for a few elements each, of which there are many."""
+    one = {"shape": (688, 30, 60, inner), "layout": {"permute": (2, 0, 3, 1)}}
+    both = ({"shape": (688, 1, 1, inner)}, one)  # which ends y's rows behind their first dim
+    assert plan_of("float16", function="add", inputs=both).variant == variant
+
+
+@pytest.mark.parametrize(("size", "lanes"), [(4, 16), (64, 16)])
+def test_a_short_run_goes_on_over_the_next_dim(size: int, lanes: int) -> None:
+    """It lies along the last dim of y and then along the middle one: that goes to the run, not to y's rows."""
+    both = ({"shape": (size, 64, 23504)}, {"shape": (size, 64, 23504), "layout": {"permute": (2, 1, 0)}})
+    plan = plan_of("float32", function="maximum", inputs=both)
+    assert plan.variant == "tiles"
+    assert plan.notes["lanes"] == lanes
+    shape = merged(OPERATOR.problem(make_case("elementwise", "float32", function="maximum", inputs=both)))
+    assert isinstance(shape, Merged)
+    axes = split(shape)
+    assert [dim.size for dim in axes.across] == [size, 64][: 2 if size < 64 else 1]
+    assert [dim.size for dim in axes.along] == [23504, 64][: 1 if size < 64 else 2]
+
+
 @pytest.mark.parametrize(
     ("shape", "order", "variant"),
     [
