@@ -34,7 +34,7 @@ GPUBENCH_DEVICE constexpr int at_least_one(int value) { return value > 0 ? value
 // tiles: blocks a row, 1 unless Linked. Aligned: in every row x stands on the grid of y's vectors, its elements side by
 // side; only linked blocks have code for that. launches, sums: workspace, zero before the first launch; used when Linked.
 // Warps: 0 where they are the launch's, so that one instance serves rows of several lengths; that is not for Linked.
-// Side: so many sums stand side by side in a row, a power of two; y begins on as many elements. Linked blocks have one.
+// Side: so many sums stand side by side in a row, a power of two; y begins on as many elements.
 template <class T, class Out, int Warps, int Vectors, bool Aligned, bool Linked, int Side = 1>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(
     (block_rows_threads<T, Out>(Warps, Vectors)),

@@ -57,7 +57,7 @@ GPUBENCH_DEVICE typename R::A part_sum(const Source<T>& source, const Tile& tile
         load_span<V, Vectors>(raw, source.slots, part_span<R>(tile, start), source.aligned);
         GPUBENCH_UNROLL
         for (int k = 0; k < Vectors; ++k) {
-            sum = add(sum, reduce_items<V>(unpack_items<V, A>(raw[k]), Add{}));
+            sum = add(sum, reduce_items<R::N>(unpack_sides<typename R::Sum, R::side>(raw[k]), Add{}));
         }
         return combine_lanes(sum, Add{});
     }
@@ -135,31 +135,32 @@ GPUBENCH_DEVICE void consume(const T* x, Out* y, const RingRows& rows, const Sha
             const A carry = take_carry<A, Consumers>(shared, walk, warp);
             R::Part::store(tile_target(y, rows, tile) + start, exchange, carry, tile.begin - start, tile.end - start);
         } else {
-            constexpr int V = R::V;
+            constexpr int V = R::V, N = R::N;
             const Span span = part_span<R>(tile, start);
             Packed<T, V> raw[Vectors];
             load_span<V, Vectors>(raw, source.slots, span, source.aligned);
-            Vector<A, V> items[Vectors];
+            Vector<A, N> items[Vectors];
             GPUBENCH_UNROLL
             for (int k = 0; k < Vectors; ++k) {
-                items[k] = unpack_items<V, A>(raw[k]);
-                scan_items<V>(items[k], Add{});
+                items[k] = unpack_sides<typename R::Sum, R::side>(raw[k]);
+                scan_items<N>(items[k], Add{});
             }
             A run = take_carry<A, Consumers>(shared, walk, warp);
             GPUBENCH_UNROLL
             for (int k = 0; k < Vectors; ++k) {
-                combine_before<V>(items[k], before_lane(scan_lanes(items[k][V - 1], Add{}), run, Add{}), Add{});
-                store_items<V>(tile_target(y, rows, tile), span, k, items[k]);
+                combine_before<N>(items[k], before_lane(scan_lanes(items[k][N - 1], Add{}), run, Add{}), Add{});
+                store_items<V>(tile_target(y, rows, tile), span, k, in_elements(items[k]));
             }
         }
     }
 }
 
 // launches: a counter of started blocks, and published: one sum a tile; both zero before the first launch.
-template <class T, class Out, int Consumers, int Reducers, int Vectors, int Stages>
+// Side: so many columns stand side by side in a row, a power of two; y begins on as many elements.
+template <class T, class Out, int Consumers, int Reducers, int Vectors, int Stages, int Side = 1>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((Consumers + Reducers + 2) * warp_size, 1)
     carry_forward(const T* x, Out* y, RingRows rows, uint64* launches, void* published) {
-    using R = Ring<T, Out, Consumers, Vectors, Stages>;
+    using R = Ring<T, Out, Consumers, Vectors, Stages, Side>;
     using A = typename R::A;
     GPUBENCH_DYNAMIC_SHARED(char, stages);
     GPUBENCH_SHARED(PhaseBarrier, barriers, 4 * Stages + 1);

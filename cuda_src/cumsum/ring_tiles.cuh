@@ -3,17 +3,20 @@
 
 #include "gpubench/movement/narrow.cuh"
 #include "gpubench/movement/stages.cuh"
+#include "gpubench/sides.cuh"
 
 namespace gpubench::cumsum {
 
 // The numbers of one instance. A warp's part of a tile is Vectors x 32 vectors of V elements; `tile` is the most that a
-// tile holds. How long tiles are is told at run time, so that they fill whole turns of the blocks.
-template <class T, class Out, int Consumers, int Vectors, int Stages>
+// tile holds. How long tiles are is told at run time, so that they fill whole turns of the blocks. Side: so many columns
+// stand side by side in a row, and an item is an element of each; V is a multiple of it.
+template <class T, class Out, int Consumers, int Vectors, int Stages, int Side>
 struct Ring {
-    using A = accumulator_t<Out>;
+    using Sum = accumulator_t<Out>;  // of one column
+    using A = sides_t<Sum, Side>;
     using Part = PackedPart<T, Vectors * vector_items<T, Out>>;  // where integers are narrow
-    static constexpr bool packed = is_narrow<T, Out>;
-    static constexpr int V = vector_items<T, Out>;
+    static constexpr bool packed = is_narrow<T, Out> && Side == 1;
+    static constexpr int V = vector_items<T, Out>, N = V / Side, side = Side;
     static constexpr int load_bytes = (packed ? Part::run : V) * static_cast<int>(sizeof(T));
     static constexpr int part = warp_size * Vectors * V;
     static constexpr int tile = Consumers * part;

@@ -54,6 +54,13 @@ GPUBENCH_DEVICE Sides<A, S> before_lane(Sides<A, S> upto, Sides<A, S>& run, Comb
     return upto;
 }
 
+template <class A, int S, class Combine>
+GPUBENCH_DEVICE Sides<A, S> combine_lanes(Sides<A, S> side, Combine combine) {
+    GPUBENCH_UNROLL
+    for (int s = 0; s < S; ++s) side.values[s] = combine_lanes(side.values[s], combine);
+    return side;
+}
+
 // The elements of a vector as items, S columns each, and back.
 template <class A, int S, int V, class T>
 GPUBENCH_DEVICE Vector<sides_t<A, S>, V / S> unpack_sides(const Packed<T, V>& packed) {

@@ -10,11 +10,11 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, 
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import gives_up_x, rows_of
-from gpubench.operators.cumsum.rows import NOT_ROWS
+from gpubench.operators.cumsum.geometry import gives_up_x, long_rows_of
+from gpubench.operators.cumsum.rows import NOT_LONG_ROWS, last
 from gpubench.operators.geometry.cuts import even_tile
 from gpubench.operators.geometry.rows import Rows
-from gpubench.operators.geometry.vectors import exchange_bytes, items_of, published_bytes, vector_items
+from gpubench.operators.geometry.vectors import exchange_bytes, items_of, published_bytes, sides_of, vector_items
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import Struct
@@ -40,9 +40,9 @@ class CarryForward:
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch, a block an SM. Takes rows whose elements lie side by side."""
-        rows = rows_of(problem)
+        rows = long_rows_of(problem)
         if rows is None or rows.step != 1:
-            return Refused(NOT_ROWS + ", their elements side by side")
+            return Refused(NOT_LONG_ROWS + "; their elements side by side")
         if rows.length < SHORTEST:
             return Refused(f"gives every row a tile of its own: rows of at least {SHORTEST} elements")
         x, y = problem.operand("x").dtype, problem.operand("y").dtype
@@ -57,7 +57,7 @@ class CarryForward:
         blocks = min(device.sm_count, tiles)
         launch = Launch(
             self.source,
-            ring_kernel(x, shape),
+            ring_kernel(x, shape, rows.side),
             (blocks, 1, 1),
             (32 * (shape.consumers + shape.reducers + 2), 1, 1),
             (
@@ -70,24 +70,29 @@ class CarryForward:
             shared_bytes=ring_bytes(shape, x, y),
             waits_for_blocks=True,
         )
-        additions = 2 * items + 2 * shape.vectors + 30 + 2 * -(-per_row // blocks)
+        additions = 2 * items // rows.side + 2 * shape.vectors + 30 + 2 * -(-per_row // blocks)
         return Plan(
             self.name,
             (launch,),
             bound(problem, additions),
-            workspace_bytes=16 + tiles * published_bytes(y),
+            workspace_bytes=16 + tiles * published_bytes(y, rows.side),
             workspace_zeroed=True,
             notes={"tiles_per_row": per_row, "tile": tile, "stages": shape.stages, "consumers": shape.consumers},
         )
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """One instance a shape."""
-        return [(self.source, ring_kernel(dtype, shape)) for shape in (*tuning.RINGS[dtype], tuning.SMALL_RING)]
+        """One instance a shape and a number of columns side by side."""
+        return _instances(dtype, (*tuning.RINGS[dtype], tuning.SMALL_RING))
 
     def instances_on(self, dtype: str, device: DeviceInfo) -> Sequence[tuple[str, str]]:
-        """Return that of the ring which fits."""
+        """Return those of the ring which fits."""
         shape = ring_shape(dtype, sum_dtype(dtype), device)
-        return [] if shape is None else [(self.source, ring_kernel(dtype, shape))]
+        return [] if shape is None else _instances(dtype, (shape,))
+
+
+def _instances(dtype: str, shapes: Sequence[tuning.RingShape]) -> list[tuple[str, str]]:
+    sides = sides_of(dtype, sum_dtype(dtype))
+    return [(CarryForward.source, ring_kernel(dtype, shape, side)) for shape in shapes for side in sides]
 
 
 def tile_argument(rows: Rows, tile: int, per_row: int, blocks: int, streaming: bool) -> Value:
@@ -106,10 +111,10 @@ def tile_argument(rows: Rows, tile: int, per_row: int, blocks: int, streaming: b
     )
 
 
-def ring_kernel(dtype: str, shape: tuning.RingShape) -> str:
-    """Return the name expression."""
+def ring_kernel(dtype: str, shape: tuning.RingShape, side: int = 1) -> str:
+    """Return the name expression; side: columns side by side."""
     numbers = (shape.consumers, shape.reducers, shape.vectors, shape.stages)
-    return "gpubench::cumsum::carry_forward" + template(dtype, sum_dtype(dtype), *numbers)
+    return "gpubench::cumsum::carry_forward" + template(dtype, sum_dtype(dtype), *numbers, *last(side))
 
 
 def tile_items(shape: tuning.RingShape, items: int) -> int:

@@ -61,6 +61,12 @@ def short_rows_of(problem: Problem[Any]) -> Rows | None:
     return None if rows is None else dataclasses.replace(rows, side=side)
 
 
+def long_rows_of(problem: Problem[Any]) -> Rows | None:
+    """Return the same as far as rows have one pitch."""
+    rows = short_rows_of(problem)
+    return None if rows is None or rows.group else rows
+
+
 def is_aligned(problem: Problem[Any], rows: Rows) -> bool:
     """Tell whether x stands on the grid of y's 16-byte vectors in every row, its elements side by side."""
     return rows.on_grid(problem.operand("x").view.offset, vector_items(problem))

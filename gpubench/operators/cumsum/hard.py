@@ -30,6 +30,7 @@ def small() -> Iterator[Hard]:
 
 def large() -> Iterator[Hard]:
     """Yield every shape, layout and dim; columns long enough for blocks to share, rows of several tiles."""
+    yield Hard({"shape": (2, 20_011, 2), "dim": 1, "layout": {"offset": 1}}, "with_nonfinite")  # pairs of columns
     for shape, layout, distributions in with_layouts((2000, 2), (3001, 64), (3, 70_001)):
         for dim in range(max(len(shape), 1)):
             for distribution in distributions:

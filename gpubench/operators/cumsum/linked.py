@@ -12,9 +12,9 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.cumsum import tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.geometry import is_aligned, rows_of
+from gpubench.operators.cumsum.geometry import is_aligned, long_rows_of
 from gpubench.operators.cumsum.rows import (
-    NOT_ROWS,
+    NOT_LONG_ROWS,
     BlockRows,
     block_kernel,
     block_launch,
@@ -22,7 +22,7 @@ from gpubench.operators.cumsum.rows import (
     words_per_vector,
 )
 from gpubench.operators.geometry.rows import Rows
-from gpubench.operators.geometry.vectors import items_of, published_bytes, vector_items
+from gpubench.operators.geometry.vectors import items_of, published_bytes, sides_of, vector_items
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import int32, int64
@@ -45,9 +45,9 @@ class LinkedBlocks:
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """One launch of resident blocks, from registers alone where these are enough."""
-        rows = rows_of(problem)
+        rows = long_rows_of(problem)
         if rows is None:
-            return Refused(NOT_ROWS)
+            return Refused(NOT_LONG_ROWS)
         shape = linked_shape(problem, rows, device)
         staged = 0 if shape else staged_vectors(problem, rows, device)
         if staged is None:
@@ -57,21 +57,24 @@ class LinkedBlocks:
         launch = (
             block_launch(problem, rows, shape, tiles, True) if shape else staged_launch(problem, rows, tiles, staged)
         )
-        additions = vector_items(problem) + 6 + vectors + staged + 2 * warps + 6 + -(-tiles // (32 * warps))
+        additions = vector_items(problem) // rows.side + 12 + vectors + staged + 2 * warps + -(-tiles // (32 * warps))
         return Plan(
             self.name,
             (launch,),
             bound(problem, additions),
-            workspace_bytes=16 + rows.rows * tiles * published_bytes(problem.operand("y").dtype),
+            workspace_bytes=16 + rows.rows * tiles * published_bytes(problem.operand("y").dtype, rows.side),
             workspace_zeroed=True,
             notes={"warps": warps, "vectors": vectors, "staged": staged, "tiles_per_row": tiles},
         )
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """One instance a shape."""
+        """One instance a shape and a number of columns side by side."""
         shapes = tuning.LINKED_SHAPES[words_per_vector(dtype, sum_dtype(dtype))]
         linked = [
-            (self.source, block_kernel(dtype, shape, aligned, True)) for shape in shapes for aligned in (True, False)
+            (self.source, block_kernel(dtype, shape, aligned, True, side))
+            for shape in shapes
+            for aligned in (True, False)
+            for side in sides_of(dtype, sum_dtype(dtype))
         ]
         return [*linked, (STAGED_SOURCE, staged_kernel(dtype))]
 
@@ -143,7 +146,7 @@ def stands_on_words(problem: Problem[Any], rows: Rows) -> bool:
 
 def staged_vectors(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> int | None:
     """Return the fewest staged vectors a thread with which all tiles are resident; None where that is not possible."""
-    if not is_aligned(problem, rows) or not stands_on_words(problem, rows):
+    if rows.side > 1 or not is_aligned(problem, rows) or not stands_on_words(problem, rows):
         return None
     shape = tuning.STAGED
     vectors = rows.vectors(vector_items(problem))

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from gpubench.model import DeviceInfo, Problem
 
 
-CACHE_LINE, SECTOR = 128, 32
-"""Bytes of a line of the L1 cache, and of what it brings at once."""
+CACHE_LINE, SECTOR, UNIT = 128, 32, 16
+"""Bytes of a line of the L1 cache, of what it brings at once, and of what a lane moves."""
 
 
 def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
@@ -43,6 +43,8 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     transposed = transposed_of(problem)
     if transposed is not None and _is_short_of_a_vector(problem, transposed):
         return ("walked_lines",)
+    if transposed is not None and _is_better_copied(problem, transposed, device):
+        return ("copied_first",)
     turns = _for_transposed(problem, transposed, device) if transposed is not None else ()
     if rows is not None:
         straight = _for_grouped(problem, rows) if rows.group else _for_rows(problem, rows, device)
@@ -79,27 +81,56 @@ def _for_transposed(problem: Problem[Any], transposed: Transposed, device: Devic
         return ("walked_lines",)
     if few and along:
         return ("walked_lines" if takes_one_turn(problem, device) else "copied_first",)
-    chunks: tuple[str, ...] = ()
-    if _is_for_chunks(transposed, device):
-        wide = 2 * transposed.across >= transposed_tuning.CHUNKED_ACROSS * (3 if is_half(dtype) else 2)
-        wide = wide and (along or not is_half(dtype))
-        chunks = ("transposed_tiles",) if wide else ("copied_first",)  # strips would be mostly empty
+    chunks = _by_chunks(dtype, transposed) if _is_for_chunks(transposed, device) else ()
     if transposed.across < transposed_tuning.ACROSS:
-        if not along or transposed.length < tuned("TRANSPOSED_LENGTH", transposed_tuning.LENGTH):
-            return chunks
-        many = transposed.strips(transposed_tuning.RING_LINES[-1]) > transposed_tuning.NARROW_STRIPS * device.sm_count
-        few = _has_few_strips(transposed, device) and not chunks
-        return ("transposed_lines",) if many else (*(("transposed_ring",) if ring and few else ()), "copied_first")
+        few = ring and _has_few_strips(transposed, device)
+        return chunks or (_for_narrow_strips(problem, transposed, few, device) if along else ())
     most = tuned("TRANSPOSED_LENGTH", _long_line(dtype, along, ring))
     enough = tuned("LINE_STRIPS", transposed_tuning.LINE_STRIPS) * device.sm_count
     many = transposed.strips(transposed_tuning.SHAPES[0].lines) >= enough
-    tiles = ("transposed_ring", "transposed_tiles") if ring and not is_narrow(dtype) else ("transposed_tiles",)
+    ring = ring and (not is_narrow(dtype) or _is_for_narrow_ring(transposed, device))
+    tiles = ("transposed_ring", "transposed_tiles") if ring else ("transposed_tiles",)
     if transposed.length >= most:
         empty = is_narrow(dtype) and along and 2 * transposed.across <= transposed_tuning.SHAPES[0].lines
         return ("transposed_lines",) if empty and many else chunks + tiles
     if many and transposed.length >= transposed_tuning.LINE_LEAST[along]:
-        return ("walked_lines" if _goes_in_runs(problem, transposed) else "transposed_lines",)
-    return () if many or transposed.length < transposed_tuning.TILE_LEAST else tiles
+        return (_for_many_lines(problem, transposed),)
+    return () if many else tiles if transposed.length > transposed_tuning.SHORT_LINE else ("walked_lines",)
+
+
+def _by_chunks(dtype: str, transposed: Transposed) -> tuple[str, ...]:
+    """Return the variant for few long lines: strips would be mostly empty where they are less than half as many."""
+    short = is_half(dtype) or is_narrow(dtype)
+    wide = 2 * transposed.across >= transposed_tuning.CHUNKED_ACROSS * (3 if short else 2)
+    return ("transposed_tiles",) if wide and (transposed.x_along_lines or not short) else ("copied_first",)
+
+
+def _for_narrow_strips(
+    problem: Problem[Any], transposed: Transposed, by_ring: bool, device: DeviceInfo
+) -> tuple[str, ...]:
+    """Return the variants for a few lines side by side, along x: a lane each, as long as many lanes have one."""
+    many = transposed.strips(transposed_tuning.RING_LINES[-1]) > transposed_tuning.NARROW_STRIPS * device.sm_count
+    sectors = transposed.across * dtypes.dtype(problem.operand("y").dtype).itemsize >= SECTOR
+    long = transposed.length >= tuning.LONG_WALK
+    if many and (sectors or not long):
+        return ("transposed_lines",) if transposed.length > tuning.WALK_ROWS[-1] else ()
+    return (*(("transposed_ring",) if by_ring else ()), "copied_first") if long else ()
+
+
+def _for_many_lines(problem: Problem[Any], transposed: Transposed) -> str:
+    """Return the variant for many lines that are no longer than a tile."""
+    x = problem.operand("x").dtype
+    if _goes_in_runs(problem, transposed) or (is_half(x) and transposed.x_along_lines and transposed.length % 4 != 0):
+        return "walked_lines"
+    few = not transposed.x_along_lines and transposed.across <= transposed_tuning.COPIED_ACROSS
+    cut = transposed.length >= tuning.LONG_WALK and transposed.length % vector_items(problem) != 0
+    return "copied_first" if few and cut and (is_half(x) or is_narrow(x)) else "transposed_lines"
+
+
+def _is_for_narrow_ring(transposed: Transposed, device: DeviceInfo) -> bool:
+    """Tell whether lines of narrow integers along x had better go through a ring than by words of a tile."""
+    enough = transposed.strips(transposed_tuning.RING_LINES[1]) >= tuning.FULL_SHARE * device.sm_count
+    return transposed.x_along_lines and (enough or transposed.length < transposed_tuning.CHUNKED_LENGTH)
 
 
 def _long_line(dtype: str, along: bool, ring: bool) -> int:
@@ -156,10 +187,14 @@ def _is_worth_no_turn(
         return True  # lanes side by side have neighbouring rows, and store a vector each
     widest, *_, narrowest = transposed_tuning.RING_LINES
     enough = transposed.strips(narrowest) >= tuning.FULL_SHARE * device.sm_count and transposed.across >= widest
-    if enough and transposed.length >= transposed_tuning.STRAIGHT:
+    lanes = rows.vectors(vector_items(problem)) <= lanes_vectors(problem)
+    little = lanes and itemsize == 2 and transposed.length * rows.rows <= transposed_tuning.STRAIGHT_PAIRS
+    if enough and transposed.length >= transposed_tuning.STRAIGHT and not little:
         return False
     touched = min(rows.step * vector_items(problem) * itemsize, CACHE_LINE) / CACHE_LINE  # lines of the cache a lane
     most = tuned("STRAIGHT_ELEMENTS", transposed_tuning.STRAIGHT_ELEMENTS)
+    whole = transposed.length % vector_items(problem) == 0 and transposed.length * itemsize >= CACHE_LINE
+    most = min(most, transposed_tuning.STRAIGHT_WIDE) if lanes and itemsize >= 8 and whole else most
     return rows.pitch * itemsize < SECTOR and transposed.length * rows.rows * touched <= most
 
 
@@ -191,16 +226,15 @@ def _for_sides(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     A walk would read a few bytes a lane, far apart.
     """
     rows = short_rows_of(problem)
-    if rows is None or rows.step != 1 or rows.rows == 1:
+    if rows is None or rows.rows * rows.length < tuned("SIDES_LEAST", tuning.SIDES_LEAST):
         return ()
+    if rows.step != 1:
+        return ("copied_first",) if is_narrow(problem.operand("x").dtype) else ("lanes_rows", "copied_first")
     elements = rows.rows * rows.length
-    if elements < tuned("SIDES_LEAST", tuning.SIDES_LEAST):
-        return ()
     pairs = rows.side == 2 and rows.contiguous and rows.length <= longest(vector_items(problem))
     if pairs and is_narrow(problem.operand("x").dtype) and elements >= tuning.FLAT_LEAST:
         return ("flat_rows",)
-    names = _for_grouped(problem, rows) if rows.group else _for_rows(problem, rows, device)
-    return () if "linked_blocks" in names else names
+    return _for_grouped(problem, rows) if rows.group else _for_rows(problem, rows, device)
 
 
 def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[str, ...]:
@@ -225,6 +259,16 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
     if small and columns.length <= tuned("LINKED_COLUMN", tuning.LINKED_COLUMN):
         return ("linked_columns", "column_forward", "columns")
     return (*resident, "column_forward", "linked_columns", "columns")
+
+
+def _is_better_copied(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -> bool:
+    """Tell whether long lines across x, of elements of 1 or 2 bytes, are few or cut units on one side of a turn."""
+    itemsize = dtypes.dtype(problem.operand("x").dtype).itemsize
+    if transposed.x_along_lines or itemsize > 2 or transposed.length < transposed_tuning.CHUNKED_LENGTH:
+        return False
+    cut = transposed.across * itemsize % UNIT != 0 or transposed.length % vector_items(problem) != 0
+    enough = problem.operand("x").view.size > transposed_tuning.STRAIGHT_PAIRS
+    return enough and (cut or _has_few_strips(transposed, device))
 
 
 def _are_cut(problem: Problem[Any], rows: Rows) -> bool:

@@ -20,8 +20,12 @@ from gpubench.operators.structs import int32, int64, row_places
 THREADS = 256
 """`lanes_rows_threads`."""
 
+MOST_VECTORS = 128
+"""Of a row that a warp holds."""
+
 NOT_ROWS = "takes only sums along the last dim, over rows with one pitch"
 NOT_SHORT_ROWS = NOT_ROWS + " or two; or beside a few columns that divide a vector"
+NOT_LONG_ROWS = NOT_ROWS + "; or beside a few columns that divide a vector"
 
 
 class LanesRows:
@@ -40,9 +44,8 @@ class LanesRows:
             return Refused(NOT_SHORT_ROWS)
         items = vector_items(problem)
         touched = rows.vectors(items)
-        most = lanes_vectors(problem)
-        if touched > most:
-            return Refused(f"a row touches {touched} vectors of 16 bytes; a warp holds {most}")
+        if touched > MOST_VECTORS:
+            return Refused(f"a row touches {touched} vectors of 16 bytes; a warp holds {MOST_VECTORS}")
         lanes, vectors = lanes_shape(touched)
         x, y = problem.operand("x"), problem.operand("y")
         launch = Launch(
@@ -59,7 +62,7 @@ class LanesRows:
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a number of lanes and of columns side by side."""
         y = sum_dtype(dtype)
-        shapes = [(1 << k, 1) for k in range(6)] + [(32, 2)] + [(32, 4)] * is_narrow(dtype)
+        shapes = [*((1 << k, 1) for k in range(6)), (32, 2), (32, 4)]
         return [
             (self.source, "gpubench::cumsum::lanes_rows" + template(dtype, y, *shape, aligned, *last(side)))
             for shape in shapes
@@ -84,8 +87,10 @@ def lanes_shape(vectors: int) -> tuple[int, int]:
 
 
 def lanes_vectors(problem: Problem[Any]) -> int:
-    """Return the vectors of a row, at most: twice as many of narrow integers, whose vectors are few bytes of x."""
-    return tuning.LANES_VECTORS * (2 if is_narrow(problem.operand("x").dtype) else 1)
+    """Return the vectors up to which rows, if they are many, go to lanes: by the dtype of x."""
+    if is_narrow(problem.operand("x").dtype):
+        return MOST_VECTORS
+    return tuning.LANES_VECTORS if vector_items(problem) == 4 else tuning.LANES_MANY
 
 
 class BlockRows:

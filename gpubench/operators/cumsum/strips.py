@@ -143,5 +143,7 @@ def time_us(
 
 def shared_us(problem: Problem[Any], device: DeviceInfo) -> float:
     """Estimate the time of strips that blocks share, microseconds: the exchange, and what must move."""
-    work = problem.bytes + tuning.STRIP_TIMES.element_bytes * problem.operand("x").view.size
-    return tuned("SHARED_US", tuning.SHARED_US) + work / (tuning.SHARED_SM_BYTES * device.sm_count)
+    x = problem.operand("x").view
+    work = problem.bytes + tuning.STRIP_TIMES.element_bytes * x.size
+    part = tuning.SHARED_SHORT if x.shape[problem.params.dim] <= tuning.SHARED_TALL else 1.0
+    return tuned("SHARED_US", tuning.SHARED_US) + work / (part * tuning.SHARED_SM_BYTES * device.sm_count)

@@ -54,7 +54,9 @@ CHUNKED_ACROSS = 16
 """Lines side by side from which they are cut rather than copied first, 16-bit floats only where they lie along x: 25 x
 2097152 complex64 across x 370 us (copied 844), 17 x 1000000 int32 127 (168), 21 x 3836678 uint8 371 (509), 400000 x 20
 float32 along x 42.6 (50.2); but 2524941 x 12 int64 664 (266), 16 x 1000000 bfloat16 across it 107 (39), 68 x 338392
-116 (65), 300000 x 14 along it 31.6 (26.1), 300000 x 25 float16 32.8 (36.1): from half as many again on."""
+116 (65), 300000 x 14 along it 31.6 (26.1), 300000 x 25 float16 32.8 (36.1): from half as many again on. So are
+integers of 1 and 2 bytes: 49 x 1287435 int16 across 431 us (264), 54464 x 16 int8 along 17.3 (14.9), 802240 x 152 463
+(608)."""
 
 CUT_VECTORS = 4
 """Vectors of y that a row across x may touch, where it cuts them, for lanes to be worth more than a turn, whatever its
@@ -70,15 +72,19 @@ STRAIGHT_ELEMENTS = 6 << 20
 spans: 99 x 884 int16 6.6 us (tiles 15.6), 8 x 2279 6.6 (19.7), 2609 x 4 x 143 float16 10.5 (lines 20.9), 256 x 379 x 2
 x 55 int32 43.3 (66.9); 527558 x 32 int64 82.7 (75.4)."""
 
-STRAIGHT = 64
+STRAIGHT, STRAIGHT_PAIRS, STRAIGHT_WIDE = 64, 1 << 21, 1 << 20
 """... but where strips are enough for the device, only shorter ones: 4055 x 25 complex64 6.4 us (tiles 7.8), 15 x 128
-of 243 float32 8.7 (ring 7.7)."""
+of 243 float32 8.7 (ring 7.7); or so few elements of 2 bytes, in rows that lanes hold: 10 x 683 x 256 int16 9.6 (tiles
+14.4), 1024 x 501 bfloat16 6.9 (ring 8.8). Of 8 bytes and more in whole vectors, a line of the cache a row and more, so
+many at most in any case: 8 x 188 x 128 x 32 float64 42.8 (30.0 by a lane a line), 310 x 1024 x 16 complex128 57
+(45)."""
 
-NARROW_STRIPS = 3
+NARROW_STRIPS = 8
 """Strips an SM of fewer than ACROSS lines along x up to which x is copied first: 128 times 5 lines of 31872 int32 125
-us, 265 by the ring, 871 by a lane a line. So are lines of few strips, if they are fewer than a strip holds, or
-lie across x: 2805607 x 2 complex128 117 us (chunks 857), 2213616 x 9 int64 195 (323), 68 x 338392 bfloat16 65 (116);
-not 110816 x 128 float16 43 (36)."""
+us, 265 by the ring, 871 by a lane a line; 512 x 7552 x 4 float64 151 (352); but 8192 x 984 x 4 265 (152). More, too,
+where a row of y is less than a sector: 8192 x 1024 x 2 float16 41.6 (137), 6 x 2499 x 761 x 2 float32 96 (192). So are
+lines of few strips, if they are fewer than a strip holds, or lie across x: 2805607 x 2 complex128 117 us (chunks 857),
+2213616 x 9 int64 195 (323), 68 x 338392 bfloat16 65 (116); not 110816 x 128 float16 43 (36)."""
 
 RING_BYTES = (192 << 10, 96 << 10, 64 << 10)
 """Shared memory of a block of `transposed_ring`, largest first, down to what the smallest GPUs have. 4096 x 4096, x
@@ -128,9 +134,15 @@ LINE_WARPS = 2
 """Warps of a block of `transposed_lines`, which share nothing: a block leaves its place when the last is done, and an
 SM holds at most 32 blocks. One, four or eight: no difference (bfloat16 19.1 us for 18.2 with one)."""
 
-TILE_LEAST = 12
-"""Elements of a line from which tiles are worth turning where strips are few: 1680 lines of 10 int16 7.1 us, walked
-4.7."""
+SHORT_LINE = 64
+"""Elements of a line up to which lines of few strips are walked: 31 random cases 1.49 times as fast, 52 x 8192 float16
+5.2 us (tiles 10.3), 34 x 7159 5.3 (11.6), 4983 x 64 int8 across x 6.0 (14.7); longer ones 19 x 64 x 370 int32 6.9
+(ring 7.5)."""
+
+COPIED_ACROSS = 16
+"""Lines side by side across x up to which many of elements of 1 or 2 bytes, of LONG_WALK and more that cut vectors of
+y, are copied first: 16 x 3741 x 475 uint8 100 us (140 by a lane a line), 8 x 8 x 97 x 219 bfloat16 11.3 (22.7); whole
+vectors 8 x 22 x 341 x 512 bfloat16 68 (45)."""
 
 FEW_LENGTH = 32
 """Elements from which `transposed_lines` takes lines of which fewer than ACROSS lie side by side, across them: 9728

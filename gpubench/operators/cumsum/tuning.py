@@ -22,12 +22,13 @@ class BlockShape:
 
 
 LANES_VECTORS = 64
-"""Rows of up to so many vectors go to lanes of a warp, one vector a lane, above 32 two. 1048576 x 128 float32, 32
-vectors: 252.3 us, 1.01 of a copy, 257.9 with four a lane; 262144 x 256: 132.9 us, 162 by blocks of 64 threads."""
+"""Vectors of the longest rows for lanes of a warp, one a lane, above 32 two. 1048576 x 128 float32 252.3 us, 1.01 of a
+copy, 257.9 with four a lane; 262144 x 256: 132.9 us, 162 by blocks of 64 threads."""
 
-LANES_ROWS = 8
-"""Rows an SM from which twice as long rows of narrow integers go to lanes: 131072 x 168 int8 60.9 us, a block a row
-90.0; 200000 x 150 89.0, 134.5; 50000 x 190 int16 30.3, 37.2."""
+LANES_ROWS, LANES_MANY = 8, 96
+"""Rows an SM from which longer rows go to lanes: of narrow integers twice as long ones, 131072 x 168 int8 60.9 us, a
+block a row 90.0; and of so many vectors where one is not 4 elements: 219663 x 149 int64 130 (165), 103562 x 552
+bfloat16 60.5 (69.4); but 42204 x 245 int64 45.3 (44.3), 166942 x 352 float32 118 (116)."""
 
 FLAT_LEAST = 1 << 19
 """Elements from which flat rows are worth their longer code: 57 x 55 x 2 x 35 float64 7.6 us, by lanes 6.9, 5433 x 58
@@ -37,8 +38,8 @@ SIDES_LEAST = 1 << 18
 """Elements from which all columns of which a few lie side by side are taken as rows of these, by whichever variant has
 such rows: 25 random cases 1.97 times as fast, 19584 x 568 x 2 bfloat16 27.3 us (walked 209), 2048 x 520 x 2 complex64
 13.3 (54), 64 x 2 x 2048 x 2 float32 5.6 (linked columns 16), 5059 x 157 x 4 float16 9.5 (18.8); but 40000 x 3 x 2
-float16 by flat rows 7.1 (6.4). From FLAT_LEAST on pairs of narrow integers are flat rows: 22030 x 74 x 32 x 2 uint8 237
-us (by lanes 270), 25047 x 2 x 8 x 2 int16 6.1 (6.5)."""
+float16 by flat rows 7.1 (6.4); long ones 56 cases 1.58 (`docs/cumsum.md`). From FLAT_LEAST on pairs of narrow integers
+are flat rows: 22030 x 74 x 32 x 2 uint8 237 us (by lanes 270), 25047 x 2 x 8 x 2 int16 6.1 (6.5)."""
 
 FLAT_SHORT = 4
 """Vectors of a row of floats up to which these do; of longer ones twice as many: 4 x 1024 x 213 float16 6.3 us, lanes
@@ -71,9 +72,7 @@ BLOCK_SHAPES: dict[int, tuple[BlockShape, ...]] = {
 """By the registers of a vector (8 for the 16-bit floats), smallest first; a row goes to the first that holds it."""
 
 LONE_SHAPES: tuple[BlockShape, ...] = (
-    BlockShape(2, 2),
-    BlockShape(4, 2),  # 2^10 float32: 3.7 us
-    BlockShape(8, 2),
+    *(BlockShape(warps, 2) for warps in (2, 4, 8)),  # 2^10 float32: 3.7 us
     BlockShape(16, 2),  # 2^12 float32: 4.19 us; 4.35 by four linked blocks, 4.70 by (32, 1)
 )
 """Where rows are fewer than SMs, before those above: one row is done the sooner, the more warps take part."""
@@ -207,8 +206,7 @@ class StripTimes:
 
 STRIP_TIMES = StripTimes()
 """Fitted to 2900 cuts of 130 random problems on one H200 (16 to 20000 rows, every dtype, aligned or not): the cut that
-takes least by it is 2.0 % slower than the best one on average, 2.3 % where it was fitted to the other half of the
-problems; by the tables that stood here, 8.9 %."""
+takes least by it is 2.0 % slower than the best one on average, 2.3 % where it was fitted to the other half of them."""
 
 TORN_BYTES = 96.0
 """... and as many more for each row of a strip that cuts sectors, where the L2 cache does not keep them all until the
@@ -217,9 +215,10 @@ both."""
 
 SHARED_US = 8.0
 SHARED_SM_BYTES = 32e3
-"""What columns take whose strips are shared, roughly: a constant, and the bytes of an SM in a microsecond. Shared
-and not: 1618 x 287 float32 8.7 us and 10.0, 1367 x 592 complex128 15.0, 14.0, 2 x 1521 x 410 int64 15.0, 13.2, 10409
-x 230 float16 14.1, 29.6."""
+SHARED_TALL, SHARED_SHORT = 8192, 0.75
+"""What columns take whose strips are shared, roughly: a constant, and the bytes of an SM in a microsecond, fewer by
+this part where columns are no longer. Shared and not: 1618 x 287 float32 8.7 us and 10.0, 1367 x 592 complex128 15.0,
+14.0, 2 x 1521 x 410 int64 15.0, 13.2, 10409 x 230 float16 14.1, 29.6."""
 
 FULL_SHARE = 0.9
 """Share of the strips wanted, as many as blocks fit the device, that is enough: 128 strips on 132 SMs walk 16384 x
@@ -286,7 +285,7 @@ FORWARD_STRIP_BYTES = (128, 512)
 float32)."""
 
 FORWARD_LEAST_BYTES = 4096
-"""Tiles are no smaller than that, however few rows there are."""
+"""Of a tile, however few rows there are."""
 
 FORWARD_JOINED = 16
 """From so many blocks a strip on, sums travel in two steps, joined by the square root of the blocks. 262144 x 64
@@ -298,8 +297,9 @@ WALK_ROWS = (4, 8, 16, 32)
 elements or threads are few, then even 32 of up to WALK_BYTES. 118 x 148 x 4 permuted float64 9.2 us with 32 (11.8 with
 16), 117 x 9 x 4 x 57 uint8 8.8 (10.6), 31 x 256 x 18 x 33 complex128 89 (80)."""
 
-WALK_BYTES = 8
-"""Bytes of a thread's vector of x of which 32 are under way; twice those would spill."""
+WALK_BYTES, WALK_WORD = 8, 4
+"""Bytes of a thread's vector of x of which 32 are under way; twice those would spill. Of at most a word 16, as of
+single elements: 65536 x 42 x 10 bfloat16 by pairs 88 us with 8, by single elements with 16 73."""
 
 MANY_WALKS = 16384
 MANY_COLUMN = 512

@@ -84,11 +84,10 @@ def walk_of(problem: Problem[Any]) -> Walk | None:
     itemsize, last = dtypes.dtype(x.dtype).itemsize, len(walk.sizes) - 1
     y_itemsize = dtypes.dtype(problem.operand("y").dtype).itemsize
     if walk.x_steps[last] == walk.y_steps[last] == 1:
-        items = vector_items(problem)
-        whole = _stands_on(items, x.view.offset, walk, last) and not any(
-            step % items for step in (walk.y_row, *walk.y_steps[:last])
-        )
-        return _widened(walk, last, items) if whole else walk
+        most = vector_items(problem)
+        items = _longest_run(most, walk.y_row, *walk.y_steps[:last], *_steps_of(x.view.offset, walk, last))
+        few = walk.vectors < items * tuned("FAR_LEAST", tuning.FAR_LEAST)
+        return walk if items < most and few else _widened(walk, last, items)
     walk = _in_runs(walk, x.view.offset, itemsize, y_itemsize)
     far = _far_dim(walk.x_steps, SECTOR // itemsize)
     if far is None or walk.sizes[far] * walk.sizes[last] <= tuning.WALK_THREADS[0]:  # a block without tiles holds both
@@ -137,8 +136,12 @@ def _neighbours(walk: Walk, dim: int, most: int, offset: int) -> int:
 
 def _stands_on(items: int, offset: int, walk: Walk, dim: int) -> bool:
     """Tell whether x stands on vectors of so many neighbours along a dim, wherever lines and rows begin."""
-    steps = (offset, walk.x_row, walk.sizes[dim], *walk.x_steps[:dim], *walk.x_steps[dim + 1 :])
-    return all(step % items == 0 for step in steps)
+    return all(step % items == 0 for step in _steps_of(offset, walk, dim))
+
+
+def _steps_of(offset: int, walk: Walk, dim: int) -> Steps:
+    """Return what must be whole vectors of neighbours along a dim: the distances in x, and how many there are."""
+    return (offset, walk.x_row, walk.sizes[dim], *walk.x_steps[:dim], *walk.x_steps[dim + 1 :])
 
 
 def _widened(walk: Walk, dim: int, items: int) -> Walk:
@@ -216,7 +219,8 @@ def rows_at_once(walk: Walk, itemsize: int, device: DeviceInfo) -> int:
     *_, usual, more, most = tuning.WALK_ROWS
     few = walk.vectors < tuned("WALK_FEW", tuning.WALK_FEW) * device.sm_count
     narrow = walk.items * itemsize <= tuning.WALK_BYTES
-    wanted = max(most if few and narrow else more if few or walk.items == 1 else usual, walk.y_run)
+    single = walk.items == 1 or walk.items * itemsize <= tuning.WALK_WORD
+    wanted = max(most if few and narrow else more if few or single else usual, walk.y_run)
     return next(rows for rows in tuning.WALK_ROWS if rows >= min(walk.length, wanted))
 
 
@@ -225,7 +229,7 @@ def walk_forms(itemsize: int, y_itemsize: int) -> Sequence[tuple[int, bool, tupl
     vector = max(VECTOR_BYTES // max(itemsize, y_itemsize), 1)
     x_runs, y_runs = _powers(VECTOR_BYTES // itemsize), _powers(SECTOR // y_itemsize)
     forms = [
-        (vector, False, (1, 1)),
+        *((items, False, (1, 1)) for items in reversed(_powers(vector))),
         *((items, True, (1, run)) for items in _powers(_far_items(itemsize)) for run in y_runs),
         *((1, tiled, (run, side)) for tiled in (False, True) for run in x_runs for side in (1, min(run, y_runs[-1]))),
         *((items, False, (1, run)) for run in y_runs[1:] for items in _powers(VECTOR_BYTES // (run * y_itemsize))),

@@ -44,9 +44,9 @@ def accumulator_bytes(name: str) -> int:
     return dtypes.dtype(dtypes.dtype(name).accumulator).itemsize
 
 
-def published_bytes(name: str) -> int:
-    """Return the bytes of one accumulator that blocks exchange (`Published` in gpubench/grid/published.cuh)."""
-    width = accumulator_bytes(name)
+def published_bytes(name: str, side: int = 1) -> int:
+    """Return the bytes of so many accumulators that blocks exchange (`Published` in gpubench/grid/published.cuh)."""
+    width = side * accumulator_bytes(name)
     return 8 if width <= 4 else 2 * width
 
 

@@ -37,7 +37,7 @@ def _around(sms: int, near: int) -> list[Edge]:
         ((tuning.MANY_COLUMN + near, 2 * tuning.MANY_WALKS), 0, "int8", {}),
         ((tuning.LONG_WALK + near, 148, 4), 0, "float64", {"permute": (0, 2, 1)}),
         ((9, tuning.WALK_ROWS[-1] + near, 33), 1, "bfloat16", {}),
-        ((16, transposed_tuning.TILE_LEAST + near, 32), 1, "int8", {"permute": (0, 2, 1)}),
+        ((16, transposed_tuning.SHORT_LINE + near, 32), 1, "int8", {"permute": (0, 2, 1)}),
         ((9, 5, 2, transposed_tuning.FEW_LENGTH + near), 3, "complex64", {"permute": (1, 0, 3, 2)}),
         ((sms // 2 + near, 9000, 32), 1, "float32", {}),
         ((sms + near, 2048, 64), 1, "float16", {}),

@@ -23,18 +23,20 @@ from tests.operators.sampling import some
 
 CUMSUM = OPERATORS["cumsum"]
 NAMES = ("lanes_rows", "flat_rows", "block_rows")
+LONG_NAMES = ("linked_blocks", "carry_forward")
 FORMS = [(dtype, side) for dtype in CUMSUM.dtypes for side in sides_of(dtype, sum_dtype(dtype))[1:]]
 
 
-@pytest.mark.parametrize(("name", "form"), some(NAMES, FORMS, each=1))
+@pytest.mark.parametrize(("name", "form"), some((*NAMES, *LONG_NAMES), FORMS, each=1))
 def test_each_form_keeps_columns_apart(name: str, form: tuple[str, int]) -> None:
     """Every dtype and number of columns, NaN and infinity in their line, x on the grid of y's vectors and off it."""
     dtype, side = form
     distribution = "normal" if DTYPES[dtype].kind == "integer" else "with_nonfinite"
-    length = 301 if name == "block_rows" else 13
+    length = {"lanes_rows": 13, "flat_rows": 13, "carry_forward": 2801}.get(name, 301)
+    rows = 2 if name in LONG_NAMES else 7
     for offset in (0, 1):
         layout = {"offset": offset}
-        outputs(name, dtype, runs=1, shape=[7, length, side], dim=1, layout=layout, distribution=distribution)
+        outputs(name, dtype, runs=1, shape=[rows, length, side], dim=1, layout=layout, distribution=distribution)
 
 
 @pytest.mark.parametrize("schedule", ["reverse", "random:2"])
@@ -54,6 +56,21 @@ def test_rows_of_columns_begin_anywhere(
     length = max(vectors * items_of(dtype, sum_dtype(dtype)) // side - odd, 2)
     shape = [min(rows, 1 + 4000 // (length * side)) + 1, length, side]
     outputs(name, dtype, schedule, 1, shape=shape, dim=1, layout={"offset": offset})
+
+
+@pytest.mark.parametrize("schedule", ["reverse", "random:7"])
+@given(
+    name=st.sampled_from(LONG_NAMES),
+    form=st.sampled_from(FORMS),
+    length=st.integers(40, 3000),
+    offset=st.integers(0, 5),
+)
+def test_long_rows_of_columns_are_shared_by_blocks(
+    schedule: str, name: str, form: tuple[str, int], length: int, offset: int
+) -> None:
+    """Two rows over several tiles, x anywhere: each column's sum goes on from tile to tile, nothing else is touched."""
+    dtype, side = form
+    outputs(name, dtype, schedule, 2, shape=[2, length, side], dim=1, layout={"offset": offset})
 
 
 @pytest.mark.parametrize("name", ["lanes_rows", "block_rows"])
@@ -129,8 +146,12 @@ def test_a_row_touches_no_more_vectors_than_its_columns_let_it() -> None:
         ((14336, 512, 4), "float16", "block_rows"),
         ((4096, 96, 2, 2), "bfloat16", "flat_rows"),
         ((140, 8192, 2), "float64", "block_rows"),
-        ((140, 8193, 2), "float64", "columns"),  # a block holds no more
-        ((20, 20000, 2), "float32", "column_forward"),  # rows that blocks would have to share
+        ((140, 8193, 2), "float64", "carry_forward"),  # a block holds no more
+        ((20, 20000, 2), "float32", "linked_blocks"),
+        ((1 << 24, 1, 2), "int8", "single_elements"),
+        ((1, 1 << 24, 2), "int8", "carry_forward"),
+        ((1, 1 << 24, 4), "bfloat16", "carry_forward"),
+        ((1, 1 << 24, 2), "complex128", "column_forward"),
     ],
 )
 def test_a_few_columns_are_rows_of_them(shape: tuple[int, ...], dtype: str, name: str) -> None:

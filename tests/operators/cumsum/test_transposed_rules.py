@@ -69,11 +69,12 @@ def test_lines_of_the_smallest_tile_are_never_cut(dtype: str, shape: tuple[int, 
     assert not [name for _, name in compiled if name.startswith(chunked) and name != launch.kernel]
 
 
-def test_a_little_of_short_lines_is_walked_in_one_turn() -> None:
-    """Strips would be mostly empty, or too few tiles; what a thread asks for at once takes one latency."""
-    most = tuning.SHARED_STRIPS // (16 * 32)
-    assert chosen((most, 32, 16), 1, "int32", permute=(0, 2, 1)) == "walked_lines"
-    assert chosen((most + 1, 32, 16), 1, "int32", permute=(0, 2, 1)) == "transposed_ring"
+@pytest.mark.parametrize(("more", "name"), [(0, "walked_lines"), (4, "transposed_ring")])
+def test_short_lines_of_few_strips_are_walked(more: int, name: str) -> None:
+    """Strips would be too few tiles; what a thread asks for at once takes one latency."""
+    count, length = transposed_tuning.LINE_STRIPS * SMS - 1, transposed_tuning.SHORT_LINE + more
+    assert chosen((count, length, 16), 1, "int32", permute=(0, 2, 1)) == name
+    assert chosen((32 * count, length), 1, "int32", permute=(1, 0)) == name
 
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "transposed_lines"), (1, "transposed_lines")])
@@ -89,11 +90,20 @@ def test_lines_across_x_are_rows_with_steps_where_strips_are_few_or_short() -> N
     enough, length = transposed_tuning.RING_LINES[-1] * strips, transposed_tuning.STRAIGHT
     shared = tuning.SHARED_STRIPS // length  # lines that lanes share
     assert chosen((shared, length), 1, permute=(1, 0)) == "walked_lines"
-    assert chosen((shared + 64, length), 1, permute=(1, 0)) == "transposed_ring"
+    assert chosen((shared + 64, length), 1, permute=(1, 0)) == "walked_lines"
+    assert chosen((shared + 64, length + 1), 1, permute=(1, 0)) == "transposed_ring"
     assert chosen((shared + 64, length - 1), 1, permute=(1, 0)) == "lanes_rows"
     assert chosen((enough, 3 * length), 1, permute=(1, 0)) == "transposed_ring"
     assert chosen((enough - transposed_tuning.RING_LINES[-1], 3 * length), 1, permute=(1, 0)) == "lanes_rows"
     assert chosen((99, 884), 1, "int16", permute=(1, 0)) == "block_rows"
+
+
+@pytest.mark.parametrize(("near", "name"), [(0, "lanes_rows"), (1, "transposed_lines")])
+def test_a_little_of_16_bit_elements_across_x_is_rows_with_steps(near: int, name: str) -> None:
+    """Lanes hold a row; though strips are enough, tiles take longer."""
+    rows = transposed_tuning.STRAIGHT_PAIRS // 200 + near
+    assert chosen((rows, 200), 1, "int16", permute=(1, 0)) == name
+    assert chosen((rows, 200), 1, "float32", permute=(1, 0)) == "transposed_lines"
 
 
 @pytest.mark.parametrize(("dtype", "items"), [("float32", 4), ("int16", 2)])
@@ -107,9 +117,38 @@ def test_rows_in_pairs_are_turned_where_lanes_touch_many_lines_of_the_cache(dtyp
 
 @pytest.mark.parametrize(("near", "name"), [(0, "copied_first"), (1, "transposed_lines")])
 def test_narrow_strips_are_copied_where_they_are_few(near: int, name: str) -> None:
-    """Five lines along x: a lane each would be slow where all of them are a few warps."""
+    """Five lines along x: a lane each would be slow where all of them are a few warps, or each row of y less than a
+    sector.
+    """
     strips = transposed_tuning.NARROW_STRIPS * SMS + near
-    assert chosen((strips, 1024, 5), 1, permute=(0, 2, 1)) == name
+    assert chosen((strips, 1024, 5), 1, "int64", permute=(0, 2, 1)) == name
+    assert chosen((strips, 1024, 5), 1, "float32", permute=(0, 2, 1)) == "copied_first"
+    assert chosen((strips, tuning.LONG_WALK - 1, 5), 1, permute=(0, 2, 1)) == ("walked_lines", "transposed_lines")[near]
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "name"),
+    [
+        ((633, 14447), "bfloat16", "copied_first"),  # rows of x cut units
+        ((640, 14447), "bfloat16", "copied_first"),  # rows of y do
+        ((640, 14448), "bfloat16", "transposed_ring"),
+        ((64, 40288), "float16", "copied_first"),  # few strips
+        ((633, 3000), "bfloat16", "block_rows"),
+        ((633, 14447), "float32", "transposed_tiles"),
+        ((1599, 7583), "int8", "copied_first"),
+    ],
+)
+def test_long_lines_of_short_elements_across_x_are_copied_first(shape: tuple[int, int], dtype: str, name: str) -> None:
+    """Tiles that cut units on either side, or are few, take longer than a copy and rows."""
+    assert chosen(shape, 1, dtype, permute=(1, 0)) == name
+
+
+@pytest.mark.parametrize(("near", "name"), [(0, "lanes_rows"), (1, "transposed_lines")])
+def test_wide_elements_across_x_are_turned_where_lines_are_whole(near: int, name: str) -> None:
+    """Lanes with 8 bytes an element touch a sector for each."""
+    rows = transposed_tuning.STRAIGHT_WIDE // 32 + near
+    assert chosen((rows, 32), 1, "float64", permute=(1, 0)) == name
+    assert chosen((rows, 31), 1, "float64", permute=(1, 0)) == "lanes_rows"
 
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "copied_first"), (0, "transposed_tiles"), (1, "transposed_tiles")])
@@ -166,7 +205,11 @@ def test_lines_of_narrow_integers_across_x_are_cut_by_lanes(near: int, name: str
 ALONG, ACROSS = [4, 1, 3, 0, 2], [4, 1, 3, 2, 0]
 """Five dims in another order: x lies along the third (or the fifth) and y across it (or along it)."""
 
-EDGE = [(-1, *["transposed_lines"] * 2), (0, *["transposed_ring"] * 2), (1, "transposed_tiles", "transposed_ring")]
+EDGE = [
+    (-1, "walked_lines", "transposed_lines"),
+    (0, *["transposed_ring"] * 2),
+    (1, "transposed_tiles", "transposed_ring"),
+]
 """Below, at and above a limit; a line of x beyond it is no whole number of units."""
 
 
@@ -202,9 +245,11 @@ def test_a_ring_needs_copies_in_the_background(capability: tuple[int, int], name
 
 
 def test_narrow_integers_stay_words() -> None:
-    """Of one and two bytes, few are under way at any time."""
+    """Of one and two bytes across x, and along it where strips would be narrow and lines long."""
     for dtype, name in (("int8", "transposed_tiles"), ("int16", "transposed_tiles"), ("int32", "transposed_ring")):
-        assert chosen((4096, 4096), 0, dtype, permute=(1, 0)) == name
+        assert chosen((4096, 4096), 0, dtype, permute=(1, 0)) == "transposed_ring"
+        assert chosen((4096, 1024), 0, dtype, permute=(1, 0)) == name
+        assert chosen((4000, 1024), 0, dtype, permute=(1, 0)) == "transposed_ring"
         assert chosen((4096, 4096), 1, dtype, permute=(1, 0)) == name
 
 
@@ -228,8 +273,23 @@ def test_the_shortest_lines_are_not_worth_a_copy(near: int, along: str, across: 
 def test_lines_are_many_from_a_few_strips_an_sm_on(strips: int, name: str) -> None:
     """Strips of 32 lines, LINE_STRIPS for each SM."""
     count = transposed_tuning.LINE_STRIPS * SMS + strips
-    assert chosen((count, 64, 32), 1, permute=(0, 2, 1)) == name
-    assert chosen((32 * count, 64), 1, permute=(1, 0)) == name
+    assert chosen((count, 68, 32), 1, permute=(0, 2, 1)) == name
+    assert chosen((32 * count, 68), 1, permute=(1, 0)) == name
+
+
+@pytest.mark.parametrize(("length", "name"), [(130, "walked_lines"), (132, "transposed_lines")])
+def test_16_bit_floats_along_x_that_words_cut_are_walked(length: int, name: str) -> None:
+    """Lines that do not begin on 8 bytes."""
+    assert chosen((400, length, 32), 1, "bfloat16", permute=(0, 2, 1)) == name
+    assert chosen((400, length, 32), 1, "float32", permute=(0, 2, 1)) == "transposed_lines"
+
+
+@pytest.mark.parametrize(("across", "name"), [(16, "copied_first"), (17, "transposed_lines")])
+def test_few_lines_of_short_elements_across_x_are_copied_first(across: int, name: str) -> None:
+    """Half of a warp's lanes would have none."""
+    assert chosen((across, 3741, 475), 2, "uint8", permute=(2, 1, 0)) == name
+    assert chosen((across, 3741, tuning.LONG_WALK - 1), 2, "uint8", permute=(2, 1, 0)) != "copied_first"
+    assert chosen((across, 3741, 475), 2, "float32", permute=(2, 1, 0)) != "copied_first"
 
 
 def test_permuted_tensors_stay_where_no_fast_dim_is_summed() -> None:

@@ -72,6 +72,30 @@ def test_lines_side_by_side_on_whole_vectors_go_together(shape: list[int], layou
     )
 
 
+@pytest.mark.parametrize(
+    ("dtype", "inner", "offset", "items"),
+    [
+        ("float32", 66, 0, 2),
+        ("float32", 67, 0, 1),
+        ("float32", 68, 2, 2),
+        ("bfloat16", 68, 0, 4),
+        ("bfloat16", 70, 4, 2),
+        ("float64", 66, 0, 2),
+    ],
+)
+def test_many_lines_go_together_on_parts_of_vectors(dtype: str, inner: int, offset: int, items: int) -> None:
+    """As many as every row of x and y begins on, if enough threads are left; each line its own sum."""
+    shape, layout = [3, 9, inner], {"offset": offset}
+    with in_force({"FAR_LEAST": 1, "WALK_SHARED": 0}):
+        walk = walk_of(problem_of(shape, 1, dtype, **layout))
+        assert walk is not None
+        assert walk.items == items
+        outputs("walked_lines", dtype, runs=1, shape=shape, dim=1, layout=layout, distribution="with_nonfinite")
+    walk = walk_of(problem_of(shape, 1, dtype, **layout))
+    assert walk is not None
+    assert walk.items == (2 if dtype == "float64" else 1)  # a whole vector in any case
+
+
 def test_dims_that_both_walk_as_one_are_merged() -> None:
     """The fewer dims, the fewer divisions a thread has to do."""
     walk = walk_of(problem_of([3, 5, 7, 2, 4], 2))
