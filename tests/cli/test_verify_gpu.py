@@ -56,15 +56,21 @@ def fake(said: list[str], wrong: str = "", cases: int = 50) -> Callable[[Any, st
 
 
 def verified(
-    scripts: tuple[ModuleType, ModuleType], path: Path, run: Any, kind: str = "cuda", cases: int = 120, **changes: Any
+    scripts: tuple[ModuleType, ModuleType],
+    path: Path,
+    run: Any,
+    kind: str = "cuda",
+    cases: int = 120,
+    share: int = 2,
+    **changes: Any,
 ) -> Any:
-    """Verify with the fake tools on two GPUs; return the ledger."""
+    """Verify with the fake tools on two GPUs, `share` pieces at once on each, or 0: one on one; return the ledger."""
     verify, tools_module = scripts
     tools = tools_module.tools_of(kind, 2)
     rows = [row for tool in tools for row in tool.rows(cases)]
     about = {"device": "Fake", "gpus": 2, "kernels_sha256": "ab", **changes}
     ledger = verify.Ledger(path, about, rows)
-    verify.Lanes(ledger, tools, run).go(["0", "1"], 2, 3600.0)
+    verify.Lanes(ledger, tools, run).go(["0", "1"] if share else ["0"], share or 1, 3600.0)
     ledger.save()
     return ledger
 
@@ -135,7 +141,7 @@ def test_what_says_nothing_counts_as_nothing(
             calls.append((piece, gpu))
         return done
 
-    ledger = verified(scripts, tmp_path / "l.json", run)
+    ledger = verified(scripts, tmp_path / "l.json", run, share=0)  # where two begin at once, neither knows of the other
     assert sum(row.ran for row in ledger.rows) == 0
     assert len(calls) == len(ledger.rows)
     assert any(note in row.note for row in ledger.rows)
