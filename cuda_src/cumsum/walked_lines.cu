@@ -72,6 +72,75 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256) walked_lines(const T* x, Out* y
     store_rows<false, Tiled, Run, YRun>(raw, y, left, lines, sums, Add{});
 }
 
+// Elements that follow each other in y, in pieces of `rows`, each `length` behind the one before: `count` in all, from shared
+// memory. As many lanes as they need take part, so that a warp stores several such runs at once where they are short.
+template <class Out, class Row>
+GPUBENCH_DEVICE void store_pieces(const Out* stage, int runs, int pitch, uint32 count, uint32 rows, int length, const Row& row_of) {
+    const uint32 threads = static_cast<uint32>(block_size_x()), thread = static_cast<uint32>(thread_index_x());
+    uint32 lanes = warp_size;
+    while (lanes > 1 && lanes / 2 >= count) lanes /= 2;
+    const uint32 lane = thread & (lanes - 1), pieces = lanes / rows, left = lanes % rows;
+    for (int run = static_cast<int>(thread / lanes); run < runs; run += static_cast<int>(threads / lanes)) {
+        Out* const y = row_of(run);
+        if (y == nullptr) continue;
+        uint32 piece = lane / rows, row = lane % rows;
+        for (uint32 at = lane; at < count; at += lanes) {
+            y[int64{piece} * length + row] = stage[run * pitch + static_cast<int>(at)];
+            piece += pieces + (row + left >= rows ? 1 : 0);
+            row = row + left >= rows ? row + left - rows : row + left;
+        }
+    }
+}
+
+// Tiles whose lines are contiguous in y, each in less than a sector at once: neighbours in x are read by neighbouring
+// threads, and what comes together in y is stored from shared memory, Rows of each line at a time.
+template <class T, class Out, int Items, int Rows>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256) staged_lines(const T* x, Out* y, LineWalk lines) {
+    using A = accumulator_t<Out>;
+    GPUBENCH_DYNAMIC_SHARED(Out, stage);
+    const IntegerDivider::Result near = lines.places[0].size.divide(static_cast<uint32>(block_index_x()));
+    const IntegerDivider::Result far = lines.places[1].size.divide(near.quotient);
+    const uint32 thread = static_cast<uint32>(thread_index_x()), wide = 1u << lines.near_bits;
+    const uint32 high = static_cast<uint32>(block_size_x()) >> lines.near_bits;
+    const uint32 first = near.remainder * wide, second = far.remainder * high;  // of the tile
+    const uint32 nears = static_cast<uint32>(lines.near) - first < wide ? static_cast<uint32>(lines.near) - first : wide;
+    const uint32 own_far = thread & (high - 1), own_near = thread / high;
+    lines.step(2, far.quotient, x, y);
+    y += int64{first} * lines.places[0].y + int64{second} * lines.places[1].y;
+    x += int64{first + own_near} * lines.places[0].x + int64{second + own_far} * lines.places[1].x;
+    const auto row_of = [&](int run) {  // runs: the first lines of all vectors, their second ones ...
+        const uint32 place = static_cast<uint32>(run) & (high - 1), line = place * Items + static_cast<uint32>(run) / high;
+        return second + place < static_cast<uint32>(lines.far) ? y + int64{line} * lines.y_apart : nullptr;
+    };
+    const bool here = own_near < nears && second + own_far < static_cast<uint32>(lines.far);
+    const int turn = lines.length < Rows ? lines.length : Rows, pitch = static_cast<int>(wide) * turn | 1;
+    Packed<T, Items> raw[Rows] = {};
+    Vector<A, Items> sums{};
+    load_rows<Items, 1>(raw, x, here ? lines.length : 0, lines.x_row);
+    GPUBENCH_NO_UNROLL
+    for (int left = lines.length;; left -= Rows) {
+        Packed<T, Items> next[Rows] = {};
+        x += Rows * lines.x_row;
+        load_rows<Items, 1>(next, x, here ? left - Rows : 0, lines.x_row);
+        const int rows = left < Rows ? left : Rows;
+        Out* const own = stage + static_cast<int>(own_far) * pitch + static_cast<int>(own_near) * rows;
+        GPUBENCH_UNROLL
+        for (int r = 0; r < Rows; ++r) {
+            if (r >= rows) break;
+            combine_items(sums, unpack_items<Items, A>(raw[r]), Add{});
+            const auto found = bit_cast<Vector<Out, Items>>(pack_items<Items, Out>(sums));
+            GPUBENCH_UNROLL
+            for (int j = 0; j < Items; ++j) own[j * static_cast<int>(high) * pitch + r] = found[j];
+            raw[r] = next[r];
+        }
+        block_barrier();
+        store_pieces(stage, static_cast<int>(high) * Items, pitch, nears * rows, static_cast<uint32>(rows), lines.length, row_of);
+        if (left <= Rows) return;
+        y += Rows;
+        block_barrier();
+    }
+}
+
 // Block: a block a line, else 2^near_bits lanes. Lines of at most 32 * V * Vectors elements times the warps of either.
 template <class T, class Out, int Vectors, bool Block>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Block ? 1024 : 256) shared_lines(const T* x, Out* y, LineWalk lines) {

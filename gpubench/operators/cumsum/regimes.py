@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpubench import dtypes
 from gpubench.operators.constants import tuned
-from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning
+from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning, walk_tuning
 from gpubench.operators.cumsum.flat_rows import longest
 from gpubench.operators.cumsum.geometry import (
     columns_of,
@@ -45,7 +45,11 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
         return ("walked_lines",)
     if transposed is not None and _is_better_copied(problem, transposed, device):
         return ("copied_first",)
+    if _is_better_tiled(problem, transposed):
+        return ("walked_lines",)
     turns = _for_transposed(problem, transposed, device) if transposed is not None else ()
+    if rows is not None and transposed is None and _are_rows_apart(problem):
+        return ("copied_first",)
     if rows is not None:
         straight = _for_grouped(problem, rows) if rows.group else _for_rows(problem, rows, device)
         cut_lines = turns == ("transposed_lines",) and _are_cut(problem, rows)
@@ -62,7 +66,8 @@ def leftovers(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     x, length = problem.operand("x").view, line_length(problem)
     if shares_lines(problem, device):
         return ("walked_lines",)
-    if x.size <= tuning.WALKS * length and length >= tuning.LONG_WALK:
+    few = x.size <= walk_tuning.WALKS * length and length >= walk_tuning.LONG_WALK
+    if few or _are_bytes_torn(problem) or _are_rows_apart(problem):
         return ("copied_first", "walked_lines")
     transposed = transposed_of(problem)
     if transposed is not None and not transposed.x_along_lines and length >= transposed_tuning.FEW_LENGTH:
@@ -74,7 +79,7 @@ def _for_transposed(problem: Problem[Any], transposed: Transposed, device: Devic
     along, dtype = transposed.x_along_lines, problem.operand("x").dtype
     ring = device.compute_capability >= (8, 0)
     few = _has_few_elements(transposed, device)
-    little = problem.operand("x").view.size <= tuning.SHARED_STRIPS
+    little = problem.operand("x").view.size <= walk_tuning.SHARED_STRIPS
     if little and along and takes_one_turn(problem, device):
         return ("walked_lines",)
     if shares_lines(problem, device) and (few or little):
@@ -111,9 +116,9 @@ def _for_narrow_strips(
     """Return the variants for a few lines side by side, along x: a lane each, as long as many lanes have one."""
     many = transposed.strips(transposed_tuning.RING_LINES[-1]) > transposed_tuning.NARROW_STRIPS * device.sm_count
     sectors = transposed.across * dtypes.dtype(problem.operand("y").dtype).itemsize >= SECTOR
-    long = transposed.length >= tuning.LONG_WALK
+    long = transposed.length >= walk_tuning.LONG_WALK
     if many and (sectors or not long):
-        return ("transposed_lines",) if transposed.length > tuning.WALK_ROWS[-1] else ()
+        return ("transposed_lines",) if transposed.length > walk_tuning.WALK_ROWS[-1] else ()
     return (*(("transposed_ring",) if by_ring else ()), "copied_first") if long else ()
 
 
@@ -123,7 +128,7 @@ def _for_many_lines(problem: Problem[Any], transposed: Transposed) -> str:
     if _goes_in_runs(problem, transposed) or (is_half(x) and transposed.x_along_lines and transposed.length % 4 != 0):
         return "walked_lines"
     few = not transposed.x_along_lines and transposed.across <= transposed_tuning.COPIED_ACROSS
-    cut = transposed.length >= tuning.LONG_WALK and transposed.length % vector_items(problem) != 0
+    cut = transposed.length >= walk_tuning.LONG_WALK and transposed.length % vector_items(problem) != 0
     return "copied_first" if few and cut and (is_half(x) or is_narrow(x)) else "transposed_lines"
 
 
@@ -188,12 +193,14 @@ def _is_worth_no_turn(
     widest, *_, narrowest = transposed_tuning.RING_LINES
     enough = transposed.strips(narrowest) >= tuning.FULL_SHARE * device.sm_count and transposed.across >= widest
     lanes = rows.vectors(vector_items(problem)) <= lanes_vectors(problem)
-    little = lanes and itemsize == 2 and transposed.length * rows.rows <= transposed_tuning.STRAIGHT_PAIRS
+    whole = transposed.length % vector_items(problem) == 0 and transposed.length * itemsize >= CACHE_LINE
+    long = is_half(problem.operand("x").dtype) and whole and transposed.length >= transposed_tuning.RING_LENGTH - 1
+    few = transposed_tuning.STRAIGHT_PAIRS // (2 if long else 1)
+    little = lanes and itemsize == 2 and transposed.length * rows.rows <= few
     if enough and transposed.length >= transposed_tuning.STRAIGHT and not little:
         return False
     touched = min(rows.step * vector_items(problem) * itemsize, CACHE_LINE) / CACHE_LINE  # lines of the cache a lane
     most = tuned("STRAIGHT_ELEMENTS", transposed_tuning.STRAIGHT_ELEMENTS)
-    whole = transposed.length % vector_items(problem) == 0 and transposed.length * itemsize >= CACHE_LINE
     most = min(most, transposed_tuning.STRAIGHT_WIDE) if lanes and itemsize >= 8 and whole else most
     return rows.pitch * itemsize < SECTOR and transposed.length * rows.rows * touched <= most
 
@@ -243,9 +250,9 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
     walked = tuned("WALKED_COLUMN", tuning.WALKED_COLUMN) * empty
     if walk is not None:
         itemsize = dtypes.dtype(problem.operand("x").dtype).itemsize
-        most = tuning.MANY_SINGLE_COLUMN if walk.items * itemsize <= 2 else tuning.MANY_COLUMN
+        most = walk_tuning.MANY_SINGLE_COLUMN if walk.items * itemsize <= 2 else walk_tuning.MANY_COLUMN
         at_once = columns.length <= rows_at_once(walk, itemsize, device)
-        many = columns.length <= most and walk.vectors >= tuning.MANY_WALKS
+        many = columns.length <= most and walk.vectors >= walk_tuning.MANY_WALKS
         if at_once or many or (columns.length <= walked and walk.vectors >= _least_walks(columns)):
             return ("walked_lines",)
     problem, columns = in_parts(problem, columns)
@@ -254,7 +261,7 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
     resident = ("resident_columns",) if _is_worth_residence(problem, columns, device) else ()
     x = problem.operand("x")
     small = x.view.size * dtypes.dtype(x.dtype).itemsize <= tuning.LINKED_BYTES
-    if shares_lines(problem, device) and columns.length <= tuning.SHARED_COLUMN:
+    if shares_lines(problem, device) and columns.length <= walk_tuning.SHARED_COLUMN:
         return ("walked_lines",)
     if small and columns.length <= tuned("LINKED_COLUMN", tuning.LINKED_COLUMN):
         return ("linked_columns", "column_forward", "columns")
@@ -269,6 +276,41 @@ def _is_better_copied(problem: Problem[Any], transposed: Transposed, device: Dev
     cut = transposed.across * itemsize % UNIT != 0 or transposed.length % vector_items(problem) != 0
     enough = problem.operand("x").view.size > transposed_tuning.STRAIGHT_PAIRS
     return enough and (cut or _has_few_strips(transposed, device))
+
+
+def _is_better_tiled(problem: Problem[Any], transposed: Transposed | None) -> bool:
+    """Tell whether tiles of lines are better walked: each a vector in x and y, or a turn would store it in pieces."""
+    walk = walk_of(problem)
+    if walk is None or walk.far is None:
+        return False
+    itemsize = dtypes.dtype(problem.operand("x").dtype).itemsize
+    if walk.x_run == walk.length == vector_items(problem) and walk.x_run * itemsize == UNIT:
+        return True
+    nbytes = walk.length * dtypes.dtype(problem.operand("y").dtype).itemsize
+    return transposed is not None and walk.staged and nbytes <= walk_tuning.STAGED_LINE
+
+
+def _are_rows_apart(problem: Problem[Any]) -> bool:
+    """Tell whether odd rows, contiguous in x and y, lie in another order there, in more dims than lanes count, or so
+    short that of a vector of lanes less than half would be a row.
+    """
+    walk, x = walk_of(problem), problem.operand("x")
+    if walk is None or walk.far is None or walk.x_row != 1 or walk.y_row != 1 or walk.x_run > 1:
+        return False
+    few = 2 * walk.length < vector_items(problem) or (rows_of(problem) or grouped_rows_of(problem)) is None
+    return few and x.view.size >= walk_tuning.APART_LEAST
+
+
+def _are_bytes_torn(problem: Problem[Any]) -> bool:
+    """Tell whether a walk by tiles would store sums of bytes in pieces that cut sectors, where much goes to y."""
+    walk, x = walk_of(problem), problem.operand("x")
+    if walk is None or walk.far is None or walk.staged or dtypes.dtype(x.dtype).itemsize > 1:
+        return False
+    itemsize = dtypes.dtype(problem.operand("y").dtype).itemsize
+    cut = any(step * itemsize % SECTOR for step in (*walk.y_steps[:-1], walk.y_apart, walk.y_row))
+    block = walk.y_row == walk.sizes[-1]  # lines that are neighbours in y, and all of them, follow each other there
+    wide = walk.sizes[-1] >= walk_tuning.TORN_WIDTH
+    return cut and (wide or block) and x.view.size >= (walk_tuning.TORN_BLOCK if block else walk_tuning.TORN_LEAST)
 
 
 def _are_cut(problem: Problem[Any], rows: Rows) -> bool:

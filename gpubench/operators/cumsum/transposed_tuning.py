@@ -74,8 +74,9 @@ x 55 int32 43.3 (66.9); 527558 x 32 int64 82.7 (75.4)."""
 
 STRAIGHT, STRAIGHT_PAIRS, STRAIGHT_WIDE = 64, 1 << 21, 1 << 20
 """... but where strips are enough for the device, only shorter ones: 4055 x 25 complex64 6.4 us (tiles 7.8), 15 x 128
-of 243 float32 8.7 (ring 7.7); or so few elements of 2 bytes, in rows that lanes hold: 10 x 683 x 256 int16 9.6 (tiles
-14.4), 1024 x 501 bfloat16 6.9 (ring 8.8). Of 8 bytes and more in whole vectors, a line of the cache a row and more, so
+of 243 float32 8.7 (ring 7.7); or so few elements of 2 bytes, in rows that lanes hold, of long whole ones of floats
+half as many: 10 x 683 x 256 int16 9.6 (tiles 14.4), 1024 x 501 bfloat16 6.9 (ring 8.8); but 16 x 512 x 256 13.5
+(8.6), 4096 x 384 float16 11.5 (7.4). Of 8 bytes and more in whole vectors, a line of the cache a row and more, so
 many at most in any case: 8 x 188 x 128 x 32 float64 42.8 (30.0 by a lane a line), 310 x 1024 x 16 complex128 57
 (45)."""
 

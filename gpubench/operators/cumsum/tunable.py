@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpubench.operators.constants import Constant, Regime
-from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning
+from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning, walk_tuning
 
 FLAT_LEAST = Constant("FLAT_LEAST", tuning.FLAT_LEAST, (1 << 13, 1 << 20, 1 << 40))
 FLAT_VECTORS = Constant("FLAT_VECTORS", tuning.FLAT_VECTORS, (2, 8))
@@ -35,7 +35,7 @@ STREAMING_L2 = Constant("STREAMING_L2", tuning.STREAMING_L2, (0.0, 1.0, 5.0))
 SHARED_US = Constant("SHARED_US", tuning.SHARED_US, (4.0, 16.0, 32.0))
 WALKED_COLUMN = Constant("WALKED_COLUMN", tuning.WALKED_COLUMN, (0, 24, 48, 192))
 SIDES_LEAST = Constant("SIDES_LEAST", tuning.SIDES_LEAST, (1 << 16, 1 << 20, 1 << 22))
-WALK_BLOCKS = Constant("WALK_BLOCKS", tuning.WALK_BLOCKS, (1, 4))
+WALK_BLOCKS = Constant("WALK_BLOCKS", walk_tuning.WALK_BLOCKS, (1, 4))
 STRIP = Constant(
     "STRIP",
     None,
@@ -56,9 +56,10 @@ LINE_STRIPS = Constant("LINE_STRIPS", transposed_tuning.LINE_STRIPS, (1, 4, 8))
 CHUNKED_LENGTH = Constant("CHUNKED_LENGTH", transposed_tuning.CHUNKED_LENGTH, (1024, 16384, 1 << 40))
 CHUNK_TILES = Constant("CHUNK_TILES", transposed_tuning.CHUNK_TILES, (2, 4))
 STRAIGHT_ELEMENTS = Constant("STRAIGHT_ELEMENTS", transposed_tuning.STRAIGHT_ELEMENTS, (0, 2 << 20, 16 << 20))
-WALK_FEW = Constant("WALK_FEW", tuning.WALK_FEW, (0, 128, 2048))
-WALK_SHARED = Constant("WALK_SHARED", tuning.WALK_SHARED, (0, 1 << 16, 1 << 20))
-FAR_LEAST = Constant("FAR_LEAST", tuning.FAR_LEAST, (1 << 12, 1 << 16))
+WALK_FEW = Constant("WALK_FEW", walk_tuning.WALK_FEW, (0, 128, 2048))
+WALK_SHARED = Constant("WALK_SHARED", walk_tuning.WALK_SHARED, (0, 1 << 16, 1 << 20))
+FAR_LEAST = Constant("FAR_LEAST", walk_tuning.FAR_LEAST, (1 << 12, 1 << 16))
+STAGED_LEAST = Constant("STAGED_LEAST", walk_tuning.STAGED_LEAST, (1 << 17, 1 << 24))
 LINE_WARPS = Constant("LINE_WARPS", transposed_tuning.LINE_WARPS, (1, 4))
 
 BLOCKS = ("block_rows", "flat_rows", "lanes_rows", "linked_blocks", "carry_forward")
@@ -107,7 +108,7 @@ REGIMES: tuple[Regime, ...] = (
         "short-transposed-lines",
         "row_size <= 512",
         (*TRANSPOSED, *BLOCKS),
-        (TRANSPOSED_LENGTH, LINE_STRIPS, LINE_WARPS, WALK_SHARED, FAR_LEAST),
+        (TRANSPOSED_LENGTH, LINE_STRIPS, LINE_WARPS, WALK_SHARED, FAR_LEAST, STAGED_LEAST),
     ),
     Regime(
         "transposed-lines",

@@ -8,7 +8,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.constants import tuned
-from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum import walk_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.walks import (
     Walk,
@@ -53,35 +53,59 @@ class WalkedLines:
         walked = [
             kernel(dtype, y, items, rows, tiled, runs)
             for items, tiled, runs in walk_forms(itemsize, y_itemsize)
-            for rows in tuning.WALK_ROWS
-            if rows >= max(runs) and (rows < tuning.WALK_ROWS[-1] or items * itemsize <= tuning.WALK_BYTES)
+            for rows in walk_tuning.WALK_ROWS
+            if rows >= max(runs) and (rows < walk_tuning.WALK_ROWS[-1] or items * itemsize <= walk_tuning.WALK_BYTES)
+        ]
+        staged = [
+            staged_kernel(dtype, y, items, rows)
+            for items, tiled, runs in walk_forms(itemsize, y_itemsize)
+            for rows in walk_tuning.WALK_ROWS
+            if tiled
+            and runs == (1, 1)
+            and (rows < walk_tuning.WALK_ROWS[-1] or items * itemsize <= walk_tuning.WALK_BYTES)
         ]
         shared = [shared_kernel(dtype, y, vectors) for vectors in (0, *shared_vectors(items_of(dtype, y)))]
-        return [(self.source, name) for name in (*walked, *shared)]
+        return [(self.source, name) for name in (*walked, *staged, *shared)]
 
 
 def _alone(problem: Problem[Any], walk: Walk, device: DeviceInfo) -> Plan:
     """Return the plan by which each thread has a vector of lines."""
-    few = (
-        size
-        for size in tuning.WALK_THREADS
-        if walk.vectors * walk.lanes >= tuned("WALK_BLOCKS", tuning.WALK_BLOCKS) * size * device.sm_count
-    )
-    threads = next(few, tuning.WALK_THREADS[-1])
-    places = threads // walk.lanes
     x, y = problem.operand("x").dtype, problem.operand("y").dtype
     x_itemsize, y_itemsize = (dtypes.dtype(name).itemsize for name in (x, y))
-    rows, near = rows_at_once(walk, x_itemsize, device), near_places(walk, x_itemsize, y_itemsize, places)
+    rows = rows_at_once(walk, x_itemsize, device)
+    sizes = [
+        size
+        for size in walk_tuning.WALK_THREADS
+        if _stage_bytes(walk, size, rows, y_itemsize) <= walk_tuning.STAGED_BYTES
+    ]
+    few = (
+        size
+        for size in sizes
+        if walk.vectors * walk.lanes >= tuned("WALK_BLOCKS", walk_tuning.WALK_BLOCKS) * size * device.sm_count
+    )
+    threads = next(few, walk_tuning.WALK_THREADS[-1])
+    places = threads // walk.lanes
+    near = near_places(walk, x_itemsize, y_itemsize, places)
+    name = kernel(x, y, walk.items, rows, walk.far is not None, (walk.x_run, walk.y_run))
     launch = Launch(
         WalkedLines.source,
-        kernel(x, y, walk.items, rows, walk.far is not None, (walk.x_run, walk.y_run)),
+        staged_kernel(x, y, walk.items, rows) if walk.staged else name,
         (walk_blocks(walk, near, places), 1, 1),
         (threads, 1, 1),
         (Pointer("x"), Pointer("y"), walk_argument(walk, near, places)),
+        shared_bytes=_stage_bytes(walk, places, rows, y_itemsize),
     )
     notes = {"items": walk.items, "threads": threads, "rows": rows} | ({"near": near} if near else {})
+    notes |= {"staged": True} if walk.staged else {}
     notes |= {"x_run": walk.x_run, "y_run": walk.y_run} if max(walk.x_run, walk.y_run) > 1 else {}
     return Plan(WalkedLines.name, (launch,), bound(problem), notes=notes)
+
+
+def _stage_bytes(walk: Walk, threads: int, rows: int, y_itemsize: int) -> int:
+    """Return the shared memory in which a tile waits, none unless it does; a lone element for each run of it, too, at
+    most one a thread's line: so runs begin in different banks.
+    """
+    return threads * walk.items * (min(walk.length, rows) + 1) * y_itemsize if walk.staged else 0
 
 
 def takes_one_turn(problem: Problem[Any], device: DeviceInfo) -> bool:
@@ -97,7 +121,7 @@ def shares_lines(problem: Problem[Any], device: DeviceInfo) -> bool:
     if lines is None or takes_one_turn(problem, device):
         return False
     apart = (lines.x_row != 1) + (lines.y_row != 1)
-    little = lines.vectors * lines.length * apart <= tuned("WALK_SHARED", tuning.WALK_SHARED)
+    little = lines.vectors * lines.length * apart <= tuned("WALK_SHARED", walk_tuning.WALK_SHARED)
     items = vector_items(problem)
     fits = ceil_div(lines.length, items) <= 32 * 32 * shared_vectors(items)[-1]
     return little and fits
@@ -115,7 +139,7 @@ def _shared(problem: Problem[Any]) -> Plan:
     vectors = ceil_div(walk.length, items)
     by_block = next((count for count in shared_vectors(items) if vectors <= 32 * 32 * count), 0) if vectors > 32 else 0
     lanes = 32 * ceil_div(vectors, 32 * by_block) if by_block else power_of_two(vectors)
-    threads = lanes if by_block else tuning.WALK_THREADS[0]
+    threads = lanes if by_block else walk_tuning.WALK_THREADS[0]
     launch = Launch(
         WalkedLines.source,
         shared_kernel(problem.operand("x").dtype, problem.operand("y").dtype, by_block),
@@ -130,6 +154,11 @@ def _shared(problem: Problem[Any]) -> Plan:
 def kernel(x: str, y: str, items: int, rows: int, tiled: bool, runs: tuple[int, int]) -> str:
     """Return the name expression; runs: of x and of y, elements that move at once."""
     return "gpubench::cumsum::walked_lines" + template(x, y, items, rows, tiled, *(runs if max(runs) > 1 else ()))
+
+
+def staged_kernel(x: str, y: str, items: int, rows: int) -> str:
+    """Return the name expression of tiles that go to y through shared memory."""
+    return "gpubench::cumsum::staged_lines" + template(x, y, items, rows)
 
 
 def shared_kernel(x: str, y: str, vectors: int) -> str:

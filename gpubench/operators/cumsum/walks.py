@@ -12,7 +12,7 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Problem, Value
 from gpubench.operators.coalesce import coalesce
 from gpubench.operators.constants import tuned
-from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum import walk_tuning
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.geometry.vectors import VECTOR_BYTES, vector_items
 from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divider
@@ -43,6 +43,7 @@ class Walk:
     Vectors then lie along that dim, and their lines y_apart from each other in y.
     x_run, y_run: rows that lie side by side in x, in y, and move at once, a power of two; they divide `length`.
     lanes: that have the same lines, and of each sector of y store a part.
+    staged: tiles go to y through shared memory, for their lines are contiguous there, in runs of less than a sector.
     """
 
     items: int
@@ -57,6 +58,7 @@ class Walk:
     x_run: int = 1
     y_run: int = 1
     lanes: int = 1
+    staged: bool = False
 
     @property
     def vectors(self) -> int:
@@ -86,20 +88,25 @@ def walk_of(problem: Problem[Any]) -> Walk | None:
     if walk.x_steps[last] == walk.y_steps[last] == 1:
         most = vector_items(problem)
         items = _longest_run(most, walk.y_row, *walk.y_steps[:last], *_steps_of(x.view.offset, walk, last))
-        few = walk.vectors < items * tuned("FAR_LEAST", tuning.FAR_LEAST)
+        few = walk.vectors < items * tuned("FAR_LEAST", walk_tuning.FAR_LEAST)
         return walk if items < most and few else _widened(walk, last, items)
     walk = _in_runs(walk, x.view.offset, itemsize, y_itemsize)
     far = _far_dim(walk.x_steps, SECTOR // itemsize)
-    if far is None or walk.sizes[far] * walk.sizes[last] <= tuning.WALK_THREADS[0]:  # a block without tiles holds both
+    if (
+        far is None or walk.sizes[far] * walk.sizes[last] <= walk_tuning.WALK_THREADS[0]
+    ):  # a block without tiles holds both
         return _widened(walk, last, _neighbours(walk, last, _lines_a_vector(walk, y_itemsize), x.view.offset))
-    items = _far_items(itemsize) if walk.y_steps[far] >= tuning.FAR_ITEMS else 1  # else stores full of gaps
+    items = _far_items(itemsize) if walk.y_steps[far] >= walk_tuning.FAR_ITEMS else 1  # else stores full of gaps
     widened = _widened(walk, far, _neighbours(walk, far, items, x.view.offset))
-    return dataclasses.replace(widened, far=far, y_apart=walk.y_steps[far])
+    staged = walk.y_row == walk.x_run == walk.lanes == 1 and walk.y_run < walk.length
+    staged = staged and x.view.size >= tuned("STAGED_LEAST", walk_tuning.STAGED_LEAST)
+    y_run = 1 if staged else walk.y_run
+    return dataclasses.replace(widened, far=far, y_apart=walk.y_steps[far], staged=staged, y_run=y_run)
 
 
 def _far_items(itemsize: int) -> int:
     """Return the lines of a thread, at most, that are neighbours in x alone."""
-    return max(min(tuning.FAR_ITEMS, tuning.FAR_BYTES // itemsize), 1)
+    return max(min(walk_tuning.FAR_ITEMS, walk_tuning.FAR_BYTES // itemsize), 1)
 
 
 def _in_runs(walk: Walk, offset: int, itemsize: int, y_itemsize: int) -> Walk:
@@ -128,7 +135,7 @@ def _neighbours(walk: Walk, dim: int, most: int, offset: int) -> int:
     """Return the lines of a thread, neighbours in x along a dim: `most`, or fewer where x does not stand on so many or
     few threads would be left.
     """
-    items, least = most if walk.x_steps[dim] == 1 else 1, tuned("FAR_LEAST", tuning.FAR_LEAST)
+    items, least = most if walk.x_steps[dim] == 1 else 1, tuned("FAR_LEAST", walk_tuning.FAR_LEAST)
     while not _stands_on(items, offset, walk, dim) or (items > 1 and walk.vectors < items * least):
         items //= 2
     return items
@@ -174,7 +181,8 @@ def near_places(walk: Walk, x_itemsize: int, y_itemsize: int, threads: int) -> i
     whole = power_of_two(walk.sizes[-1])
     if threads // whole * walk.items * x_itemsize >= SECTOR // 2:
         return whole
-    wanted = max(tuning.WALK_RUN // (y_itemsize * walk.y_run), 1)
+    run = min(walk.length, walk_tuning.WALK_ROWS[-1]) if walk.staged else walk.y_run
+    wanted = power_of_two(max(walk_tuning.WALK_RUN // (y_itemsize * run), 1))
     least = ceil_div(threads, power_of_two(walk.sizes[walk.far]))
     return min(max(wanted, least), power_of_two(walk.sizes[-1]), threads)
 
@@ -216,12 +224,14 @@ def walk_argument(walk: Walk, near: int, threads: int) -> Value:
 
 def rows_at_once(walk: Walk, itemsize: int, device: DeviceInfo) -> int:
     """Return the rows under way: no more than there are; more where threads are few, or bring single elements."""
-    *_, usual, more, most = tuning.WALK_ROWS
-    few = walk.vectors < tuned("WALK_FEW", tuning.WALK_FEW) * device.sm_count
-    narrow = walk.items * itemsize <= tuning.WALK_BYTES
-    single = walk.items == 1 or walk.items * itemsize <= tuning.WALK_WORD
+    *_, usual, more, most = walk_tuning.WALK_ROWS
+    few = walk.vectors < tuned("WALK_FEW", walk_tuning.WALK_FEW) * device.sm_count
+    narrow = walk.items * itemsize <= walk_tuning.WALK_BYTES
+    single = walk.items == 1 or walk.items * itemsize <= walk_tuning.WALK_WORD
     wanted = max(most if few and narrow else more if few or single else usual, walk.y_run)
-    return next(rows for rows in tuning.WALK_ROWS if rows >= min(walk.length, wanted))
+    if walk.staged:  # a whole line, for less is stored in pieces that cut sectors
+        wanted = most if narrow and walk.length <= most else more
+    return next(rows for rows in walk_tuning.WALK_ROWS if rows >= min(walk.length, wanted))
 
 
 def walk_forms(itemsize: int, y_itemsize: int) -> Sequence[tuple[int, bool, tuple[int, int]]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpubench.model import Case, DeviceInfo, Plan
 from gpubench.operators import OPERATORS
-from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning
+from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning, walk_tuning
 from gpubench.operators.cumsum.flat_rows import longest
 from tests.operators.cases import DEVICE, make_case
 
@@ -32,11 +32,11 @@ def _around(sms: int, near: int) -> list[Edge]:
         ((600 + 300 * near, 64), 0, "float32", {}),  # a strip of one tile, of several, shared ones
         ((200, 20, tuning.SHORT_COLUMN_WIDTH + near), 1, "float32", {}),
         ((20, 4 * (tuning.LEAST_WALKS + near)), 0, "float32", {}),
-        ((tuning.WALK_ROWS[2] + near, 44), 0, "float32", {}),
-        ((30, 4 * (tuning.MANY_WALKS + near)), 0, "float32", {}),
-        ((tuning.MANY_COLUMN + near, 2 * tuning.MANY_WALKS), 0, "int8", {}),
-        ((tuning.LONG_WALK + near, 148, 4), 0, "float64", {"permute": (0, 2, 1)}),
-        ((9, tuning.WALK_ROWS[-1] + near, 33), 1, "bfloat16", {}),
+        ((walk_tuning.WALK_ROWS[2] + near, 44), 0, "float32", {}),
+        ((30, 4 * (walk_tuning.MANY_WALKS + near)), 0, "float32", {}),
+        ((walk_tuning.MANY_COLUMN + near, 2 * walk_tuning.MANY_WALKS), 0, "int8", {}),
+        ((walk_tuning.LONG_WALK + near, 148, 4), 0, "float64", {"permute": (0, 2, 1)}),
+        ((9, walk_tuning.WALK_ROWS[-1] + near, 33), 1, "bfloat16", {}),
         ((16, transposed_tuning.SHORT_LINE + near, 32), 1, "int8", {"permute": (0, 2, 1)}),
         ((9, 5, 2, transposed_tuning.FEW_LENGTH + near), 3, "complex64", {"permute": (1, 0, 3, 2)}),
         ((sms // 2 + near, 9000, 32), 1, "float32", {}),
@@ -55,13 +55,13 @@ def _around(sms: int, near: int) -> list[Edge]:
         ((tuning.LANES_ROWS * sms + near, 4 * tuning.LANES_VECTORS), 1, "int8", {}),
         ((5000, tuning.WALKED_COLUMN * (tuning.SHORT_COLUMN_WIDTH // 3) + near, 3), 1, "float32", {}),
         ((4096 * 2**near, 2193), 0, "int8", {}),  # strips of a few bytes, shared or not
-        ((16, tuning.WALK_FEW * sms + near), 0, "complex128", {}),
-        ((tuning.WALK_ROWS[1] + near, 70001), 0, "int16", {}),
+        ((16, walk_tuning.WALK_FEW * sms + near), 0, "complex128", {}),
+        ((walk_tuning.WALK_ROWS[1] + near, 70001), 0, "int16", {}),
         ((tuning.FLAT_LEAST // 2 + near, 2), 1, "float32", {}),
         ((tuning.SIDES_LEAST // 8 + near, 4, 2), 1, "float32", {}),
         ((transposed_tuning.COPIED_MOST // 64 // 2 + near, 64 * 2), 0, "float64", TRANSPOSED),
-        ((tuning.SHARED_COLUMN + near, 16), 0, "int16", {}),
-        ((tuning.SHARED_STRIPS // 64 + near, 64), 1, "int16", TRANSPOSED),
+        ((walk_tuning.SHARED_COLUMN + near, 16), 0, "int16", {}),
+        ((walk_tuning.SHARED_STRIPS // 64 + near, 64), 1, "int16", TRANSPOSED),
         ((tuning.BLOCK_ROWS_PER_SM * sms + near, 8191), 1, "float16", {"expand": (0,)}),
         (
             (

@@ -9,7 +9,7 @@ import pytest
 
 from gpubench.model import DeviceInfo, Plan
 from gpubench.operators import OPERATORS
-from gpubench.operators.cumsum import resident_tuning, tuning
+from gpubench.operators.cumsum import resident_tuning, tuning, walk_tuning
 from tests.operators.cases import DEVICE, auto, make_case, planned, refusal
 from tests.operators.cumsum.edges import chosen, edges
 
@@ -154,7 +154,7 @@ def test_columns_by_their_length(length: int, name: str) -> None:
 @pytest.mark.parametrize(("inner", "name"), [(15, "walked_lines"), (16, "columns"), (17, "columns")])
 def test_short_narrow_columns_are_walked(inner: int, name: str) -> None:
     """Fewer columns side by side than a strip is worth."""
-    assert chosen((200, tuning.WALK_ROWS[-1] + 1, inner), 1) == name
+    assert chosen((200, walk_tuning.WALK_ROWS[-1] + 1, inner), 1) == name
 
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "columns"), (0, "walked_lines"), (1, "walked_lines")])
@@ -269,9 +269,9 @@ def test_a_lone_row_gets_more_warps(rows: int, warps: int) -> None:
 @pytest.mark.parametrize(("near", "name"), [(-1, "columns"), (0, "walked_lines")])
 def test_many_columns_are_walked_further(near: int, name: str) -> None:
     """Where threads fill the device, a strip's exchange is not worth it; of few rows it never is."""
-    assert chosen((tuning.MANY_COLUMN, 4 * (tuning.MANY_WALKS + near)), 0) == name
-    assert chosen((tuning.WALK_ROWS[2] - near, 44), 0) == ("walked_lines" if near == 0 else "columns")
-    assert chosen((tuning.MANY_COLUMN + 1, 4 * tuning.MANY_WALKS), 0) == "columns"
+    assert chosen((walk_tuning.MANY_COLUMN, 4 * (walk_tuning.MANY_WALKS + near)), 0) == name
+    assert chosen((walk_tuning.WALK_ROWS[2] - near, 44), 0) == ("walked_lines" if near == 0 else "columns")
+    assert chosen((walk_tuning.MANY_COLUMN + 1, 4 * walk_tuning.MANY_WALKS), 0) == "columns"
 
 
 @pytest.mark.parametrize(("near", "name"), [(0, "lanes_rows"), (1, "block_rows")])

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from gpubench.operators import OPERATORS
-from gpubench.operators.cumsum import transposed_tuning, tuning
+from gpubench.operators.cumsum import transposed_tuning, tuning, walk_tuning
 from gpubench.operators.cumsum.transposed import TransposedTiles
 from tests.operators.cases import DEVICE, auto, make_case, planned, refusal
 from tests.operators.cumsum.edges import chosen
@@ -88,7 +88,7 @@ def test_lines_across_x_are_rows_with_steps_where_strips_are_few_or_short() -> N
     """Neighbouring rows share x's sectors in the caches; enough strips of long lines are better turned."""
     strips = -(-round(10 * tuning.FULL_SHARE * SMS) // 10)  # of the fewest lines
     enough, length = transposed_tuning.RING_LINES[-1] * strips, transposed_tuning.STRAIGHT
-    shared = tuning.SHARED_STRIPS // length  # lines that lanes share
+    shared = walk_tuning.SHARED_STRIPS // length  # lines that lanes share
     assert chosen((shared, length), 1, permute=(1, 0)) == "walked_lines"
     assert chosen((shared + 64, length), 1, permute=(1, 0)) == "walked_lines"
     assert chosen((shared + 64, length + 1), 1, permute=(1, 0)) == "transposed_ring"
@@ -123,7 +123,10 @@ def test_narrow_strips_are_copied_where_they_are_few(near: int, name: str) -> No
     strips = transposed_tuning.NARROW_STRIPS * SMS + near
     assert chosen((strips, 1024, 5), 1, "int64", permute=(0, 2, 1)) == name
     assert chosen((strips, 1024, 5), 1, "float32", permute=(0, 2, 1)) == "copied_first"
-    assert chosen((strips, tuning.LONG_WALK - 1, 5), 1, permute=(0, 2, 1)) == ("walked_lines", "transposed_lines")[near]
+    assert (
+        chosen((strips, walk_tuning.LONG_WALK - 1, 5), 1, permute=(0, 2, 1))
+        == ("walked_lines", "transposed_lines")[near]
+    )
 
 
 @pytest.mark.parametrize(
@@ -288,7 +291,7 @@ def test_16_bit_floats_along_x_that_words_cut_are_walked(length: int, name: str)
 def test_few_lines_of_short_elements_across_x_are_copied_first(across: int, name: str) -> None:
     """Half of a warp's lanes would have none."""
     assert chosen((across, 3741, 475), 2, "uint8", permute=(2, 1, 0)) == name
-    assert chosen((across, 3741, tuning.LONG_WALK - 1), 2, "uint8", permute=(2, 1, 0)) != "copied_first"
+    assert chosen((across, 3741, walk_tuning.LONG_WALK - 1), 2, "uint8", permute=(2, 1, 0)) != "copied_first"
     assert chosen((across, 3741, 475), 2, "float32", permute=(2, 1, 0)) != "copied_first"
 
 

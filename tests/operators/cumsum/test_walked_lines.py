@@ -11,7 +11,7 @@ from gpubench.dtypes import NAMES
 from gpubench.dtypes import dtype as dtype_of
 from gpubench.operators import OPERATORS
 from gpubench.operators.constants import in_force
-from gpubench.operators.cumsum import tuning
+from gpubench.operators.cumsum import walk_tuning
 from gpubench.operators.cumsum.walked import WalkedLines, shared_vectors, shares_lines
 from gpubench.operators.cumsum.walks import SECTOR, walk_of
 from gpubench.operators.geometry.vectors import vector_items
@@ -185,7 +185,7 @@ def test_neighbours_in_x_that_nearly_are_so_in_y_go_apart(last: int, items: int)
 def test_every_plan_has_an_instance(dtype: str) -> None:
     """What is compiled ahead of time is what short lines ask for, whatever their length and where they begin."""
     names = {name for _, name in WALKED.instances(dtype)}
-    for length, offset, few in product((2, 3, 4, 6, 8, 16, 32, 64), (0, 2, 4), (0, 2**31)):
+    for length, offset, few in product((2, 3, 4, 6, 8, 16, 18, 32, 64), (0, 2, 4), (0, 2**31)):
         for shape, dim, order in (
             ([8, length, 64], 1, ALONG),
             ([8, 64, length], 2, ACROSS),
@@ -193,9 +193,10 @@ def test_every_plan_has_an_instance(dtype: str) -> None:
             ([length, 5, 154], 0, [2, 1, 0]),
             ([2, 3, 4, 5, length], 4, BOTH),
         ):
-            with in_force({"FAR_LEAST": 1, "WALK_SHARED": 0, "WALK_FEW": few}):
-                plan = planned(WALKED, problem_of(shape, dim, dtype, permute=order, offset=offset))
-            assert plan.launches[0].kernel in names
+            for staged in (1, 2**40):
+                with in_force({"FAR_LEAST": 1, "WALK_SHARED": 0, "WALK_FEW": few, "STAGED_LEAST": staged}):
+                    plan = planned(WALKED, problem_of(shape, dim, dtype, permute=order, offset=offset))
+                assert plan.launches[0].kernel in names
 
 
 @pytest.mark.parametrize(("length", "dtype"), some([33, 200, 2100, 4500], NAMES, each=2))
@@ -224,7 +225,7 @@ def test_of_little_data_lanes_or_a_block_share_a_line(length: int, dtype: str) -
 @pytest.mark.parametrize("near", [0, 1])
 def test_more_data_is_walked_alone(near: int) -> None:
     """What is touched apart costs a sector each."""
-    lines = tuning.WALK_SHARED // 64 // 8 + near
+    lines = walk_tuning.WALK_SHARED // 64 // 8 + near
     assert shares_lines(problem_of([8, 64, lines], 1, permute=[2, 0, 1]), DEVICE) == (near == 0)
 
 
@@ -249,16 +250,16 @@ def test_tiles_are_for_neighbours_that_share_sectors(shape: list[int], layout: d
 @pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "copied_first")])
 def test_few_long_lines_in_any_order_are_copied_first(near: int, name: str) -> None:
     """A thread a line would wait for memory again and again."""
-    length = tuning.LONG_WALK + near
+    length = walk_tuning.LONG_WALK + near
     assert chosen((length, 1480, 4), 0, permute=(0, 2, 1)) == name
-    assert chosen((length, tuning.WALKS // 4 + 1, 4), 0, permute=(0, 2, 1)) == "walked_lines"
+    assert chosen((length, walk_tuning.WALKS // 4 + 1, 4), 0, permute=(0, 2, 1)) == "walked_lines"
 
 
 @pytest.mark.parametrize("near", [-1, 0, 1])
 def test_blocks_are_as_small_as_spreads_them_over_all_sms(near: int) -> None:
     """Fewer lines than fill the SMs twice go to smaller blocks."""
-    for larger, smaller in zip(tuning.WALK_THREADS, tuning.WALK_THREADS[1:], strict=False):
-        lines = tuning.WALK_BLOCKS * larger * DEVICE.sm_count + near
+    for larger, smaller in zip(walk_tuning.WALK_THREADS, walk_tuning.WALK_THREADS[1:], strict=False):
+        lines = walk_tuning.WALK_BLOCKS * larger * DEVICE.sm_count + near
         plan = planned(WALKED, problem_of([9, lines * 4], 0))
         assert plan.launches[0].block[0] == (larger if near >= 0 else smaller)
 

@@ -1,0 +1,75 @@
+"""The tuned numbers of walks, apart from what they do as those of tuning.py. Times of one H200, cold, in us."""
+
+from __future__ import annotations
+
+WALK_ROWS = (4, 8, 16, 32)
+"""Rows of `walked_lines` on their way at a time: the first that holds a column, 8 at most, 16 where x comes by single
+elements or threads are few, then even 32 of up to WALK_BYTES. 118 x 148 x 4 permuted float64 9.2 us with 32 (11.8 with
+16), 117 x 9 x 4 x 57 uint8 8.8 (10.6), 31 x 256 x 18 x 33 complex128 89 (80)."""
+
+WALK_BYTES, WALK_WORD = 8, 4
+"""Bytes of a thread's vector of x of which 32 are under way; twice those would spill. Of at most a word 16, as of
+single elements: 65536 x 42 x 10 bfloat16 by pairs 88 us with 8, by single elements with 16 73."""
+
+MANY_WALKS = 16384
+MANY_COLUMN = 512
+MANY_SINGLE_COLUMN = 1024
+"""Threads from which longer columns are walked, too, and single ones of up to 2 bytes even longer ones: 40 x 700 x
+999 bfloat16 52 us (strips 62), 1024 x 16385 int16 58.5 (68.3), but 30 x 900 x 1501 int32 213 (194); 3862 x 142 x 14
+float16 22.8 us (strips 36.4), 64 x 4 x 104 x 138 int8 16.5 (21.9), 256 x 64 x 8 x 150 float32 44.9 (50.9), 5 x 289 x
+34944 float32 112 (123)."""
+
+WALK_FEW = 512
+"""Threads an SM that are few."""
+
+WALK_THREADS = (256, 128, 64)
+"""Threads of its blocks: the first of which there are WALK_BLOCKS an SM, else the last."""
+
+WALK_BLOCKS = 2
+
+WALK_RUN = 128
+"""Bytes of y side by side in a tile of lines that are no neighbours in x. 3 x 65536 x 54 permuted int16: 41.9 us, 58.4
+with 64, 56.1 with 256; without tiles 54.5."""
+
+FAR_ITEMS = 4
+FAR_BYTES = 16
+"""Lines of a thread, and their bytes, at most, where neighbours in x are none in y: one line each is bound by the lines
+of the L1 cache that a warp touches. 64 x 8 x 640 x 384 permuted float32 279 us (one line each 522), 8 x 16 x 256 x 256
+bfloat16 17.3 (34; eight 19.4), 2000 x 3 x 1000 float64 32.4 (34.9), 1456 x 2 x 921 float32 13.6 (18.0)."""
+
+STAGED_LEAST, STAGED_BYTES, STAGED_LINE = 1 << 21, 48 << 10, 56
+"""Elements from which tiles of lines that are contiguous in y go there through shared memory, its bytes at most, and
+those of a line of y up to which that is ahead of a lane a line."""
+
+FAR_LEAST = 16384
+"""Threads that are left then, at least: 18 x 244 x 8 x 128 float64 35.7 us by one line each, 38.2 by two; 32 x 24 x 64
+x 28 float64 13.3 by two, 16.6 by one."""
+
+WALK_SHARED = 1 << 18
+"""Elements up to which threads share a line that a walk would take several turns for; half of that where neither x nor
+y lies along it, for each element apart is a sector. 512 x 2 x 32 x 2 permuted int64 6.3 us (walked 9.1), 118 x 148 x 4
+float64 7.5 (9.1), 1519 x 64 float32 8.5 (copied first 11.8), 64 x 3 x 333 x 4 8.3 (11.2), 8 x 4 x 5 x 1246 int32 8.7
+(ring 18.8); 512 x 16 x 32 float32 11.0 (10.2 copied first), 7000 x 60 15.1 (13.1)."""
+
+SHARED_STRIPS, SHARED_COLUMN = 1 << 17, 1024
+"""Elements up to which they do so though strips are enough for half of the SMs; the longest columns they share before
+blocks do: 1635 x 64 transposed int16 4.6 us (8.1 by tiles), 34 x 2 x 4 x 447 float16 4.6 (7.9), 996 x 64 int64 4.7
+(ring 5.8); 1024 x 16 int16 5.2 (6.2), 1024 x 8 x 4 int32 5.9 (6.4), but 4257 x 4 float32 8.3 (6.4)."""
+
+WALKS = 16384
+LONG_WALK = 96
+"""Up to WALKS lines, of LONG_WALK elements and more, that no other variant takes are copied first, in place of a thread
+each: 93 x 1699 x 2 permuted int8 21.3 us (72.1), 4719 x 96 x 2 float16 9.5 (15.5), 512 x 16 x 32 float32 12.1 (32.8),
+25220 x 8 x 32 complex128 163 (1400), 256 x 1064 x 64 int16 77 (97); but 64 x 78 x 5 x 8 float16 8.3 (6.1)."""
+
+TORN_LEAST, TORN_BLOCK, TORN_WIDTH = 1 << 25, 1 << 22, 64
+"""Elements of 1 byte from which those are copied first whose sums a walk would store in pieces that cut sectors, where
+so many lie side by side, and the same where a few that do are one block of y: 641 x 129 x 357 uint8 164 us (walked
+213), 2048 x 4 x 7 x 734 int8 136 (215), 345 x 8 x 11 x 1573 198 (294), 8 x 128 x 71610 uint8 220 (368), 289517 x 32
+x 2 int8 75 (183), 286 x 1707 x 9 x 2 43 (144); but 8 x 16 x 22136 x 30 380 (228), 1024 x 25099 x 3 401 (300), 24 x
+14 x 5331 x 14 uint8 91 (74), 12 x 4 x 103181 x 2 44 (28), and whole sectors 137 x 19 x 708 x 36 226 (172)."""
+
+APART_LEAST = 1 << 20
+"""Elements from which odd rows in another order are copied first where lanes cannot count their dims, or hold less than
+half a vector of a row: 10 x 213 x 512 x 17 permuted int8 71 us (walked 148), 131072 x 16 x 3 float16 22 (lanes 52), 2 x
+8 x 1072808 x 3 132 (423); but 7968 x 1024 x 3 int16 153 (156), 9840 x 115 x 6 uint8 34 (28)."""
