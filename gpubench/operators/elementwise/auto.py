@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from gpubench import dtypes
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
@@ -73,7 +74,11 @@ def _is_gathered(shape: Merged, one: Input, across: int, most: int) -> bool:
 
 
 def _are_bytes_gathered(shape: Merged, one: Input, across: int) -> bool:
-    """Say the same of bytes that tiles would turn one by one."""
+    """Say the same of bytes that tiles would turn one by one, or of which a line has few."""
+    axes = split(shape)
+    bytes_turned = dtypes.dtype(one.dtype).itemsize == 1 and one.number in axes.turned and not axes.braided
+    if bytes_turned and axis_size(axes.across) <= tuning.FEW_BYTES:
+        return True
     close = _are_close(shape, one, across, tuning.BYTE_RUN, tuning.BYTE_GROUP)
     return close and tuning.are_bytes_ragged(shape, one, across)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from gpubench import dtypes
@@ -89,9 +89,11 @@ def turned_cut(shape: Merged, axes: Axes, reach: int, spare: int, device: Device
         lanes = max(power_of_two(reach + spare), least) // vector
     elif rows < THREADS // lanes * passes:
         lanes = min(THREADS, THREADS * passes // max(power_of_two(rows), least))
-    lanes, passes = _fitted((lanes, THREADS), passes, vector, spare, least, (reach, rows))
+    lanes, passes = _fitted((lanes, THREADS), passes, vector, least, Waste(reach, rows, spare))
     blocks = shape.elements / (THREADS * vector)
-    while _is_too_few(blocks / passes, passes, device) and THREADS // lanes * passes > least:
+    fine = vector <= 4 and lanes <= tuning.TURNED_LANES[vector]
+    least_blocks = tuning.SQUARE_BLOCKS if fine else tuning.TURNED_BLOCKS
+    while _is_too_few(blocks / passes, passes, least_blocks, device) and THREADS // lanes * passes > least:
         passes //= 2
     return TileCut(lanes, passes, lanes * vector - spare)
 
@@ -105,37 +107,57 @@ def staged_cut(shape: Merged, axes: Axes, reach: int, device: DeviceInfo) -> Til
     if rows < THREADS // lanes * passes:
         lanes = min(tuning.STAGED_MOST[vector], max(THREADS * passes // rows, 1), longest)
         passes = max(1, min(passes, rows * lanes // THREADS))
-    lanes, passes = _fitted((lanes, tuning.STAGED_MOST[vector]), passes, vector, 0, 1, (reach, every))
+    waste = Waste(
+        reach, every, 0, max(dtypes.dtype(one.dtype).itemsize for one in shape.inputs if one.number in axes.turned)
+    )
+    lanes, passes = _fitted((lanes, tuning.STAGED_MOST[vector]), passes, vector, 1, waste)
     blocks = shape.elements / (THREADS * vector)
-    while _is_too_few(blocks / passes, passes, device):
+    while _is_too_few(blocks / passes, passes, tuning.TURNED_BLOCKS, device):
         passes //= 2
     return TileCut(lanes, passes, lanes * vector)
 
 
-def _is_too_few(blocks: float, passes: int, device: DeviceInfo) -> bool:
-    """Say whether so many blocks, whose threads have so many rows, leave an SM too few of them."""
-    return passes > 1 and blocks < tuning.TURNED_BLOCKS[passes] * device.sm_count
+def _is_too_few(blocks: float, passes: int, least: Mapping[int, int], device: DeviceInfo) -> bool:
+    """Say whether so many blocks, whose threads have so many rows, are fewer than the least of an SM by these rows."""
+    return passes > 1 and blocks < least[passes] * device.sm_count
 
 
-def _fitted(
-    lanes: tuple[int, int], passes: int, vector: int, spare: int, least: int, sizes: tuple[int, int]
-) -> tuple[int, int]:
-    """Return these lanes and passes, or half, double ... where far less of the tiles is outside y.
+@dataclass(frozen=True, slots=True)
+class Waste:
+    """What tiles of so many elements by rows would bring, and hold, in vain.
 
-    lanes: those wanted, and at most. sizes: elements of y along the rows, and rows. Both ways a tile has `least`
-    elements or more.
+    reach, rows: elements of y along the rows, and rows. spare: elements of a tile's row that are not stored.
+    itemsize: bytes of an element of lines that come as they lie, in whole units and one more; 0 where it counts little.
     """
 
-    def share(choice: tuple[int, int]) -> float:
-        """Return the elements of all tiles, by those of y."""
-        wide, high = choice[0] * vector, THREADS // choice[0] * choice[1]
-        return ceil_div(sizes[0], wide - spare) * wide * ceil_div(sizes[1], high) * high / math.prod(sizes)
+    reach: int
+    rows: int
+    spare: int
+    itemsize: int = 0
+
+    def of(self, wide: int, high: int) -> float:
+        """Return what all tiles take, by what y's elements do."""
+        strips = ceil_div(self.rows, high)
+        share = ceil_div(self.reach, wide - self.spare) * wide * strips * high / (self.reach * self.rows)
+        if not self.itemsize:
+            return share
+        return (1 + tuning.STAGED_EMPTY * (share - 1)) * (1 + strips * 16 / (self.rows * self.itemsize))
+
+
+def _fitted(lanes: tuple[int, int], passes: int, vector: int, least: int, waste: Waste) -> tuple[int, int]:
+    """Return these lanes and passes, or half, double ... where far less is wasted.
+
+    lanes: those wanted, and at most. Both ways a tile has `least` elements or more.
+    """
+
+    def sizes(choice: tuple[int, int]) -> tuple[int, int]:
+        return choice[0] * vector, THREADS // max(choice[0], 1) * choice[1]
 
     def is_fit(choice: tuple[int, int]) -> bool:
-        wide, high = choice[0] * vector, THREADS // max(choice[0], 1) * choice[1]
-        return wide > spare and min(wide, high) >= least and high <= THREADS and choice[0] <= lanes[1]
+        wide, high = sizes(choice)
+        return wide > waste.spare and min(wide, high) >= least and high <= THREADS and choice[0] <= lanes[1]
 
     wanted = [(lanes[0] * wide // 4, passes // few) for few in (1, 2) for wide in (4, 2, 8, 16)]
     choices = [choice for choice in wanted if is_fit(choice)] or wanted[:1]
-    fewest = min(map(share, choices))
-    return next(choice for choice in choices if share(choice) <= tuning.TURNED_WASTE * fewest)
+    fewest = min(waste.of(*sizes(choice)) for choice in choices)
+    return next(choice for choice in choices if waste.of(*sizes(choice)) <= tuning.TURNED_WASTE * fewest)

@@ -48,11 +48,23 @@ TURNED_BLOCKS = {4: 3, 2: 2}
 us, with 2 7.49; 32768 x 69 bfloat16 14.6 and 12.1; 2 x 3 x 4096 x 256 int8, 2.9 blocks, 9.49 and 9.07; 2977 x 618
 float64, 3.4 blocks, 12.96 and 13.10; 10 x 481 x 16 x 32 int8, 2.3 blocks with 2, 7.34, with 1 8.67."""
 
+SQUARE_BLOCKS = {4: 10, 2: 2}
+"""... and where lines stand on units, tiles are no lower than usual, and a vector is of 4 elements or fewer: with 4
+and with 2, 64 x 4 x 8192 float32 15.5 and 12.5 us, 21592 x 128, 5.1 blocks, 16.8 and 15.3, 4096 x 2 x 10 x 32
+float64, 9.7 blocks, 16.4 and 15.6, 896 x 1277 int64 13.4 and 12.5; but 131072 x 96 uint8 17.4 and 19.8, 8192 x 8192
+bfloat16 102 and 111, 32 x 131072 float32 13.1 and 14.2."""
+
 TURNED_LANES = {16: 8, 8: 8, 4: 16, 2: 16, 1: 16}
 """Vectors of a row of a turned tile, by the elements of a vector. bfloat16 with 4, 8, 16: 100.7, 102.0, 110.9 us."""
 
 TURNED_WASTE = 1.1
 """A tile's shape is kept where another would have so much less outside y, by the part."""
+
+STAGED_EMPTY = 0.4
+"""Part of what is outside y that a tile pays for where lines come as they lie. With what these bring in vain, a unit a
+line, fitted to 10 cuts of each of 26 random cases: 67 x 878759 int16 by tiles of 8, 16, 32, 64 and 128 rows 312, 211,
+168, 163, 152 us, 73 x 382214 - , 94, 71, 62, 58; but 27 x 32 x 1160 x 20 by 16, 32, 64 rows 51.9, 48.4, 66.6, 6 x 16 x
+18016 x 16 int32, six rows, by 8, 16, 32 98, 114, 202. Not of vectors of bytes: 8 x 2333 x 129 int8 11.9 (9.8)."""
 
 STAGED_LANES = {**TURNED_LANES, 16: 4}
 """... off the grid. 8191 x 8193, two operands, with 4, 8, 16: int8 79, 86, 94 us; float32 with 8, 16, 32: 227, 223,
@@ -106,6 +118,10 @@ BYTE_RUN, BYTE_GROUP = 200, 2**15
 byte. Element by element by two vectors of 4, by eight of 2, and in tiles: 355558 x 90, the operand transposed, 60.5,
 55.6 and 68.4 us, 22222 x 180 beside one that is not 14.9, 13.7, 18.4, 16000 x 250 23.1, 23, 14.9; n x 20 x 173, the
 last two dims exchanged, 30.6, 37, 69, 20 x 700 57.9, 26.1, 52, 33 x 700 107, 29.3, 50, 33 x 1500 148, 44, 42."""
+
+FEW_BYTES = 8
+"""... and where a line is so few of them, whole units of it are mostly others: 4 x 2 x 983432 int8, reversed, 15.8 us
+(tiles 19.5), 262144 x 4 beside one that is not 6.6 (8.1)."""
 
 PLAITED_LINES = 3
 """Lines of bytes at most of which a thread takes a vector each. 64 x 50176 x 2, 3 and 8 uint8, the last two dims

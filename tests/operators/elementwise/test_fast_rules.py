@@ -184,6 +184,32 @@ def test_few_lines_are_read_element_by_element(shape: Any, dtype: str, layout: A
     assert plan_of(dtype, function="add", inputs=both).variant == "tiles"
 
 
+@pytest.mark.parametrize("near", [0, 1])
+def test_a_few_bytes_a_line_are_read_element_by_element(near: int) -> None:
+    """Whole units of such lines would be mostly others; of wider elements, or more of them, tiles turn the units."""
+    few = tuning.FEW_BYTES + near
+    for dtype, variant in (("uint8", ("flat", "tiles")[near]), ("int16", "tiles")):
+        both = (
+            {"shape": (983_433, few), "layout": {"permute": (1, 0)}},
+            {"shape": (983_433, few), "layout": {"offset": 5}},
+        )
+        plan = plan_of(dtype, function="add", inputs=both, out_layout="operands")
+        assert plan.variant == variant
+
+
+@pytest.mark.parametrize(
+    ("rows", "dtype", "tile"),
+    [(67, "int16", (8, 4)), (20, "int16", (32, 4)), (6, "int32", (64, 2)), (73, "int8", (8, 4))],
+)
+def test_tiles_are_as_high_as_their_lines_are_worth(rows: int, dtype: str, tile: tuple[int, int]) -> None:
+    """Each line of a tile brings a unit in vain, and rows outside y cost less than that, but for vectors of bytes."""
+    one = {"shape": (rows, 300_001), "layout": {"permute": (1, 0), "offset": 1}}
+    plan = tiles.Tiles().plan(OPERATOR.problem(make_case("elementwise", dtype, function="neg", inputs=(one,))), DEVICE)
+    assert isinstance(plan, Plan)
+    assert plan.notes["lies"] == ["turned_off_grid"]
+    assert (plan.notes["lanes"], plan.notes["passes"]) == tile
+
+
 def test_rows_beside_operands_off_the_grid_are_not_braided() -> None:
     """What lies at another alignment is read element by element by both kernels: then `flat` has less to do."""
     turned = {"shape": (3581, 9, 520), "layout": {"permute": (0, 2, 1)}}
