@@ -23,6 +23,7 @@
 #include "gpubench/arithmetic.cuh"
 #include "gpubench/block/launched_scan.cuh"
 #include "gpubench/grid.cuh"
+#include "gpubench/movement/pieces.cuh"
 #include "gpubench/movement/span.cuh"
 #include "gpubench/movement/walk.cuh"
 #include "gpubench/warp.cuh"
@@ -72,26 +73,6 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256) walked_lines(const T* x, Out* y
     store_rows<false, Tiled, Run, YRun>(raw, y, left, lines, sums, Add{});
 }
 
-// Elements that follow each other in y, in pieces of `rows`, each `length` behind the one before: `count` in all, from shared
-// memory. As many lanes as they need take part, so that a warp stores several such runs at once where they are short.
-template <class Out, class Row>
-GPUBENCH_DEVICE void store_pieces(const Out* stage, int runs, int pitch, uint32 count, uint32 rows, int length, const Row& row_of) {
-    const uint32 threads = static_cast<uint32>(block_size_x()), thread = static_cast<uint32>(thread_index_x());
-    uint32 lanes = warp_size;
-    while (lanes > 1 && lanes / 2 >= count) lanes /= 2;
-    const uint32 lane = thread & (lanes - 1), pieces = lanes / rows, left = lanes % rows;
-    for (int run = static_cast<int>(thread / lanes); run < runs; run += static_cast<int>(threads / lanes)) {
-        Out* const y = row_of(run);
-        if (y == nullptr) continue;
-        uint32 piece = lane / rows, row = lane % rows;
-        for (uint32 at = lane; at < count; at += lanes) {
-            y[int64{piece} * length + row] = stage[run * pitch + static_cast<int>(at)];
-            piece += pieces + (row + left >= rows ? 1 : 0);
-            row = row + left >= rows ? row + left - rows : row + left;
-        }
-    }
-}
-
 // Tiles whose lines are contiguous in y, each in less than a sector at once: neighbours in x are read by neighbouring
 // threads, and what comes together in y is stored from shared memory, Rows of each line at a time.
 template <class T, class Out, int Items, int Rows>
@@ -133,11 +114,9 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256) staged_lines(const T* x, Out* y
             for (int j = 0; j < Items; ++j) own[j * static_cast<int>(high) * pitch + r] = found[j];
             raw[r] = next[r];
         }
-        block_barrier();
         store_pieces(stage, static_cast<int>(high) * Items, pitch, nears * rows, static_cast<uint32>(rows), lines.length, row_of);
         if (left <= Rows) return;
         y += Rows;
-        block_barrier();
     }
 }
 

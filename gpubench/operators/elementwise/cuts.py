@@ -108,7 +108,10 @@ def staged_cut(shape: Merged, axes: Axes, reach: int, device: DeviceInfo) -> Til
         lanes = min(tuning.STAGED_MOST[vector], max(THREADS * passes // rows, 1), longest)
         passes = max(1, min(passes, rows * lanes // THREADS))
     waste = Waste(
-        reach, every, 0, max(dtypes.dtype(one.dtype).itemsize for one in shape.inputs if one.number in axes.turned)
+        reach,
+        every,
+        0,
+        max(dtypes.dtype(operand.dtype).itemsize for operand in shape.inputs if operand.number in axes.turned),
     )
     lanes, passes = _fitted((lanes, tuning.STAGED_MOST[vector]), passes, vector, 1, waste)
     blocks = shape.elements / (THREADS * vector)
