@@ -9,12 +9,16 @@ import json
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Collection
 from pathlib import Path
 
 from gpubench.kernels import cache, sealed
 
 _PRIVATE = "gpubench-host-"
+
+_ONE_FOLDER = threading.Lock()
+"""Held while the folder of this process is made: a second one would be removed as soon as nobody holds it."""
 
 
 def folder() -> Path | None:
@@ -33,7 +37,9 @@ def library(entry: str, known: Collection[Path], make: Callable[[Path], str]) ->
     place = folder()
     if place is not None and (kept := sealed.load(place, entry)) is not None and _still_true(kept):
         return place / entry
-    made = Path(tempfile.mkdtemp(dir=_private_folder().name), entry)
+    with _ONE_FOLDER:
+        private = _private_folder().name
+    made = Path(tempfile.mkdtemp(dir=private), entry)
     listed = json.dumps(_headers(make(made), known)).encode("ascii")
     body = made.read_bytes() + listed + len(listed).to_bytes(8, "little")
     if place is not None and sealed.store(place, entry, body):

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -251,6 +255,30 @@ def test_private_folders_of_killed_processes_are_removed(tmp_path: Path, monkeyp
     with host_cache._private_folder.__wrapped__():
         assert not gone.exists()
         assert living.exists()
+
+
+def test_libraries_compiled_at_once_share_a_folder_that_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads that need the process's folder first get the same one: a second would be removed under its user."""
+    folders = []
+
+    def slowly(prefix: str) -> tempfile.TemporaryDirectory[str]:
+        folders.append(tempfile.TemporaryDirectory(prefix=prefix, dir=tmp_path))
+        time.sleep(0.05)  # the other thread comes meanwhile
+        return folders[-1]
+
+    def make(made: Path) -> str:
+        made.write_bytes(b"x")
+        return ""
+
+    monkeypatch.setattr(host_cache, "_private_folder", functools.cache(host_cache._private_folder.__wrapped__))
+    monkeypatch.setattr(host_cache, "folder", lambda: None)
+    monkeypatch.setattr(host_cache, "tempfile", SimpleNamespace(**vars(tempfile) | {"TemporaryDirectory": slowly}))
+    with ThreadPoolExecutor(2) as pool:
+        made = list(pool.map(lambda name: host_cache.library(name, [], make), ("a", "b")))
+    found = [path.is_file() for path in made]
+    for folder in folders:
+        folder.cleanup()
+    assert (len(folders), found) == (1, [True, True])
 
 
 @pytest.mark.parametrize(
