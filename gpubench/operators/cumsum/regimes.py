@@ -21,7 +21,7 @@ from gpubench.operators.cumsum.geometry import (
 from gpubench.operators.cumsum.rows import lanes_vectors
 from gpubench.operators.cumsum.strips import best_strips, shared_us
 from gpubench.operators.cumsum.walked import shares_lines, takes_one_turn
-from gpubench.operators.cumsum.walks import rows_at_once, walk_of
+from gpubench.operators.cumsum.walks import Walk, rows_at_once, walk_of
 from gpubench.operators.geometry.columns import Columns
 from gpubench.operators.geometry.rows import Rows
 from gpubench.operators.geometry.transposed import Transposed
@@ -45,10 +45,11 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
         return ("walked_lines",)
     if transposed is not None and _is_better_copied(problem, transposed, device):
         return ("copied_first",)
-    if _is_better_tiled(problem, transposed):
+    tiled = _tiled_walk(problem)
+    if tiled is not None and _is_better_tiled(problem, tiled, transposed):
         return ("walked_lines",)
     turns = _for_transposed(problem, transposed, device) if transposed is not None else ()
-    if rows is not None and transposed is None and _are_rows_apart(problem):
+    if rows is not None and transposed is None and tiled is not None and _are_rows_apart(problem, tiled):
         return ("copied_first",)
     if rows is not None:
         straight = _for_grouped(problem, rows) if rows.group else _for_rows(problem, rows, device)
@@ -67,7 +68,8 @@ def leftovers(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     if shares_lines(problem, device):
         return ("walked_lines",)
     few = x.size <= walk_tuning.WALKS * length and length >= walk_tuning.LONG_WALK
-    if few or _are_bytes_torn(problem) or _are_rows_apart(problem):
+    tiled = _tiled_walk(problem)
+    if few or (tiled is not None and (_are_bytes_torn(problem, tiled) or _are_rows_apart(problem, tiled))):
         return ("copied_first", "walked_lines")
     transposed = transposed_of(problem)
     if transposed is not None and not transposed.x_along_lines and length >= transposed_tuning.FEW_LENGTH:
@@ -278,11 +280,14 @@ def _is_better_copied(problem: Problem[Any], transposed: Transposed, device: Dev
     return enough and (cut or _has_few_strips(transposed, device))
 
 
-def _is_better_tiled(problem: Problem[Any], transposed: Transposed | None) -> bool:
-    """Tell whether tiles of lines are better walked: each a vector in x and y, or a turn would store it in pieces."""
+def _tiled_walk(problem: Problem[Any]) -> Walk | None:
+    """Return the walk where it goes by tiles of lines."""
     walk = walk_of(problem)
-    if walk is None or walk.far is None:
-        return False
+    return walk if walk is not None and walk.far is not None else None
+
+
+def _is_better_tiled(problem: Problem[Any], walk: Walk, transposed: Transposed | None) -> bool:
+    """Tell whether tiles of lines are better walked: each a vector in x and y, or a turn would store it in pieces."""
     itemsize = dtypes.dtype(problem.operand("x").dtype).itemsize
     if walk.x_run == walk.length == vector_items(problem) and walk.x_run * itemsize == UNIT:
         return True
@@ -290,21 +295,20 @@ def _is_better_tiled(problem: Problem[Any], transposed: Transposed | None) -> bo
     return transposed is not None and walk.staged and nbytes <= walk_tuning.STAGED_LINE
 
 
-def _are_rows_apart(problem: Problem[Any]) -> bool:
+def _are_rows_apart(problem: Problem[Any], walk: Walk) -> bool:
     """Tell whether odd rows, contiguous in x and y, lie in another order there, in more dims than lanes count, or so
     short that of a vector of lanes less than half would be a row.
     """
-    walk, x = walk_of(problem), problem.operand("x")
-    if walk is None or walk.far is None or walk.x_row != 1 or walk.y_row != 1 or walk.x_run > 1:
+    if walk.x_row != 1 or walk.y_row != 1 or walk.x_run > 1:
         return False
     few = 2 * walk.length < vector_items(problem) or (rows_of(problem) or grouped_rows_of(problem)) is None
-    return few and x.view.size >= walk_tuning.APART_LEAST
+    return few and problem.operand("x").view.size >= walk_tuning.APART_LEAST
 
 
-def _are_bytes_torn(problem: Problem[Any]) -> bool:
+def _are_bytes_torn(problem: Problem[Any], walk: Walk) -> bool:
     """Tell whether a walk by tiles would store sums of bytes in pieces that cut sectors, where much goes to y."""
-    walk, x = walk_of(problem), problem.operand("x")
-    if walk is None or walk.far is None or walk.staged or dtypes.dtype(x.dtype).itemsize > 1:
+    x = problem.operand("x")
+    if walk.staged or dtypes.dtype(x.dtype).itemsize > 1:
         return False
     itemsize = dtypes.dtype(problem.operand("y").dtype).itemsize
     cut = any(step * itemsize % SECTOR for step in (*walk.y_steps[:-1], walk.y_apart, walk.y_row))

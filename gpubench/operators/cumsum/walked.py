@@ -50,19 +50,15 @@ class WalkedLines:
         """One instance a number of rows, for vectors, single lines and tiles; those of lines that are shared."""
         y = sum_dtype(dtype)
         itemsize, y_itemsize = dtypes.dtype(dtype).itemsize, dtypes.dtype(y).itemsize
-        walked = [
-            kernel(dtype, y, items, rows, tiled, runs)
+        forms = [
+            (items, rows, tiled, runs)
             for items, tiled, runs in walk_forms(itemsize, y_itemsize)
             for rows in walk_tuning.WALK_ROWS
             if rows >= max(runs) and (rows < walk_tuning.WALK_ROWS[-1] or items * itemsize <= walk_tuning.WALK_BYTES)
         ]
+        walked = [kernel(dtype, y, *form) for form in forms]
         staged = [
-            staged_kernel(dtype, y, items, rows)
-            for items, tiled, runs in walk_forms(itemsize, y_itemsize)
-            for rows in walk_tuning.WALK_ROWS
-            if tiled
-            and runs == (1, 1)
-            and (rows < walk_tuning.WALK_ROWS[-1] or items * itemsize <= walk_tuning.WALK_BYTES)
+            staged_kernel(dtype, y, items, rows) for items, rows, tiled, runs in forms if tiled and max(runs) == 1
         ]
         shared = [shared_kernel(dtype, y, vectors) for vectors in (0, *shared_vectors(items_of(dtype, y)))]
         return [(self.source, name) for name in (*walked, *staged, *shared)]
@@ -73,27 +69,24 @@ def _alone(problem: Problem[Any], walk: Walk, device: DeviceInfo) -> Plan:
     x, y = problem.operand("x").dtype, problem.operand("y").dtype
     x_itemsize, y_itemsize = (dtypes.dtype(name).itemsize for name in (x, y))
     rows = rows_at_once(walk, x_itemsize, device)
-    sizes = [
+    least = tuned("WALK_BLOCKS", walk_tuning.WALK_BLOCKS) * device.sm_count
+    fit = (
         size
         for size in walk_tuning.WALK_THREADS
-        if _stage_bytes(walk, size, rows, y_itemsize) <= walk_tuning.STAGED_BYTES
-    ]
-    few = (
-        size
-        for size in sizes
-        if walk.vectors * walk.lanes >= tuned("WALK_BLOCKS", walk_tuning.WALK_BLOCKS) * size * device.sm_count
+        if walk.vectors * walk.lanes >= least * size
+        and _stage_bytes(walk, size, rows, y_itemsize) <= walk_tuning.STAGED_BYTES
     )
-    threads = next(few, walk_tuning.WALK_THREADS[-1])
+    threads = next(fit, walk_tuning.WALK_THREADS[-1])
     places = threads // walk.lanes
     near = near_places(walk, x_itemsize, y_itemsize, places)
-    name = kernel(x, y, walk.items, rows, walk.far is not None, (walk.x_run, walk.y_run))
+    alone = kernel(x, y, walk.items, rows, walk.far is not None, (walk.x_run, walk.y_run))
     launch = Launch(
         WalkedLines.source,
-        staged_kernel(x, y, walk.items, rows) if walk.staged else name,
+        staged_kernel(x, y, walk.items, rows) if walk.staged else alone,
         (walk_blocks(walk, near, places), 1, 1),
         (threads, 1, 1),
         (Pointer("x"), Pointer("y"), walk_argument(walk, near, places)),
-        shared_bytes=_stage_bytes(walk, places, rows, y_itemsize),
+        shared_bytes=_stage_bytes(walk, threads, rows, y_itemsize),
     )
     notes = {"items": walk.items, "threads": threads, "rows": rows} | ({"near": near} if near else {})
     notes |= {"staged": True} if walk.staged else {}

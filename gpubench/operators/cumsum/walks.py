@@ -92,9 +92,7 @@ def walk_of(problem: Problem[Any]) -> Walk | None:
         return walk if items < most and few else _widened(walk, last, items)
     walk = _in_runs(walk, x.view.offset, itemsize, y_itemsize)
     far = _far_dim(walk.x_steps, SECTOR // itemsize)
-    if (
-        far is None or walk.sizes[far] * walk.sizes[last] <= walk_tuning.WALK_THREADS[0]
-    ):  # a block without tiles holds both
+    if far is None or walk.sizes[far] * walk.sizes[last] <= walk_tuning.WALK_THREADS[0]:  # one block holds both
         return _widened(walk, last, _neighbours(walk, last, _lines_a_vector(walk, y_itemsize), x.view.offset))
     items = _far_items(itemsize) if walk.y_steps[far] >= walk_tuning.FAR_ITEMS else 1  # else stores full of gaps
     widened = _widened(walk, far, _neighbours(walk, far, items, x.view.offset))
