@@ -20,7 +20,8 @@ from gpubench.operators.cumsum.geometry import (
 )
 from gpubench.operators.cumsum.rows import lanes_vectors
 from gpubench.operators.cumsum.strips import best_strips, shared_us
-from gpubench.operators.cumsum.walked import shares_lines, takes_one_turn
+from gpubench.operators.cumsum.turned import SECTOR, UNIT, for_transposed, goes_in_runs, has_few_strips
+from gpubench.operators.cumsum.walked import shares_lines
 from gpubench.operators.cumsum.walks import Walk, rows_at_once, walk_of
 from gpubench.operators.geometry.columns import Columns
 from gpubench.operators.geometry.rows import Rows
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from gpubench.model import DeviceInfo, Problem
 
 
-CACHE_LINE, SECTOR, UNIT = 128, 32, 16
-"""Bytes of a line of the L1 cache, of what it brings at once, and of what a lane moves."""
+CACHE_LINE = 128
+"""Bytes of a line of the L1 cache."""
 
 
 def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
@@ -48,7 +49,7 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     tiled = _tiled_walk(problem)
     if tiled is not None and _is_better_tiled(problem, tiled, transposed):
         return ("walked_lines",)
-    turns = _for_transposed(problem, transposed, device) if transposed is not None else ()
+    turns = for_transposed(problem, transposed, device) if transposed is not None else ()
     if rows is not None and transposed is None and tiled is not None and _are_rows_apart(problem, tiled):
         return ("copied_first",)
     if rows is not None:
@@ -77,106 +78,6 @@ def leftovers(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     return ("walked_lines",)
 
 
-def _for_transposed(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -> tuple[str, ...]:
-    along, dtype = transposed.x_along_lines, problem.operand("x").dtype
-    ring = device.compute_capability >= (8, 0)
-    few = _has_few_elements(transposed, device)
-    little = problem.operand("x").view.size <= walk_tuning.SHARED_STRIPS
-    if little and along and takes_one_turn(problem, device):
-        return ("walked_lines",)
-    if shares_lines(problem, device) and (few or little):
-        return ("walked_lines",)
-    if few and along:
-        return ("walked_lines" if takes_one_turn(problem, device) else "copied_first",)
-    chunks = _by_chunks(dtype, transposed) if _is_for_chunks(transposed, device) else ()
-    if transposed.across < transposed_tuning.ACROSS:
-        few = ring and _has_few_strips(transposed, device)
-        return chunks or (_for_narrow_strips(problem, transposed, few, device) if along else ())
-    most = tuned("TRANSPOSED_LENGTH", _long_line(dtype, along, ring))
-    enough = tuned("LINE_STRIPS", transposed_tuning.LINE_STRIPS) * device.sm_count
-    many = transposed.strips(transposed_tuning.SHAPES[0].lines) >= enough
-    ring = ring and (not is_narrow(dtype) or _is_for_narrow_ring(transposed, device))
-    tiles = ("transposed_ring", "transposed_tiles") if ring else ("transposed_tiles",)
-    if transposed.length >= most:
-        empty = is_narrow(dtype) and along and 2 * transposed.across <= transposed_tuning.SHAPES[0].lines
-        return ("transposed_lines",) if empty and many else chunks + tiles
-    if many and transposed.length >= transposed_tuning.LINE_LEAST[along]:
-        return (_for_many_lines(problem, transposed),)
-    return () if many else tiles if transposed.length > transposed_tuning.SHORT_LINE else ("walked_lines",)
-
-
-def _by_chunks(dtype: str, transposed: Transposed) -> tuple[str, ...]:
-    """Return the variant for few long lines: strips would be mostly empty where they are less than half as many."""
-    short = is_half(dtype) or is_narrow(dtype)
-    wide = 2 * transposed.across >= transposed_tuning.CHUNKED_ACROSS * (3 if short else 2)
-    return ("transposed_tiles",) if wide and (transposed.x_along_lines or not short) else ("copied_first",)
-
-
-def _for_narrow_strips(
-    problem: Problem[Any], transposed: Transposed, by_ring: bool, device: DeviceInfo
-) -> tuple[str, ...]:
-    """Return the variants for a few lines side by side, along x: a lane each, as long as many lanes have one."""
-    many = transposed.strips(transposed_tuning.RING_LINES[-1]) > transposed_tuning.NARROW_STRIPS * device.sm_count
-    sectors = transposed.across * dtypes.dtype(problem.operand("y").dtype).itemsize >= SECTOR
-    long = transposed.length >= walk_tuning.LONG_WALK
-    if many and (sectors or not long):
-        return ("transposed_lines",) if transposed.length > walk_tuning.WALK_ROWS[-1] else ()
-    return (*(("transposed_ring",) if by_ring else ()), "copied_first") if long else ()
-
-
-def _for_many_lines(problem: Problem[Any], transposed: Transposed) -> str:
-    """Return the variant for many lines that are no longer than a tile."""
-    x = problem.operand("x").dtype
-    if _goes_in_runs(problem, transposed) or (is_half(x) and transposed.x_along_lines and transposed.length % 4 != 0):
-        return "walked_lines"
-    few = not transposed.x_along_lines and transposed.across <= transposed_tuning.COPIED_ACROSS
-    cut = transposed.length >= walk_tuning.LONG_WALK and transposed.length % vector_items(problem) != 0
-    return "copied_first" if few and cut and (is_half(x) or is_narrow(x)) else "transposed_lines"
-
-
-def _is_for_narrow_ring(transposed: Transposed, device: DeviceInfo) -> bool:
-    """Tell whether lines of narrow integers along x had better go through a ring than by words of a tile."""
-    enough = transposed.strips(transposed_tuning.RING_LINES[1]) >= tuning.FULL_SHARE * device.sm_count
-    return transposed.x_along_lines and (enough or transposed.length < transposed_tuning.CHUNKED_LENGTH)
-
-
-def _long_line(dtype: str, along: bool, ring: bool) -> int:
-    """Return the elements from which a line is for a ring or tiles though strips are many."""
-    if is_half(dtype):
-        return transposed_tuning.HALF_LENGTH[along]
-    across = ring and not along and dtypes.dtype(dtype).itemsize in (4, 8)
-    return transposed_tuning.RING_LENGTH if across else transposed_tuning.LENGTH
-
-
-def _goes_in_runs(problem: Problem[Any], transposed: Transposed) -> bool:
-    """Tell whether lines are so short that a thread each loads them from x, or stores them to y, in a few vectors."""
-    along, walk = transposed.x_along_lines, walk_of(problem)
-    if walk is None or not (along or walk.x_steps[-1] == walk.items or walk.far is not None):
-        return False  # threads side by side would read x far apart
-    itemsize = dtypes.dtype(problem.operand("x" if along else "y").dtype).itemsize
-    run = walk.x_run if along else walk.y_run
-    most = tuned("RUN_BYTES", transposed_tuning.RUN_BYTES) * (2 if itemsize == 8 and not along else 1)
-    short = transposed.length * itemsize <= most
-    return short and run * itemsize >= transposed_tuning.RUN_LEAST[along]
-
-
-def _has_few_strips(transposed: Transposed, device: DeviceInfo) -> bool:
-    """Tell whether even the narrowest strips leave half of the SMs without one."""
-    return 2 * transposed.strips(transposed_tuning.RING_LINES[-1]) <= device.sm_count
-
-
-def _has_few_elements(transposed: Transposed, device: DeviceInfo) -> bool:
-    """Tell whether lines along x are so few, and so little in all, that a copy and short rows take less than tiles."""
-    elements = transposed.length * transposed.across * transposed.batches
-    return _has_few_strips(transposed, device) and elements <= transposed_tuning.COPIED_MOST
-
-
-def _is_for_chunks(transposed: Transposed, device: DeviceInfo) -> bool:
-    """Tell whether lines are so few and long that they are worth cutting, though x is read twice then."""
-    long = transposed.length >= tuned("CHUNKED_LENGTH", transposed_tuning.CHUNKED_LENGTH)
-    return long and _has_few_strips(transposed, device)
-
-
 def _is_worth_no_turn(
     problem: Problem[Any], rows: Rows, transposed: Transposed, cut_lines: bool, device: DeviceInfo
 ) -> bool:
@@ -190,7 +91,7 @@ def _is_worth_no_turn(
     if cut_lines:
         return rows.pitch * itemsize < SECTOR
     vector = transposed.length == vector_items(problem)  # more in groups are a thread's: lanes would find each its own
-    if _goes_in_runs(problem, transposed) and rows.pitch == 1 and (vector or not rows.group):
+    if goes_in_runs(problem, transposed) and rows.pitch == 1 and (vector or not rows.group):
         return True  # lanes side by side have neighbouring rows, and store a vector each
     widest, *_, narrowest = transposed_tuning.RING_LINES
     enough = transposed.strips(narrowest) >= tuning.FULL_SHARE * device.sm_count and transposed.across >= widest
@@ -277,7 +178,7 @@ def _is_better_copied(problem: Problem[Any], transposed: Transposed, device: Dev
         return False
     cut = transposed.across * itemsize % UNIT != 0 or transposed.length % vector_items(problem) != 0
     enough = problem.operand("x").view.size > transposed_tuning.STRAIGHT_PAIRS
-    return enough and (cut or _has_few_strips(transposed, device))
+    return enough and (cut or has_few_strips(transposed, device))
 
 
 def _tiled_walk(problem: Problem[Any]) -> Walk | None:

@@ -58,6 +58,13 @@ float32 along x 42.6 (50.2); but 2524941 x 12 int64 664 (266), 16 x 1000000 bflo
 integers of 1 and 2 bytes: 49 x 1287435 int16 across 431 us (264), 54464 x 16 int8 along 17.3 (14.9), 802240 x 152 463
 (608)."""
 
+CUT_CHUNKS = 1 << 26
+"""Bytes of x and y from which x is copied first though strips are full, where lines along x are no whole units; where a
+strip is at most three quarters full, whatever they are. Tiles over copied: float32 lines along x, 16 of them 1.2 to
+1.9, 24 1.0 to 1.4, 40 1.2 to 1.5, 32 and 64 0.9 at 17 MB, 1.0 at 50, 1.15 to 1.2 from 200 on; bfloat16 the same, 48
+1.25 to 1.86; but whole units 20 0.9, 80 0.8. Lines of 4 bytes across x, if y's are no whole units: 16, 32 and more of
+them 1.0 to 1.4, 20 to 28 of them 0.6 to 1.2; complex64 0.8 to 1.1."""
+
 CUT_VECTORS = 4
 """Vectors of y that a row across x may touch, where it cuts them, for lanes to be worth more than a turn, whatever its
 size; all that lanes hold of narrow integers. 2097152 x 6 float32 49 us (lines 80), 1000000 x 15 64.2 (64.7), 100000 x

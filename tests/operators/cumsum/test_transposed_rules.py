@@ -37,11 +37,24 @@ def test_few_long_lines_are_cut(near: int, name: str) -> None:
     assert chosen((transposed_tuning.CHUNKED_LENGTH, 8 * 67), 0, permute=(1, 0)) == "transposed_ring"
 
 
-@pytest.mark.parametrize(("near", "name"), [(-1, "block_rows"), (0, "block_rows"), (1, "transposed_tiles")])
+@pytest.mark.parametrize(("near", "name"), [(-4, "block_rows"), (0, "block_rows"), (4, "transposed_tiles")])
 def test_few_lines_across_x_are_cut_where_rows_with_steps_would_touch_too_much(near: int, name: str) -> None:
     """A block a row, or several, and what is read again comes from the caches."""
     assert chosen((512, transposed_tuning.STRAIGHT_ELEMENTS // 512 + near), 1, permute=(1, 0)) == name
     assert chosen((16, 4 * tuning.LINKED_VECTORS + 4), 1, permute=(1, 0)) == "linked_blocks"
+
+
+@pytest.mark.parametrize(("more", "name"), [(-1, "copied_first"), (0, "transposed_tiles"), (1, "copied_first")])
+def test_long_lines_that_cut_units_are_copied_first(more: int, name: str) -> None:
+    """Where strips are three quarters full at most, or much is moved; across x of 4 bytes, where runs are sectors."""
+    assert chosen((40_000 + more, 24), 0, permute=(1, 0)) == name
+    assert chosen((40_000 + more, 28), 0, permute=(1, 0)) == "transposed_tiles"
+    assert chosen((400_000 + more, 28), 0, permute=(1, 0)) == name
+    assert chosen((400_000 + more, 28), 0, "int32", permute=(1, 0)) == "transposed_tiles"
+    assert chosen((16, 400_000 + 4 * more), 1, permute=(1, 0)) == "transposed_tiles"
+    assert chosen((16, 400_000 + more), 1, permute=(1, 0)) == name
+    assert chosen((20, 400_000 + more), 1, permute=(1, 0)) == "transposed_tiles"
+    assert chosen((20, 400_000 + more), 1, "complex64", permute=(1, 0)) == "transposed_tiles"
 
 
 @pytest.mark.parametrize("near", [-1, 0, 1])

@@ -1,0 +1,138 @@
+"""The regimes of transposed operands: which variants of `cumsum` are for lines that lie turned, best first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpubench import dtypes
+from gpubench.operators.constants import tuned
+from gpubench.operators.cumsum import transposed_tuning, tuning, walk_tuning
+from gpubench.operators.cumsum.walked import shares_lines, takes_one_turn
+from gpubench.operators.cumsum.walks import walk_of
+from gpubench.operators.geometry.transposed import Transposed
+from gpubench.operators.geometry.vectors import is_half, is_narrow, vector_items
+
+if TYPE_CHECKING:
+    from gpubench.model import DeviceInfo, Problem
+
+
+SECTOR, UNIT = 32, 16
+"""Bytes that memory brings at once, and that a lane moves."""
+
+
+def for_transposed(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -> tuple[str, ...]:
+    """Return the variants for lines that are the fastest dim of x or of y alone; none where others are better."""
+    along, dtype = transposed.x_along_lines, problem.operand("x").dtype
+    ring = device.compute_capability >= (8, 0)
+    few = _has_few_elements(transposed, device)
+    little = problem.operand("x").view.size <= walk_tuning.SHARED_STRIPS
+    if little and along and takes_one_turn(problem, device):
+        return ("walked_lines",)
+    if shares_lines(problem, device) and (few or little):
+        return ("walked_lines",)
+    if few and along:
+        return ("walked_lines" if takes_one_turn(problem, device) else "copied_first",)
+    chunks = _by_chunks(problem, transposed) if _is_for_chunks(transposed, device) else ()
+    if transposed.across < transposed_tuning.ACROSS:
+        few = ring and has_few_strips(transposed, device)
+        return chunks or (_for_narrow_strips(problem, transposed, few, device) if along else ())
+    most = tuned("TRANSPOSED_LENGTH", _long_line(dtype, along, ring))
+    enough = tuned("LINE_STRIPS", transposed_tuning.LINE_STRIPS) * device.sm_count
+    many = transposed.strips(transposed_tuning.SHAPES[0].lines) >= enough
+    ring = ring and (not is_narrow(dtype) or _is_for_narrow_ring(transposed, device))
+    tiles = ("transposed_ring", "transposed_tiles") if ring else ("transposed_tiles",)
+    if transposed.length >= most:
+        empty = is_narrow(dtype) and along and 2 * transposed.across <= transposed_tuning.SHAPES[0].lines
+        return ("transposed_lines",) if empty and many else chunks + tiles
+    if many and transposed.length >= transposed_tuning.LINE_LEAST[along]:
+        return (_for_many_lines(problem, transposed),)
+    return () if many else tiles if transposed.length > transposed_tuning.SHORT_LINE else ("walked_lines",)
+
+
+def _by_chunks(problem: Problem[Any], transposed: Transposed) -> tuple[str, ...]:
+    """Return the variant for few long lines: strips would be mostly empty where they are less than half as many."""
+    x = problem.operand("x")
+    short, along = is_half(x.dtype) or is_narrow(x.dtype), transposed.x_along_lines
+    wide = 2 * transposed.across >= transposed_tuning.CHUNKED_ACROSS * (3 if short else 2)
+    chunked = wide and (along or not short) and not _are_chunks_cut(problem, transposed)
+    return ("transposed_tiles",) if chunked else ("copied_first",)
+
+
+def _are_chunks_cut(problem: Problem[Any], transposed: Transposed) -> bool:
+    """Tell whether chunks would cut units of their lines, so that x had better be moved twice than read twice."""
+    x, y = problem.operand("x"), problem.operand("y")
+    along, bytes_x, bytes_y = transposed.x_along_lines, *(dtypes.dtype(each.dtype).itemsize for each in (x, y))
+    if is_narrow(x.dtype) or transposed.length * (bytes_x if along else bytes_y) % UNIT == 0:
+        return False
+    if not along:
+        runs = transposed.across * bytes_x
+        return bytes_x == 4 and (transposed.across >= transposed_tuning.SHAPES[0].lines or runs % (2 * SECTOR) == 0)
+    strip = transposed_tuning.SHAPES[0].lines * transposed.strips(transposed_tuning.SHAPES[0].lines)
+    full = 4 * transposed.across * transposed.batches > 3 * strip
+    much = bytes_x == bytes_y and x.view.size * (bytes_x + bytes_y) >= transposed_tuning.CUT_CHUNKS
+    return much or not full
+
+
+def _for_narrow_strips(
+    problem: Problem[Any], transposed: Transposed, by_ring: bool, device: DeviceInfo
+) -> tuple[str, ...]:
+    """Return the variants for a few lines side by side, along x: a lane each, as long as many lanes have one."""
+    many = transposed.strips(transposed_tuning.RING_LINES[-1]) > transposed_tuning.NARROW_STRIPS * device.sm_count
+    sectors = transposed.across * dtypes.dtype(problem.operand("y").dtype).itemsize >= SECTOR
+    long = transposed.length >= walk_tuning.LONG_WALK
+    if many and (sectors or not long):
+        return ("transposed_lines",) if transposed.length > walk_tuning.WALK_ROWS[-1] else ()
+    return (*(("transposed_ring",) if by_ring else ()), "copied_first") if long else ()
+
+
+def _for_many_lines(problem: Problem[Any], transposed: Transposed) -> str:
+    """Return the variant for many lines that are no longer than a tile."""
+    x = problem.operand("x").dtype
+    if goes_in_runs(problem, transposed) or (is_half(x) and transposed.x_along_lines and transposed.length % 4 != 0):
+        return "walked_lines"
+    few = not transposed.x_along_lines and transposed.across <= transposed_tuning.COPIED_ACROSS
+    cut = transposed.length >= walk_tuning.LONG_WALK and transposed.length % vector_items(problem) != 0
+    return "copied_first" if few and cut and (is_half(x) or is_narrow(x)) else "transposed_lines"
+
+
+def _is_for_narrow_ring(transposed: Transposed, device: DeviceInfo) -> bool:
+    """Tell whether lines of narrow integers along x had better go through a ring than by words of a tile."""
+    enough = transposed.strips(transposed_tuning.RING_LINES[1]) >= tuning.FULL_SHARE * device.sm_count
+    return transposed.x_along_lines and (enough or transposed.length < transposed_tuning.CHUNKED_LENGTH)
+
+
+def _long_line(dtype: str, along: bool, ring: bool) -> int:
+    """Return the elements from which a line is for a ring or tiles though strips are many."""
+    if is_half(dtype):
+        return transposed_tuning.HALF_LENGTH[along]
+    across = ring and not along and dtypes.dtype(dtype).itemsize in (4, 8)
+    return transposed_tuning.RING_LENGTH if across else transposed_tuning.LENGTH
+
+
+def goes_in_runs(problem: Problem[Any], transposed: Transposed) -> bool:
+    """Tell whether lines are so short that a thread each loads them from x, or stores them to y, in a few vectors."""
+    along, walk = transposed.x_along_lines, walk_of(problem)
+    if walk is None or not (along or walk.x_steps[-1] == walk.items or walk.far is not None):
+        return False  # threads side by side would read x far apart
+    itemsize = dtypes.dtype(problem.operand("x" if along else "y").dtype).itemsize
+    run = walk.x_run if along else walk.y_run
+    most = tuned("RUN_BYTES", transposed_tuning.RUN_BYTES) * (2 if itemsize == 8 and not along else 1)
+    short = transposed.length * itemsize <= most
+    return short and run * itemsize >= transposed_tuning.RUN_LEAST[along]
+
+
+def has_few_strips(transposed: Transposed, device: DeviceInfo) -> bool:
+    """Tell whether even the narrowest strips leave half of the SMs without one."""
+    return 2 * transposed.strips(transposed_tuning.RING_LINES[-1]) <= device.sm_count
+
+
+def _has_few_elements(transposed: Transposed, device: DeviceInfo) -> bool:
+    """Tell whether lines along x are so few, and so little in all, that a copy and short rows take less than tiles."""
+    elements = transposed.length * transposed.across * transposed.batches
+    return has_few_strips(transposed, device) and elements <= transposed_tuning.COPIED_MOST
+
+
+def _is_for_chunks(transposed: Transposed, device: DeviceInfo) -> bool:
+    """Tell whether lines are so few and long that they are worth cutting, though x is read twice then."""
+    long = transposed.length >= tuned("CHUNKED_LENGTH", transposed_tuning.CHUNKED_LENGTH)
+    return long and has_few_strips(transposed, device)
