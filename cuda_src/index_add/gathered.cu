@@ -238,7 +238,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(1024)
     GPUBENCH_SHARED(A, sums, 2 * warp_size);
     GPUBENCH_SHARED(uint32, states, 2 * warp_size);
     const RunEnds<A> ends{sums, sums + warp_size, states, states + warp_size};
-    if (grid_thread() < shape.words) meetings[grid_thread()] = 0;
+    for (int64 i = grid_thread(); i < shape.words; i += grid_threads()) meetings[i] = 0;
     const int warp = thread_index_x() / warp_size, warps = block_size_x() / warp_size;
     const uint32 count = *kept;
     A* const slots = reinterpret_cast<A*>(memory);

@@ -119,7 +119,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(group_threads, 5)
     GPUBENCH_SHARED(uint32, positions, most_pairs + reach);
     GPUBENCH_SHARED(int, bounds, group_threads + 1);
     GPUBENCH_DYNAMIC_SHARED(Word128, memory);
-    if (grid_thread() < shape.words) meetings[grid_thread()] = 0;
+    for (int64 i = grid_thread(); i < shape.words; i += grid_threads()) meetings[i] = 0;
     const auto by_chunk = shape.chunks.divide(static_cast<uint32>(block_index_x()));
     const auto by_outer = shape.outers.divide(by_chunk.quotient);
     const int number = static_cast<int>(by_outer.quotient), groups = group_threads / shape.lanes, size = groups * shape.share;

@@ -201,7 +201,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) > 4 ? 3 : 4)
     A* const heads = reinterpret_cast<A*>(memory);
     Pair* const list = reinterpret_cast<Pair*>(heads + block_size_x());
     T* const near = reinterpret_cast<T*>(list + shape.padded + 2);
-    if (grid_thread() < shape.words) meetings[grid_thread()] = 0;
+    for (int64 i = grid_thread(); i < shape.words; i += grid_threads()) meetings[i] = 0;
     const uint32 positions = shape.width * shape.height, windows = block_size_x() / positions;
     const uint32 p = shape.inside != 0 ? thread_index_x() / windows : thread_index_x() & (positions - 1);
     const uint32 number = shape.inside != 0 ? thread_index_x() & (windows - 1) : thread_index_x() / positions;

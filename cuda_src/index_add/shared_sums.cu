@@ -233,7 +233,7 @@ template <class T, class Index>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(1024)
     add_by_copies(T* destination, const T* source, const Index* list, const uint32* totals, uint64* meetings, const BlockCopiesShape shape) {
     GPUBENCH_DYNAMIC_SHARED(sum_t<T>, sums);
-    if (grid_thread() < shape.words) meetings[grid_thread()] = 0;
+    for (int64 i = grid_thread(); i < shape.words; i += grid_threads()) meetings[i] = 0;
     together(shape.segment, [&](int i) { sums[i] = sum_t<T>{}; });
     for (int unit = block_index_x(); unit < shape.units; unit += grid_size_x()) {
         const int outer = unit / shape.parts, part = unit - outer * shape.parts;

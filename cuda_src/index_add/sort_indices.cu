@@ -1,11 +1,12 @@
 // index_add, first launch of `grouped`, and of `block_copies` with several segments: sort (index, position) pairs by index, or by
 // its upper bits, equal ones in their first order.
 //
-// Data: the blocks, at most one an SM and all resident, own a range of the list each; grid/digit_sort.cuh says how a pass by up to 10 bits of
-// the index goes. A range that fits the registers is read once a pass. Blocks say at the first meeting whether they found the
+// Data: the blocks, at most one an SM and all resident, own a range of the list each; grid/digit_sort.cuh says how a pass by up to 10
+// bits of the index goes. A range that fits the registers is read once a pass. Blocks say at the first meeting whether they found the
 // indices in order; if all did, the pairs are written as they are. Indices outside the dim are left out in the first pass.
 #include "gpubench/grid.cuh"
 #include "gpubench/grid/digit_sort.cuh"
+#include "gpubench/movement/row_vectors.cuh"
 
 namespace gpubench::index_add {
 
@@ -25,17 +26,24 @@ GPUBENCH_LAYOUT(SortShape, 40, flags, 36);
 // The pairs of the list from `start` on. False where the rows descend, or one is outside the dim; such a one is no pair.
 template <int Warps, class Index>
 GPUBENCH_DEVICE bool load_list(SortTile& tile, const Index* index, uint32 start, uint32 stop, int64 places, int rounds) {
+    Index rows[lane_pairs];
+    const uint32 first = start + place_in_tile<Warps>(0, rounds);
+    GPUBENCH_UNROLL
+    for (int i = 0; i < lane_pairs; ++i) rows[i] = load_if(index + first + i * warp_size, i < rounds && first + i * warp_size < stop);
+    // What stands before the first lane's: the last of the round before.
+    Index before = load_if(index + first - 1, lane_index() == 0 && first > 0 && first < stop);
     bool ordered = true;
     GPUBENCH_UNROLL
     for (int i = 0; i < lane_pairs; ++i) {
         tile.pairs[i] = no_pair;
-        const uint32 at = start + place_in_tile<Warps>(i, rounds);
-        if (i >= rounds || at >= stop) continue;
-        const int64 row = static_cast<int64>(index[at]);
-        const int64 left = at > 0 ? static_cast<int64>(index[at - 1]) : 0;
-        const bool inside = row >= 0 && row < places;
-        if (inside) tile.pairs[i] = make_pair(static_cast<uint32>(row), at);
-        ordered = ordered && inside && row >= left;
+        const Index turned = shuffle(full_mask, rows[i], (lane_index() + warp_size - 1) % warp_size);
+        const uint32 at = first + i * warp_size;
+        if (i < rounds && at < stop) {
+            const bool inside = rows[i] >= 0 && static_cast<int64>(rows[i]) < places;
+            if (inside) tile.pairs[i] = make_pair(static_cast<uint32>(rows[i]), at);
+            ordered = ordered && inside && rows[i] >= (lane_index() == 0 ? before : turned);
+        }
+        before = turned;
     }
     return ordered;
 }
@@ -49,16 +57,16 @@ GPUBENCH_DEVICE void load_pairs(SortTile& tile, const Pair* pairs, uint32 start,
     }
 }
 
-// All passes, the last one to `first`. False where the list was found in order; `count` becomes the pairs there are.
+// All passes, the last one to `first`, unless the list was found in order; `count` becomes the pairs there are.
 template <int Warps, class Index>
-GPUBENCH_DEVICE bool sort_all(const Index* index, uint64* meetings, const SortTables<Warps>& tables, const SortWorkspace& work,
+GPUBENCH_DEVICE void sort_all(const Index* index, uint64* meetings, const SortTables<Warps>& tables, const SortWorkspace& work,
                               Pair* first, Pair* second, uint32& count, const SortShape& shape) {
     const uint32 launch = grid_number();
-    const int blocks = grid_size_x();
+    const int blocks = grid_size_x(), words = 2 * blocks + (1 << (shape.bits - 1)) / slice_words;  // of a pass
     SortTile tile;
     bool moved = true;
     for (int pass = 0; pass < shape.passes && moved; ++pass) {
-        if (pass > 0) meet(meetings + (3 * pass - 1) * blocks, launch);
+        if (pass > 0 && blocks > 1) meet(meetings + pass * words - blocks, launch);
         const bool to_first = (shape.passes - pass) % 2 != 0;
         Pair* const target = to_first ? first : second;
         const Pair* const pairs = to_first ? second : first;
@@ -67,26 +75,21 @@ GPUBENCH_DEVICE bool sort_all(const Index* index, uint64* meetings, const SortTa
             load_pairs<Warps>(tile, pairs, at, stop, shape.rounds);
             return true;
         };
-        moved = sort_pass(tile, tables, work, meetings + 3 * pass * blocks, launch, shape.range, count, target,
-                          Digit{shape.shift + pass * shape.bits, shape.bits}, shape.rounds, pass == 0 && shape.skip != 0, load);
+        Pair* const in_order = pass == 0 && shape.skip != 0 ? first : nullptr;
+        moved = sort_pass(tile, tables, work, meetings + pass * words, launch, shape.range, count, target, in_order,
+                          Digit{shape.shift + pass * shape.bits, shape.bits, shape.shift}, shape.rounds, load);
     }
-    return moved;
 }
 
 template <class Index, int Warps>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps * 32, 1)
-    sort_indices(const Index* index, uint64* meetings, uint32* counts, uint32* before, uint32* totals, Pair* first, Pair* second,
+    sort_indices(const Index* index, uint64* meetings, uint64* counts, uint64* before, uint64* totals, Pair* first, Pair* second,
                  uint32* kept, uint32* flags, const SortShape shape) {
     GPUBENCH_DYNAMIC_SHARED(uint32, memory);
     const SortTables<Warps> tables(memory);
     for (int64 i = grid_thread(); i < shape.flags; i += grid_threads()) flags[i] = 0;
     uint32 count = shape.count;
-    if (!sort_all(index, meetings, tables, SortWorkspace{counts, before, totals}, first, second, count, shape)) {
-        const uint32 start = block_index_x() * shape.range;
-        for (uint32 i = start + thread_index_x(); i < start + shape.range && i < shape.count; i += tables.threads) {
-            first[i] = make_pair(static_cast<uint32>(index[i]), i);
-        }
-    }
+    sort_all<Warps>(index, meetings, tables, SortWorkspace{counts, before, totals}, first, second, count, shape);
     if (grid_thread() == 0) kept[0] = count;
 }
 

@@ -14,14 +14,18 @@ from gpubench.operators.structs import Struct
 SOURCE = "index_add/sort_indices.cu"
 DIGITS = 1024
 DIGIT_BITS = 10
-LANE_PAIRS = 9
+LEAST_BITS = 6
+"""Of a pass: a warp has a word of two counts for each lane."""
+
+LANE_PAIRS = 20
+SLICE_DIGITS = 4
 LEAST_RANGE = 2048
 """Indices that a block sorts at least. Fewer make meetings of more blocks: 65536 by 32 blocks."""
 
-ONE_BLOCK = 6144
+ONE_BLOCK = 8192
 """Indices that one block sorts: it meets nobody."""
 
-WARPS = (32, 16, 8)
+WARPS = (16, 8)
 MOST_PASSES = 4
 
 SHAPE = Struct(
@@ -40,8 +44,8 @@ SHAPE = Struct(
 
 
 def shared_bytes(warps: int) -> int:
-    """Return the shared memory of a block: tables of words and ranks a warp, two of the block, totals of warps."""
-    return warps * DIGITS * 6 + 2 * DIGITS * 4 + 4 * warps
+    """Return the shared memory of a block: pairs, counts of each warp, one table of the block, totals of warps."""
+    return 8 * 32 * warps * LANE_PAIRS + warps * DIGITS * 2 + 4 * DIGITS + 4 * warps
 
 
 def warps_on(device: DeviceInfo) -> int:
@@ -76,13 +80,13 @@ class Sort:
 
     @property
     def meeting_words(self) -> int:
-        """64-bit words of all meetings of a launch."""
-        return 3 * self.passes * self.blocks
+        """64-bit words of all meetings of a launch, and of the slices of digits that a warp scans."""
+        return self.passes * (2 * self.blocks + (1 << self.bits) // SLICE_DIGITS)
 
     @property
     def _starts(self) -> tuple[int, ...]:
-        rows = 4 * DIGITS * self.blocks
-        sizes = (8 * self.meeting_words, 256, rows, rows, 4 * DIGITS, 8 * self.count, 8 * self.count)
+        row = 4 << self.bits
+        sizes = (8 * self.meeting_words, 256, row * self.blocks, row * self.blocks, row, 8 * self.count, 8 * self.count)
         starts = [0]
         for size in sizes:
             starts.append(starts[-1] + ceil_div(size, 256) * 256)
@@ -137,13 +141,13 @@ class Sort:
 def by_segments(count: int, places: int, segment: int, device: DeviceInfo) -> Sort:
     """Cut the list for one pass by the number of a segment of `segment` places, a power of two."""
     shift = (segment - 1).bit_length()
-    bits = max(1, (ceil_div(places, segment) - 1).bit_length())
+    bits = max(LEAST_BITS, (ceil_div(places, segment) - 1).bit_length())
     return replace(sort_of(count, places, device), passes=1, bits=bits, shift=shift, skip=0)
 
 
 def sort_of(count: int, places: int, device: DeviceInfo, least: int = LEAST_RANGE) -> Sort:
     """Cut the list: at most one block an SM, all resident; as few passes as the bits of a row's number take."""
-    bits = max(1, (places - 1).bit_length())
+    bits = max(LEAST_BITS, (places - 1).bit_length())
     passes = ceil_div(bits, DIGIT_BITS)
     warps = warps_on(device)
     blocks = (

@@ -10,6 +10,7 @@ from gpubench.model import DeviceInfo, Problem, Refused
 from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add.form import Form
+from gpubench.operators.index_add.sort import ONE_BLOCK
 from gpubench.operators.index_add.strides import Strides, strides_of
 
 SMALL = ("int8", "uint8", "int16")
@@ -82,9 +83,9 @@ GROUPED_ROW_SMALL = 16
 GROUPED_SHORT = 2**27
 """Bytes from which rows of `CACHED_ROW` and more are: 2^21 x 16 float32 227 us (160 by atomics, 950 of half on one)."""
 
-GROUPED_COST = 0.8
-"""What the cost of sorting counts against that of atomics: 2^20 x 32 float32 146 us (123), half on one place 142 (367);
-2^19 x 32 would be 98 (62)."""
+GROUPED_COST = 0.87
+"""What the cost of sorting counts against that of atomics: 2^20 x 32 float32 130 us (123), half on one place 122 (367);
+2^18 x 64 would be 78 (59)."""
 
 WARPS = 16
 """Warps an SM from which a warp of `combined` takes more rows."""
@@ -137,7 +138,9 @@ PARTITION_LEAST = 2**24
 2^22 285 (204)."""
 
 PIECE_PAIRS = 256
-"""Pairs of a block of `grouped` where rows are of 256 bytes and more; up to four times as many of shorter ones."""
+"""Pairs of a block of `grouped` where rows are of 256 bytes and more; up to four times as many of shorter ones; twice
+as many where runs are longer than that, so that every piece is joined: 1024 x 128 float16, 2^20 indices, without the
+sort 97 us (105). 1000000 x 128 bfloat16 with 512: even 159 us (155), by 1 / rank 120 (126)."""
 
 WAVES = 3
 """Pieces of `grouped` for every five blocks an SM: 64 x 4096 x 128 took 93 us with 1.6. With 6 the cases of the suite
@@ -145,8 +148,8 @@ that change took 1.07 times as long, 18 random ones 1.055 times."""
 
 
 def sorting_us(count: int) -> float:
-    """Return what the sort and its launch cost: 4096 indices 24, 65536 27, 2^20 51."""
-    return 20 + 1e-3 * count if count <= 6144 else 25 + 25e-6 * count
+    """Return what the sort and its launch cost: 4096 indices 19, 65536 25, 2^20 32."""
+    return 14 + 1.3e-3 * count if count <= ONE_BLOCK else 24 + 8e-6 * count
 
 
 def is_for_owned(problem: Problem[Any], form: Form | Refused) -> bool:
@@ -294,9 +297,11 @@ def is_for_partitioned(form: Form) -> bool:
 
 
 def piece_pairs(form: Form, device: DeviceInfo) -> int:
-    """Return the pairs of a block of `grouped`: more of short rows, fewer where there would be too few blocks."""
+    """Return the pairs of a block of `grouped`: more of short rows and long runs, fewer where blocks would be few."""
     vectors = form.inner // form.vector
     pairs = min(PIECE_PAIRS * max(1, 16 // power_of_two(vectors)), 4 * PIECE_PAIRS)
+    if form.count > pairs * form.places:
+        pairs = min(2 * pairs, 4 * PIECE_PAIRS)
     least = 5 * tuned("WAVES", WAVES) * device.sm_count
     while pairs > 64 and form.count // pairs * max(vectors // 32, 1) * form.outers < least:
         pairs //= 2

@@ -7,7 +7,11 @@ import dataclasses
 import numpy as np
 import pytest
 
+from gpubench.devices.host_options import parse_schedule
+from gpubench.engine.buffers import Operands, Pristine
+from gpubench.model import Plan, Workspace
 from gpubench.operators.index_add import grouped, sort
+from gpubench.operators.index_add.accuracy import grouped_accuracy
 from tests.operators.cases import DEVICE
 from tests.operators.index_add.test_fast_index_adds import INDEX_ADD, answers, form, problem_of
 from tests.operators.on_host import host
@@ -51,3 +55,30 @@ def test_one_pair_out_of_order_is_seen_wherever_it_stands(
     inputs["index"][at] = at - 2  # which comes again behind another
     monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda *_: inputs)
     answers(problem, grouped.build(problem, form(problem), host().info, 64, least_range=least_range))
+
+
+@pytest.mark.parametrize("schedule", ["forward", "reverse", "random:4"])
+@pytest.mark.parametrize(
+    ("count", "sms", "shared_kb"), [(3000, 4, 227), (9000, 2, 64), (5000, 1, 64), (12_000, 1, 227)]
+)
+@pytest.mark.parametrize("places", [60, 700, 5000])
+def test_pairs_of_one_row_keep_their_order(schedule: str, count: int, sms: int, shared_kb: int, places: int) -> None:
+    """Whichever lane of a warp comes first, and whether a block walks one tile or several."""
+    device = host()
+    device.options = type(device.options)(parse_schedule(schedule), "checked", 1)
+    info = dataclasses.replace(device.info, sm_count=sms, max_shared_bytes=shared_kb << 10)
+    problem = problem_of((places, 4), count, "int32", pattern="zipf")
+    found = sort.sort_of(count, places, info, least=500)
+    inputs = INDEX_ADD.inputs(problem)
+    pristine = Pristine(device, problem, inputs, keep_inputs=True)
+    operands = Operands(device, problem, pristine, found.size + 256, True)
+    launch = found.launch(problem, Workspace(found.size), 1)
+    plan = Plan("sort", (launch,), grouped_accuracy(problem, 16), found.size + 256, workspace_zeroed=True)
+    device.bind(plan, operands.addresses, operands.workspace).run()
+    workspace = np.zeros(found.size + 256, np.uint8)
+    device.download(operands.workspace, workspace)
+    begin = found.pairs.byte_offset
+    index = inputs["index"].astype(np.uint64)
+    order = np.argsort(index, kind="stable")
+    wanted = index[order] << np.uint64(32) | order.astype(np.uint64)
+    np.testing.assert_array_equal(workspace[begin : begin + 8 * count].view(np.uint64), wanted)

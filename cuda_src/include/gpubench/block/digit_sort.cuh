@@ -1,10 +1,12 @@
 // Putting a tile of pairs in the order of a digit of their rows, in the shared memory of a block.
 //
-// Data: a thread holds a few pairs, warps neighbouring parts of the tile. A warp ranks 32 pairs at once: each lane sets its bit in
-// the word of its digit, of which every warp has a table of its own. The ranks of the warps before come to it, the pairs go to
-// their places in shared memory, and from there, side by side, to where the digit's next pairs belong. Stable.
+// Data: a thread holds a few pairs, warps neighbouring parts of the tile. Each warp counts its digits in a table of its own, 16 bits
+// each, and what a count was before tells a pair its rank inside the warp. The counts of the warps before come to it, the pairs go
+// to their places in shared memory, and from there, side by side, to where the digit's next pairs belong. Stable: lanes that add to
+// one word at once come in the order of their numbers on an H200 (80 million pairs of all kinds, none out of order), which nothing
+// promises. So neighbours are compared as they are written, and put right where they are not in order.
 //
-// Source: ranking by a word a digit as in "Onesweep" (Adinets and Merrill, 2022).
+// Source: ranking by counts of warps as in "Onesweep" (Adinets and Merrill, 2022).
 #pragma once
 
 #include "gpubench/block/scan.cuh"
@@ -13,43 +15,45 @@
 
 namespace gpubench {
 
-constexpr int digits = 1024;
-constexpr int lane_pairs = 9;  // H200, 132 SMs: 1.2 M pairs stay in registers
+constexpr int most_digits = 1024;
+constexpr int lane_pairs = 20;  // H200, 132 SMs, 16 warps a block: 1.3 M pairs stay in registers; 32 warps of 12 pairs spill, 50 us for 35
+constexpr int at_once = 4;      // accesses of shared memory of a lane that are under way together
 
 // How counts come together.
 struct Together {
     GPUBENCH_DEVICE uint32 operator()(uint32 a, uint32 b) const { return a + b; }
 };
 
-// The shared memory of a block.
+// Which bits of the row a pass sorts by; `from`: the first bit by which the pairs are in order before.
+struct Digit {
+    int shift, bits, from;
+
+    GPUBENCH_DEVICE int words() const { return 1 << (bits - 1); }  // of two digits
+    GPUBENCH_DEVICE uint32 of(Pair pair) const { return row_of(pair) >> shift & ((1u << bits) - 1u); }
+    // Whether two neighbours stand in the wrong order: of one digit, and the second was before the first.
+    GPUBENCH_DEVICE bool is_turned(Pair first, Pair second) const {
+        const Pair mask = Pair{(1u << shift) - (1u << from)} << 32 | 0xffffffffu;
+        return (of(first) == of(second)) & ((first & mask) > (second & mask));
+    }
+};
+
+// The shared memory of a block. Counts of two neighbouring digits are halves of a word; a thread owns `owned` words of them.
 template <int Warps>
 struct SortTables {
-    static constexpr int threads = Warps * warp_size;
-    uint32* masks;   // [warps][digits]; in turn with `staged`
-    Pair* staged;    // [threads * lane_pairs]
-    uint16* ranks;   // [warps][digits]: pairs of the digit so far; then in the warps before
-    uint32* next;    // [digits]: counts; then where the block's next pair of the digit goes
-    uint32* local;   // [digits]: where those of the tile begin in `staged`
-    uint32* exchange;
+    static constexpr int threads = Warps * warp_size, tile = threads * lane_pairs;
+    static constexpr int owned = most_digits / 2 > threads ? most_digits / 2 / threads : 1;
+    Pair* staged;       // [tile]
+    uint32* ranks;      // [warps][words]: pairs of the digits so far; then where the warp's begin in `staged`
+    uint32* distances;  // [digits]: from `staged` to the target
+    uint32* exchange;   // [warps]
 
     GPUBENCH_DEVICE explicit SortTables(uint32* memory)
-        : masks(memory),
-          staged(reinterpret_cast<Pair*>(memory)),
-          ranks(reinterpret_cast<uint16*>(memory + Warps * digits)),
-          next(memory + Warps * digits / 2 * 3),
-          local(next + digits),
-          exchange(local + digits) {}
+        : staged(reinterpret_cast<Pair*>(memory)),
+          ranks(memory + 2 * tile),
+          distances(ranks + Warps * most_digits / 2),
+          exchange(distances + most_digits) {}
 
-    // By each warp, its own tables, of the digits there are.
-    GPUBENCH_DEVICE void clear_ranks(int used) const {
-        const int warp = thread_index_x() / warp_size;
-        for (int d = lane_index() * 8; d < used; d += warp_size * 8) {
-            store_word(reinterpret_cast<Word128*>(masks + warp * digits + d), Word128{});
-            store_word(reinterpret_cast<Word128*>(masks + warp * digits + d) + 1, Word128{});
-            store_word(reinterpret_cast<Word128*>(ranks + warp * digits + d), Word128{});
-        }
-        warp_barrier();
-    }
+    GPUBENCH_DEVICE uint32* own_ranks(int words) const { return ranks + thread_index_x() / warp_size * words; }
 };
 
 // A tile in the registers of a block; warps own neighbouring parts of it.
@@ -58,90 +62,174 @@ struct SortTile {
     uint32 ranks[lane_pairs];
 };
 
+// Counts of the digits that a thread owns: neighbours, two a word.
+template <int Warps>
+struct OwnDigits {
+    static constexpr int owned = SortTables<Warps>::owned;
+    uint64 counts[owned];
+
+    GPUBENCH_DEVICE static int word(int k) { return thread_index_x() * owned + k; }
+};
+
+GPUBENCH_DEVICE uint64 widened(uint32 halves) { return halves & 0xffffu | uint64{halves >> 16} << 32; }
+GPUBENCH_DEVICE uint32 both(uint64 counts) { return static_cast<uint32>(counts) + static_cast<uint32>(counts >> 32); }
+
+// Write a tile as it is: each pair to its position.
+GPUBENCH_DEVICE void store_tile(const SortTile& tile, Pair* target) {
+    GPUBENCH_UNROLL
+    for (int i = 0; i < lane_pairs; ++i) {
+        if (tile.pairs[i] != no_pair) target[position_of(tile.pairs[i])] = tile.pairs[i];
+    }
+}
+
+// Where a lane's pair of a round stands in the tile.
 template <int Warps>
 GPUBENCH_DEVICE uint32 place_in_tile(int round, int rounds) {
     return (thread_index_x() / warp_size * rounds + round) * warp_size + lane_index();
 }
 
-// Which bits of the row a pass sorts by.
-struct Digit {
-    int shift, bits;
-
-    GPUBENCH_DEVICE int of(Pair pair) const { return static_cast<int>(row_of(pair) >> shift & ((1u << bits) - 1u)); }
-};
-
-// Rank a tile's pairs of each digit inside their warp, in their order.
+// Rank a tile's pairs of each digit inside their warp, in the order of rounds, and of lanes as they come; what it leaves in
+// `ranks` is a word of counts before, of the pair's digit and its neighbour. A lane without a pair adds nothing to a word of its own.
 template <int Warps>
 GPUBENCH_DEVICE void rank_in_warp(SortTile& tile, const SortTables<Warps>& tables, Digit digit, int rounds) {
-    const int warp = thread_index_x() / warp_size;
+    uint32* const ranks = tables.own_ranks(digit.words());
+    for (int i = lane_index(); i < digit.words(); i += warp_size) ranks[i] = 0;
+    warp_barrier();
     GPUBENCH_UNROLL
-    for (int i = 0; i < lane_pairs; ++i) {
-        if (i >= rounds) break;
-        const bool exists = tile.pairs[i] != no_pair;
-        const int place = warp * digits + digit.of(tile.pairs[i]);
-        if (exists) atomic_add(tables.masks + place, 1u << lane_index());
-        warp_barrier();
-        const uint32 equal = exists ? tables.masks[place] : 0;
-        if (exists) tile.ranks[i] = tables.ranks[place] + population_count(equal & lanes_before());
-        warp_barrier();
-        if (exists && equal >> lane_index() == 1u) {  // the last of them
-            tables.ranks[place] = static_cast<uint16>(tile.ranks[i] + 1);
-            tables.masks[place] = 0;
+    for (int base = 0; base < lane_pairs; base += at_once) {
+        if (base >= rounds) break;
+        GPUBENCH_UNROLL
+        for (int i = base; i < base + at_once; ++i) {
+            const bool exists = tile.pairs[i] != no_pair;
+            const uint32 d = digit.of(tile.pairs[i]);
+            tile.ranks[i] = fetch_add(ranks + (exists ? d / 2 : lane_index()), exists ? 1u << d % 2 * 16 : 0u);
+            warp_barrier();
         }
-        warp_barrier();
     }
-    block_barrier();
 }
 
-// Put a tile in order in shared memory, then write it to the places of its digits.
+// Rank a tile, and count the digits of all its warps. agrees: becomes whether all threads do.
 template <int Warps>
-GPUBENCH_DEVICE void place_tile(SortTile& tile, const SortTables<Warps>& tables, Pair* target, Digit digit, int rounds) {
-    constexpr int each = digits / SortTables<Warps>::threads;
-    const int used = 1 << digit.bits;
-    tables.clear_ranks(used);
+GPUBENCH_DEVICE OwnDigits<Warps> rank_tile(SortTile& tile, const SortTables<Warps>& tables, Digit digit, int rounds, bool& agrees) {
     rank_in_warp(tile, tables, digit, rounds);
-    uint32 sums[each], sum = 0;
+    agrees = block_barrier_and(agrees);
+    OwnDigits<Warps> own{};
     GPUBENCH_UNROLL
-    for (int k = 0; k < each; ++k) {
-        uint16* const ranks = tables.ranks + thread_index_x() * each + k;
-        uint32 count = 0;
-        GPUBENCH_UNROLL
-        for (int base = 0; base < Warps && thread_index_x() * each + k < used; base += 8) {
-            uint32 mine[8];
+    for (int k = 0; k < own.owned; ++k) {
+        uint32 sum = 0;
+        if (own.word(k) < digit.words()) {
             GPUBENCH_UNROLL
-            for (int w = 0; w < 8; ++w) mine[w] = ranks[(base + w) * digits];
-            GPUBENCH_UNROLL
-            for (int w = 0; w < 8; ++w) {
-                ranks[(base + w) * digits] = static_cast<uint16>(count);
-                count += mine[w];
-            }
+            for (int w = 0; w < Warps; ++w) sum += tables.ranks[w * digit.words() + own.word(k)];
         }
-        sums[k] = count;
-        sum += count;
+        own.counts[k] = widened(sum);
     }
+    return own;
+}
+
+// Where the thread's digits begin in the tile, and how many pairs that has.
+template <int Warps>
+GPUBENCH_DEVICE uint32 begin_digits(const SortTables<Warps>& tables, const OwnDigits<Warps>& own, OwnDigits<Warps>& begins) {
+    uint32 sum = 0;
+    GPUBENCH_UNROLL
+    for (int k = 0; k < own.owned; ++k) sum += both(own.counts[k]);
     const BlockPlace<uint32> place = block_scan<Warps>(sum, tables.exchange, 0u, Together{});
     uint32 before = place.before;
     GPUBENCH_UNROLL
-    for (int k = 0; k < each; ++k) {
-        tables.local[thread_index_x() * each + k] = before;
-        before += sums[k];
+    for (int k = 0; k < own.owned; ++k) {
+        begins.counts[k] = before | uint64{before + static_cast<uint32>(own.counts[k])} << 32;
+        before += both(own.counts[k]);
     }
-    block_barrier();
+    return place.total;
+}
+
+// Turn the counts of the warps into where each warp's pairs of the thread's digits begin in the tile.
+template <int Warps>
+GPUBENCH_DEVICE void begin_warps(const SortTables<Warps>& tables, const OwnDigits<Warps>& begins, Digit digit) {
     GPUBENCH_UNROLL
-    for (int i = 0; i < lane_pairs; ++i) {
-        if (tile.pairs[i] == no_pair || i >= rounds) continue;
-        const int d = digit.of(tile.pairs[i]);
-        tables.staged[tables.local[d] + tables.ranks[thread_index_x() / warp_size * digits + d] + tile.ranks[i]] = tile.pairs[i];
+    for (int k = 0; k < begins.owned; ++k) {
+        if (begins.word(k) >= digit.words()) continue;
+        uint32 running = static_cast<uint32>(begins.counts[k]) | static_cast<uint32>(begins.counts[k] >> 32) << 16;
+        GPUBENCH_UNROLL
+        for (int base = 0; base < Warps; base += 8) {
+            uint32 mine[8];
+            GPUBENCH_UNROLL
+            for (int w = 0; w < 8; ++w) mine[w] = tables.ranks[(base + w) * digit.words() + begins.word(k)];
+            GPUBENCH_UNROLL
+            for (int w = 0; w < 8; ++w) {
+                tables.ranks[(base + w) * digit.words() + begins.word(k)] = running;
+                running += mine[w];
+            }
+        }
     }
-    block_barrier();
-    for (uint32 s = thread_index_x(); s < place.total; s += tables.threads) {
-        const Pair pair = tables.staged[s];
-        const int d = digit.of(pair);
-        target[tables.next[d] + (s - tables.local[d])] = pair;
-    }
-    block_barrier();
+}
+
+// Behind a barrier: put the pairs where they belong in the tile.
+template <int Warps>
+GPUBENCH_DEVICE void stage_tile(SortTile& tile, const SortTables<Warps>& tables, Digit digit, int rounds) {
+    const uint16* const ranks = reinterpret_cast<const uint16*>(tables.own_ranks(digit.words()));
     GPUBENCH_UNROLL
-    for (int k = 0; k < each; ++k) tables.next[thread_index_x() * each + k] += sums[k];
+    for (int base = 0; base < lane_pairs; base += at_once) {
+        if (base >= rounds) break;
+        GPUBENCH_UNROLL
+        for (int i = base; i < base + at_once; ++i) {
+            const uint32 d = digit.of(tile.pairs[i]);
+            tile.ranks[i] = ranks[d] + (tile.ranks[i] >> d % 2 * 16 & 0xffffu);
+        }
+        GPUBENCH_UNROLL
+        for (int i = base; i < base + at_once; ++i) {
+            if (tile.pairs[i] != no_pair) tables.staged[tile.ranks[i]] = tile.pairs[i];
+        }
+    }
+}
+
+// Write the tile's pairs; places: of the thread's digits' next ones. True where neighbours stood in the wrong order.
+template <int Warps>
+GPUBENCH_DEVICE bool write_tile(const SortTables<Warps>& tables, const OwnDigits<Warps>& begins, const OwnDigits<Warps>& places, uint32 total,
+                                Pair* target, Digit digit) {
+    GPUBENCH_UNROLL
+    for (int k = 0; k < begins.owned; ++k) {
+        if (begins.word(k) >= digit.words()) continue;
+        tables.distances[2 * begins.word(k)] = static_cast<uint32>(places.counts[k]) - static_cast<uint32>(begins.counts[k]);
+        tables.distances[2 * begins.word(k) + 1] = static_cast<uint32>(places.counts[k] >> 32) - static_cast<uint32>(begins.counts[k] >> 32);
+    }
+    block_barrier();
+    bool turned = false;
+    for (uint32 base = thread_index_x(); base < total; base += at_once * tables.threads) {
+        Pair pairs[at_once], before[at_once];
+        GPUBENCH_UNROLL
+        for (int k = 0; k < at_once; ++k) {
+            const uint32 s = base + k * tables.threads;
+            pairs[k] = s < total ? tables.staged[s] : no_pair;
+            before[k] = s < total && s > 0 ? tables.staged[s - 1] : Pair{0};
+        }
+        GPUBENCH_UNROLL
+        for (int k = 0; k < at_once; ++k) turned = turned | digit.is_turned(before[k], pairs[k]);
+        GPUBENCH_UNROLL
+        for (int k = 0; k < at_once; ++k) {
+            const uint32 s = base + k * tables.threads;
+            if (s < total) target[tables.distances[digit.of(pairs[k])] + s] = pairs[k];
+        }
+    }
+    return block_barrier_or(turned);
+}
+
+// Neighbours change places until all are in order: at most 32 times, since only lanes of one round can be out of order.
+template <int Warps>
+GPUBENCH_DEVICE void settle_tile(const SortTables<Warps>& tables, uint32 total, Digit digit) {
+    for (bool again = true; again;) {
+        again = false;
+        for (uint32 parity = 0; parity < 2; ++parity) {
+            for (uint32 s = 2 * thread_index_x() + parity; s + 1 < total; s += 2 * tables.threads) {
+                const Pair first = tables.staged[s], second = tables.staged[s + 1];
+                if (!digit.is_turned(first, second)) continue;
+                tables.staged[s] = second;
+                tables.staged[s + 1] = first;
+                again = true;
+            }
+            block_barrier();
+        }
+        again = block_barrier_or(again);
+    }
 }
 
 }  // namespace gpubench

@@ -1,7 +1,8 @@
 // A pass of a radix sort by blocks that are resident together.
 //
-// Data: the blocks count the digits of their ranges, meet, turn the counts into places (few blocks each for itself; many a slice
-// of the digits each, and meet again), and put their pairs there, tile by tile (block/digit_sort.cuh). Stable.
+// Data: each block ranks its pairs (block/digit_sort.cuh) and leaves its counts of the digits. When all have, warps turn the counts of
+// a few digits each into what the blocks before have of them, while the others put the block's pairs in order in shared memory. Then
+// each block knows where its pairs of each digit belong, and writes them there. Stable.
 //
 // Source: a least-significant-digit radix sort.
 #pragma once
@@ -11,131 +12,147 @@
 
 namespace gpubench {
 
-constexpr int few_blocks = 64;  // whose counts each block adds up for itself
+constexpr int slice_words = 2;  // of two digits: of a warp
+constexpr int slice_rows = 10;  // that a lane asks for at once: with 16 lanes a word, 160 blocks
 
-// Where the blocks leave things for each other.
+// Where the blocks leave things for each other: counts, two digits a word, of which `slice_words` neighbours are one warp's.
 struct SortWorkspace {
-    uint32* counts;    // [blocks][digits]
-    uint32* before;    // the same: pairs of the digit in the blocks before
-    uint32* totals;    // [digits]
+    uint64* counts;  // [blocks][words]
+    uint64* before;  // the same: of all blocks before
+    uint64* totals;  // [words]
 };
 
-// Count the digits of the range; the last tile stays in the registers. False where `load` saw that the list is not in order.
-template <int Warps, class Load>
-GPUBENCH_DEVICE bool count_digits(SortTile& tile, const SortTables<Warps>& tables, uint32 start, uint32 stop, Digit digit, int rounds,
-                                  const Load& load) {
-    for (int d = thread_index_x(); d < digits; d += tables.threads) tables.next[d] = 0;
-    block_barrier();
-    bool ordered = true;
-    for (uint32 at = start; at < stop; at += tables.threads * rounds) {
-        ordered = load(at, stop) && ordered;
-        GPUBENCH_UNROLL
-        for (int i = 0; i < lane_pairs; ++i) {
-            if (tile.pairs[i] != no_pair) atomic_add(tables.next + digit.of(tile.pairs[i]), 1u);
-        }
-    }
-    return block_barrier_and(ordered);
-}
-
-// Turn the counts of a digit into what comes before, by a warp; all are asked for at once.
-GPUBENCH_DEVICE void scan_digit(const SortWorkspace& work, int d, int blocks) {
-    constexpr int at_once = 5;  // 160 blocks
-    uint32 sum = 0;
-    for (int base = 0; base < blocks; base += at_once * warp_size) {
-        uint32 counts[at_once];
-        GPUBENCH_UNROLL
-        for (int k = 0; k < at_once; ++k) {
-            const int other = base + k * warp_size + lane_index();
-            counts[k] = other < blocks ? work.counts[other * digits + d] : 0;
-        }
-        GPUBENCH_UNROLL
-        for (int k = 0; k < at_once; ++k) {
-            const int other = base + k * warp_size + lane_index();
-            const uint32 through = warp_inclusive_scan(counts[k], Together{});
-            if (other < blocks) work.before[other * digits + d] = sum + through - counts[k];
-            sum += shuffle(full_mask, through, warp_size - 1);
-        }
-    }
-    if (lane_index() == 0) work.totals[d] = sum;
-}
-
-// Turn all blocks' counts into what comes before, for a slice of the digits.
+// How the blocks of a launch tell each other their counts of a digit: all leave them, warps turn slices of them into what comes before.
 template <int Warps>
-GPUBENCH_DEVICE void scan_slice(const SortWorkspace& work, int used) {
-    const int blocks = grid_size_x(), each = (used + blocks - 1) / blocks;
-    const int first = block_index_x() * each, last = first + each < used ? first + each : used;
-    for (int d = first + thread_index_x() / warp_size; d < last; d += Warps) scan_digit(work, d, blocks);
-}
+struct DigitExchange {
+    const SortTables<Warps>& tables;
+    const SortWorkspace& work;
+    uint64* meetings;  // one a block, then one a slice
+    uint32 launch;
+    Digit digit;
 
-// A digit's pairs in all blocks, and in those before this one, from few blocks' counts, by one thread.
-GPUBENCH_DEVICE BlockPlace<uint32> sum_digit(const SortWorkspace& work, int d) {
-    constexpr int at_once = 16;
-    BlockPlace<uint32> found{0, 0};
-    for (int base = 0; base < grid_size_x(); base += at_once) {
-        uint32 counts[at_once];
+    // Before a barrier and `arrive`.
+    GPUBENCH_DEVICE void leave(const OwnDigits<Warps>& own) const {
         GPUBENCH_UNROLL
-        for (int k = 0; k < at_once; ++k) counts[k] = base + k < grid_size_x() ? work.counts[(base + k) * digits + d] : 0;
-        GPUBENCH_UNROLL
-        for (int k = 0; k < at_once; ++k) {
-            if (base + k < block_index_x()) found.before += counts[k];
-            found.total += counts[k];
+        for (int k = 0; k < own.owned; ++k) {
+            if (own.word(k) < digit.words()) work.counts[block_index_x() * digit.words() + own.word(k)] = own.counts[k];
         }
     }
-    return found;
-}
 
-// Where the block's pairs of each digit go; returns the pairs of all blocks.
-template <int Warps>
-GPUBENCH_DEVICE uint32 find_places(const SortTables<Warps>& tables, const SortWorkspace& work, int used) {
-    constexpr int each = digits / SortTables<Warps>::threads;
-    const int blocks = grid_size_x();
-    uint32 sums[each], before[each], sum = 0;
-    GPUBENCH_UNROLL
-    for (int k = 0; k < each; ++k) {
-        const int d = thread_index_x() * each + k;
-        sums[k] = sum;
-        BlockPlace<uint32> own{0, 0};
-        if (d < used && blocks == 1) own.total = tables.next[d];
-        else if (d < used && blocks <= few_blocks) own = sum_digit(work, d);
-        else if (d < used) own = {work.before[block_index_x() * digits + d], work.totals[d]};
-        if (d < used && blocks <= few_blocks && block_index_x() == 0) work.totals[d] = own.total;
-        before[k] = own.before;
-        sum += own.total;
+    // By a warp: of a slice of the words. 16 lanes a word, each with neighbouring blocks.
+    GPUBENCH_DEVICE void scan_slice(int slice) const {
+        const int word = slice * slice_words + lane_index() % slice_words;
+        uint64 carry = 0;
+        for (int base = 0; base < grid_size_x(); base += warp_size / slice_words * slice_rows) {
+            const int first = base + lane_index() / slice_words * slice_rows;
+            uint64 counts[slice_rows], sum = 0;
+            GPUBENCH_UNROLL
+            for (int i = 0; i < slice_rows; ++i) {
+                counts[i] = first + i < grid_size_x() ? work.counts[(first + i) * digit.words() + word] : 0;
+            }
+            GPUBENCH_UNROLL
+            for (int i = 0; i < slice_rows; ++i) sum += counts[i];
+            uint64 through = sum;
+            GPUBENCH_UNROLL
+            for (int delta = slice_words; delta < warp_size; delta *= 2) {
+                const uint64 left = shuffle_up(full_mask, through, delta);
+                if (lane_index() >= delta) through += left;
+            }
+            uint64 before = carry + through - sum;
+            GPUBENCH_UNROLL
+            for (int i = 0; i < slice_rows; ++i) {
+                if (first + i < grid_size_x()) work.before[(first + i) * digit.words() + word] = before;
+                before += counts[i];
+            }
+            carry += shuffle(full_mask, through, warp_size - slice_words + lane_index() % slice_words);
+        }
+        if (lane_index() < slice_words) work.totals[word] = carry;
+        warp_barrier();
+        if (lane_index() == 0) publish(meetings + grid_size_x() + slice, launch);
     }
-    const BlockPlace<uint32> place = block_scan<Warps>(sum, tables.exchange, 0u, Together{});
-    GPUBENCH_UNROLL
-    for (int k = 0; k < each; ++k) {
-        const int d = thread_index_x() * each + k;
-        if (d < used) tables.next[d] = place.before + sums[k] + before[k];
-    }
-    block_barrier();
-    return place.total;
-}
 
-// One pass over the block's range of `count`, whose pairs `load` brings, to `target`; `count` becomes the pairs there are. False
-// where every block found its part in order and `skip_ordered`: then nothing was moved. meetings: two of the launch's.
+    // By all warps of all blocks, when all blocks have left their counts.
+    GPUBENCH_DEVICE void scan_slices() const {
+        const int warp = thread_index_x() / warp_size, slices = digit.words() / slice_words;
+        for (int slice = block_index_x() + warp * grid_size_x(); slice < slices; slice += grid_size_x() * Warps) scan_slice(slice);
+    }
+
+    // Where the block's pairs of the thread's digits go; `count` becomes the number of all pairs.
+    GPUBENCH_DEVICE void find_places(const OwnDigits<Warps>& own, OwnDigits<Warps>& places, uint32& count) const {
+        uint64 totals[OwnDigits<Warps>::owned];
+        uint32 sum = 0;
+        GPUBENCH_UNROLL
+        for (int k = 0; k < own.owned; ++k) {
+            const int word = own.word(k);
+            totals[k] = places.counts[k] = 0;
+            if (word >= digit.words()) continue;
+            if (grid_size_x() == 1) {
+                totals[k] = work.totals[word] = own.counts[k];
+            } else {
+                await(meetings + grid_size_x() + word / slice_words, launch);
+                places.counts[k] = work.before[block_index_x() * digit.words() + word];
+                totals[k] = work.totals[word];
+            }
+            sum += both(totals[k]);
+        }
+        const BlockPlace<uint32> place = block_scan<Warps>(sum, tables.exchange, 0u, Together{});
+        uint32 start = place.before;
+        GPUBENCH_UNROLL
+        for (int k = 0; k < own.owned; ++k) {
+            places.counts[k] += start | uint64{start + static_cast<uint32>(totals[k])} << 32;
+            start += both(totals[k]);
+        }
+        count = place.total;
+    }
+};
+
+// One pass over the block's range of `count`, whose pairs `load` brings, to `target`; `count` becomes the pairs there are. False where
+// every block found its part in order: then all stand at `in_order`, as they came. nullptr: they are sorted in any case.
 template <int Warps, class Load>
 GPUBENCH_DEVICE bool sort_pass(SortTile& tile, const SortTables<Warps>& tables, const SortWorkspace& work, uint64* meetings, uint32 launch,
-                               uint32 range, uint32& count, Pair* target, Digit digit, int rounds, bool skip_ordered, const Load& load) {
-    const int used = 1 << digit.bits, blocks = grid_size_x();
+                               uint32 range, uint32& count, Pair* target, Pair* in_order, Digit digit, int rounds, const Load& load) {
+    const DigitExchange<Warps> exchange{tables, work, meetings, launch, digit};
     const uint32 start = block_index_x() * range < count ? block_index_x() * range : count;
-    const uint32 stop = count - start < range ? count : start + range;
-    const bool ordered = count_digits(tile, tables, start, stop, digit, rounds, load);
-    if (blocks == 1) {
-        if (ordered && skip_ordered) return false;
-    } else {
-        for (int d = thread_index_x(); d < used; d += tables.threads) work.counts[block_index_x() * digits + d] = tables.next[d];
-        if (meet(meetings, launch, ordered) && skip_ordered) return false;
-        if (blocks > few_blocks) {
-            scan_slice<Warps>(work, used);
-            meet(meetings + blocks, launch);
+    const uint32 stop = count - start < range ? count : start + range, step = tables.threads * rounds;
+    const bool several = stop - start > step, alone = grid_size_x() == 1;
+    OwnDigits<Warps> all{}, own{}, begins{}, places{};
+    bool ordered = in_order != nullptr;
+    uint32 at = start;
+    do {
+        ordered = load(at, stop) && ordered;
+        own = rank_tile(tile, tables, digit, rounds, ordered);
+        for (int k = 0; k < own.owned; ++k) all.counts[k] += own.counts[k];
+        at += step;
+        if (several) block_barrier();
+    } while (at < stop);
+    if (!alone) exchange.leave(all);
+    for (at = start; at == start || at < stop; at += step) {
+        bool ignored = true;
+        if (several) {
+            load(at, stop);
+            own = rank_tile(tile, tables, digit, rounds, ignored);
         }
-    }
-    count = find_places(tables, work, used);
-    const uint32 step = tables.threads * rounds;
-    for (uint32 at = start; at < stop; at += step) {
-        if (stop - start > step) load(at, stop);
-        place_tile(tile, tables, target, digit, rounds);
+        const uint32 total = begin_digits(tables, own, begins);
+        if (at == start && !alone) arrive(meetings, launch, ordered);
+        begin_warps(tables, begins, digit);
+        if (at > start || alone) block_barrier();
+        else ordered = await_all(meetings, launch);
+        if (ordered) {
+            for (; at < stop; at += step) {
+                if (several) load(at, stop);
+                store_tile(tile, in_order);
+            }
+            return false;
+        }
+        if (at == start && !alone) exchange.scan_slices();
+        stage_tile(tile, tables, digit, rounds);
+        block_barrier();
+        if (at == start) exchange.find_places(all, places, count);
+        if (write_tile(tables, begins, places, total, target, digit)) {
+            settle_tile(tables, total, digit);
+            write_tile(tables, begins, places, total, target, digit);
+        }
+        for (int k = 0; k < own.owned; ++k) places.counts[k] += own.counts[k];
     }
     return true;
 }
