@@ -90,6 +90,7 @@
 //
 //   opaque(int) -> int     the same number, of which the compiler knows nothing: keeps it from splitting a warp on a
 //                          condition that stands between shuffles
+//   opaque(T*) -> T*       the same address, of global memory: kept, not worked out anew wherever it is used
 //
 // TIME
 //   back_off(nanoseconds)  let others go first, for about that long   global_timer() -> uint64 ns   sm_clock() -> int64 ticks

@@ -40,6 +40,19 @@ def test_rows_with_gaps_are_brought_element_by_element() -> None:
     answers(problem, gathered.build(problem, form(problem), host().info))
 
 
+@pytest.mark.parametrize(
+    ("places", "count", "number"), [(65536, 3000, "uint16"), (65537, 3000, "uint32"), (90, 65537, "uint32")]
+)
+def test_steps_have_numbers_of_16_bits_where_rows_and_positions_fit(places: int, count: int, number: str) -> None:
+    """At both sides of either bound; a block takes several repetitions."""
+    problem = problem_of((5, places), count, "int32", dim=1, pattern="uniform")
+    two = dataclasses.replace(host().info, sm_count=1)
+    plan = gathered.build(problem, form(problem), two)
+    assert isinstance(plan, Plan)
+    assert f"gpubench::{number}>" in plan.launches[-1].kernel
+    answers(problem, plan)
+
+
 def test_few_rows_are_shared_by_blocks() -> None:
     """Each takes a part of the places, and of the long runs."""
     problem = problem_of((2, 5000), 9000, dim=1, pattern="half_same")

@@ -4,6 +4,7 @@
 // of each thread on their way.
 #pragma once
 
+#include "gpubench/movement/row_vectors.cuh"
 #include "gpubench/movement/stages.cuh"
 #include "gpubench/vector.cuh"
 
@@ -16,24 +17,40 @@ GPUBENCH_DEVICE void ask_lines(const T* address, uint32 count) {
     for (uint32 i = thread_index_x() * line; i < count; i += block_size_x() * line) prefetch(address + i);
 }
 
+// The bits of both: of two of which one is zero, the other.
+template <class T>
+GPUBENCH_DEVICE T either(const T& a, const T& b) {
+    constexpr int size = sizeof(T) < 8 ? static_cast<int>(sizeof(T)) : 8;
+    using Words = Vector<Word<size>, static_cast<int>(sizeof(T)) / size>;
+    Words all = bit_cast<Words>(a);
+    const Words more = bit_cast<Words>(b);
+    GPUBENCH_UNROLL
+    for (int i = 0; i < static_cast<int>(sizeof(T)) / size; ++i) all[i] |= more[i];
+    return bit_cast<T>(all);
+}
+
 template <class T>
 struct NearRow {
-    T* near;         // [resident], on 16 bytes
+    T* near;         // [resident + 1], on 16 bytes; the last one is zero
     const T* source;
     uint32 count;     // elements
     uint32 resident;  // of them, in shared memory
-    int64 step;       // between neighbours
+    uint32 step;      // between neighbours
 
-    // The element at `place`; anything where there is none. No branch: others of a thread are on their way at the same time.
-    GPUBENCH_DEVICE T at(uint32 place) const {
-        T value = near[place < resident ? place : 0];
-        if (place >= resident && place < count) value = load<Cache::read_only>(source + place * static_cast<uint32>(step));
-        return value;
+    // The element at `place` is either of both: what is in shared memory, else zero, and what is not. No choice between them, for
+    // which the compiler would have one load wait for the other.
+    GPUBENCH_DEVICE T close(uint32 place) const { return near[place < resident ? place : resident]; }
+    GPUBENCH_DEVICE T far(uint32 place) const { return load_if(source + place * step, place >= resident); }
+
+    // Ask for another such row into the L2 cache, by all threads of the block, whenever they come.
+    GPUBENCH_DEVICE void ask(const T* other) const {
+        if (step == 1) ask_lines(other, count);
     }
 
     // By all threads, which have read what was there before; it is there for all of them behind it.
     GPUBENCH_DEVICE void bring() const {
         block_barrier();
+        if (thread_index_x() == 0) near[resident] = T{};
         if (step == 1 && is_aligned(source, 16)) bring_vectors();
         else bring_elements();
         block_barrier();

@@ -15,6 +15,13 @@ GPUBENCH_DEVICE int opaque(int value) {
     asm volatile("" : "+r"(value));
     return value;
 }
+// What is in registers stays there: addresses are otherwise worked out anew at each use, from constants that come late.
+template <class T>
+GPUBENCH_DEVICE T* opaque(T* global) {
+    asm volatile("" : "+l"(global));
+    __builtin_assume(__isGlobal(global));
+    return global;
+}
 
 namespace hardware {
 

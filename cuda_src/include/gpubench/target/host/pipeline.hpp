@@ -11,6 +11,10 @@ constexpr bool has_async_copies = false;
 inline void ordering_point() { host::ordering_point(); }
 
 inline int opaque(int value) { return value; }
+template <class T>
+T* opaque(T* global) {
+    return global;
+}
 
 namespace hardware {  // never called: has_bulk_copies and has_async_copies are false
 
