@@ -1,11 +1,12 @@
 // index_add, variant `partitioned`: single elements into a destination beyond the L2 cache, by way of slices of it that fit a
 // block's shared memory.
 //
-// Data: `partition_values`: blocks that are resident together read a tile of the list each; if all find theirs in order, nothing is
-// moved. Otherwise grid/partition.cuh brings (index, value) pairs to the slices. `add_slices`: a block adds the pairs of one slice
-// up in shared memory and adds the slice to the destination, side by side; several blocks share a slice that takes many more pairs
-// than others, and add theirs by atomics. A list in order goes to the destination by atomics straight away. Why: the L2 cache
-// takes 100 G scattered additions a second, 18 G where each brings its line from memory (H200), shared memory 440 G.
+// Data: `partition_values`: blocks that are resident together look at a tile of the list each; if all find theirs in order, nothing is
+// moved. Otherwise grid/partition.cuh brings (index, value) pairs to the slices; what finds no room there goes to the destination by
+// atomics. `add_slices`: a block adds the pairs of one slice up in shared memory and adds the slice to the destination, side by side;
+// several blocks share a slice that takes many more pairs than others, and add theirs by atomics. A list in order goes to the
+// destination by atomics straight away. Why: the L2 cache takes 100 G scattered additions a second, 18 G where each brings its line
+// from memory (H200), shared memory 440 G.
 #include "gpubench/grid/partition.cuh"
 #include "gpubench/movement/near_row.cuh"
 #include "index_add/table.cuh"
@@ -21,62 +22,83 @@ struct PartitionShape {
     int64 index_step;  // elements between those of the source
     double alpha;
 };
-GPUBENCH_LAYOUT(PartitionShape, 56, alpha, 48);
+GPUBENCH_LAYOUT(PartitionShape, 64, alpha, 56);
 
 // The row that an index names; no_key where it is outside the dim.
 GPUBENCH_DEVICE uint32 row_inside(int64 row, const PartitionShape& shape) {
     return row >= 0 && row < shape.places ? static_cast<uint32>(row) : no_key;
 }
+GPUBENCH_DEVICE uint32 located(int64 row, const PartitionShape& shape) {
+    const uint32 place = shape.slices.locate(static_cast<uint32>(row));
+    return row >= 0 && row < shape.places ? place : shape.slices.nowhere();
+}
 
-// The tile that begins at `base`. `Looks`: false where its rows descend inside a warp's 32, or one is outside the dim.
-template <bool Looks, int Items, class T, class Index>
-GPUBENCH_DEVICE bool load_tile(PartTile<Items>& tile, const T* source, const Index* index, uint32 base, uint32 stop,
-                               const PartitionShape& shape) {
+// Whether the thread's first indices from `start` on are inside the dim and do not descend inside a warp's 32.
+template <class Index>
+GPUBENCH_DEVICE bool in_order(const Index* index, uint32 start, uint32 stop, const PartitionShape& shape) {
+    constexpr int looks = 8;
+    Index rows[looks];
     bool ordered = true;
-    Index rows[Items];
-    T values[Items];
+    const auto place = [&](int k) { return start + k * block_size_x() + thread_index_x(); };
     GPUBENCH_UNROLL
-    for (int i = 0; i < Items; ++i) {
-        const uint32 at = base + i * block_size_x() + thread_index_x();
-        rows[i] = load_if(index + at, at < stop);
-        values[i] = load_if(source + at * shape.index_step, at < stop);
-    }
+    for (int k = 0; k < looks; ++k) rows[k] = load_if(index + place(k), place(k) < stop);
     GPUBENCH_UNROLL
-    for (int i = 0; i < Items; ++i) {
-        const bool exists = base + i * block_size_x() + thread_index_x() < stop;
-        tile.rows[i] = exists ? row_inside(static_cast<int64>(rows[i]), shape) : no_key;
-        tile.values[i] = uint32{bit_cast<Word<sizeof(T)>>(values[i])};
-        if constexpr (!Looks) continue;
-        const Index left = shuffle_up(full_mask, rows[i], 1);
-        ordered = ordered && (!exists || (tile.rows[i] != no_key && (lane_index() == 0 || left <= rows[i])));
+    for (int k = 0; k < looks; ++k) {
+        const Index left = shuffle_up(full_mask, rows[k], 1);
+        const bool inside = row_inside(static_cast<int64>(rows[k]), shape) != no_key;
+        ordered = ordered && (place(k) >= stop || (inside && (lane_index() == 0 || left <= rows[k])));
     }
     return ordered;
+}
+
+// alpha times the value that a pair bears.
+template <class T>
+GPUBENCH_DEVICE sum_t<T> term_of(Pair pair, alpha_t<T> alpha) {
+    const T value = bit_cast<T>(static_cast<Word<sizeof(T)>>(position_of(pair)));
+    return add_scaled<T>(sum_t<T>{}, convert<sum_t<T>>(value), alpha);
 }
 
 // kept: whether nothing was moved, and the number of units.
 template <class T, class Index, int Warps, int Items>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps * 32, 32 / Warps)
-    partition_values(const T* source, const Index* index, uint64* meetings, uint32* totals, uint32* cursors, Pair* pairs, PartUnit* units,
+    partition_values(T* destination, const T* source, const Index* index, uint64* meetings, uint32* table, Pair* pairs, PartUnit* units,
                      uint32* kept, const PartitionShape shape) {
     GPUBENCH_DYNAMIC_SHARED(Pair, memory);
-    const PartTables<Warps, Items> tables(memory, shape.slices.parts);
-    const PartTotals counted{totals, cursors};
+    const Parting& slices = shape.slices;
+    const PartTables<Warps, Items> tables(memory, slices);
+    const PartLists lists(table, pairs, slices.parts);
     const uint32 launch = grid_number(), start = block_index_x() * shape.range;
     const uint32 stop = start >= shape.count ? start : shape.count - start < shape.range ? shape.count : start + shape.range;
-    PartTile<Items> tile;
-    counted.clear(shape.slices.parts);
-    const bool ordered = every_thread(load_tile<true>(tile, source, index, start, stop, shape));
-    const bool stays = meet(meetings, launch, ordered);
+    lists.clear(slices.parts);
+    const bool stays = meet(meetings, launch, every_thread(in_order(index, start, stop, shape)));
     if (grid_thread() == 0) kept[0] = stays ? 1 : 0;
     if (stays) return;
-    count_parts(tables, index, start, stop, shape.slices, [&](Index row) { return row_inside(static_cast<int64>(row), shape); });
-    counted.take_counts(tables, shape.slices.parts);
+    sample_parts(tables, lists, index, start, stop, slices.parts, [&](Index row) { return located(static_cast<int64>(row), shape); });
     meet(meetings + grid_size_x(), launch);
-    OwnParts<Warps> own(shape.slices.parts);
-    const uint32 all = own.find_places(tables.exchange, counted, units, shape.slices.most);
+    const uint32 tiles = (shape.range + slices.step - 1) / slices.step * grid_size_x();
+    const uint32 all = find_rooms(tables, lists, units, tiles, slices);
     if (grid_thread() == 0) kept[1] = all;
-    place_parts(tile, own, tables, counted, pairs, start, stop, shape.slices,
-                [&](uint32 base) { load_tile<false>(tile, source, index, base, stop, shape); });
+    meet(meetings + 2 * grid_size_x(), launch);
+    const auto load = [&](PartTile<Items>& tile, uint32 base, uint32 end) {
+        Index rows[Items];
+        T values[Items];
+        const auto place = [&](int i) { return base + i * tables.threads + thread_index_x(); };
+        GPUBENCH_UNROLL
+        for (int i = 0; i < Items; ++i) {
+            rows[i] = load_if(index + place(i), place(i) < end);
+            values[i] = load_if(source + place(i) * shape.index_step, place(i) < end);
+        }
+        GPUBENCH_UNROLL
+        for (int i = 0; i < Items; ++i) {
+            tile.rows[i] = located(place(i) < end ? static_cast<int64>(rows[i]) : -1, shape);
+            tile.values[i] = uint32{bit_cast<Word<sizeof(T)>>(values[i])};
+        }
+    };
+    const auto add_directly = [&](Pair pair) {
+        T* const place = destination + (part_of(row_of(pair)) * slices.size.divisor + offset_of(row_of(pair)));
+        atomic_add(place, convert<T>(term_of<T>(pair, alpha_of<T>(shape.alpha))));
+    };
+    place_parts(tables, lists, start, stop, slices, load, add_directly);
 }
 
 // The sums of a slice, in shared memory.
@@ -85,19 +107,18 @@ struct Slice {
     using A = sum_t<T>;
     A* sums;
     T* destination;  // of the slice
-    uint32 first, size;
+    uint32 size;
 
-    // Thread by thread those elements that it flushed before.
-    GPUBENCH_DEVICE void clear() const {
-        together(static_cast<int>(size), [&](int i) { sums[i] = A{}; });
+    GPUBENCH_DEVICE void add(uint32 key, A value) const { atomic_add(sums + key, value); }
+    // Ask for the destination into the L2 cache, a third in each of the last three turns: what is asked for earlier is gone again.
+    GPUBENCH_DEVICE void ask(uint32 turns_left) const {
+        const uint32 third = size / 3, from = (2 - turns_left) * third;
+        if (turns_left < 3) ask_sectors(destination, from, turns_left == 0 ? size : from + third);
     }
-    GPUBENCH_DEVICE void add(uint32 key, A value) const { atomic_add(sums + (key - first), value); }
-    // Add the sums to the destination, by atomics where others do so too.
+    // Add the sums to the destination, by atomics where others do so too, and clear them.
     GPUBENCH_DEVICE void flush(bool shared) const {
         constexpr int at_once = 8;
-        const int tile = at_once * block_size_x(), tiles = (static_cast<int>(size) + tile - 1) / tile;
-        after_all(tiles * block_size_x(), [&](int turn) {
-            const uint32 base = (turn - thread_index_x()) * at_once + thread_index_x();
+        for (uint32 base = thread_index_x(); base < size; base += at_once * block_size_x()) {
             T old[at_once];
             GPUBENCH_UNROLL
             for (int k = 0; k < at_once; ++k) {
@@ -108,18 +129,21 @@ struct Slice {
             for (int k = 0; k < at_once; ++k) {
                 const uint32 i = base + k * block_size_x();
                 if (i >= size) continue;
-                if (!shared) destination[i] = convert<T>(gpubench::add(convert<A>(old[k]), sums[i]));
-                else if (sums[i] != A{}) atomic_add(destination + i, convert<T>(sums[i]));
+                const A sum = sums[i];
+                sums[i] = A{};
+                if (!shared) destination[i] = convert<T>(gpubench::add(convert<A>(old[k]), sum));
+                else if (sum != A{}) atomic_add(destination + i, convert<T>(sum));
             }
-        });
+        }
     }
 };
 
-// Add a unit's pairs to its slice.
+// Add pairs first ... last - 1 to their slice. They are read once: the L2 cache gives them up before the destination.
 template <class T>
-GPUBENCH_DEVICE void add_unit(const Slice<T>& slice, const Pair* pairs, const PartUnit& unit, alpha_t<T> alpha) {
+GPUBENCH_DEVICE void add_pairs(const Slice<T>& slice, const Pair* pairs, uint32 first, uint32 last, alpha_t<T> alpha) {
     using A = sum_t<T>;
     constexpr int at_once = 8;
+    const uint32 step = at_once * block_size_x();
     Hot<A> hot{no_key, A{}, false};
     bool again = false;
     Pair next[at_once];
@@ -127,24 +151,29 @@ GPUBENCH_DEVICE void add_unit(const Slice<T>& slice, const Pair* pairs, const Pa
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
             const uint32 i = base + k * block_size_x() + thread_index_x();
-            next[k] = i < unit.last ? pairs[i] : no_pair;
+            next[k] = load_existing<true>(pairs + i, i < last);
         }
     };
-    ask(unit.first);
-    for (uint32 base = unit.first; base < unit.last; base += at_once * block_size_x()) {
+    ask(first);
+    for (uint32 base = first; base < last; base += step) {
         Pair mine[at_once];
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) mine[k] = next[k];
-        if (unit.last - base > at_once * block_size_x()) ask(base + at_once * block_size_x());
-        if (base == unit.first) again = habit_of(row_of(mine[0])) != Habit::apart;
+        const uint32 turns_left = (last - base - 1) / step;
+        if (turns_left > 0) ask(base + step);
+        slice.ask(turns_left);
+        const auto key = [&](int k) {
+            const uint32 offset = offset_of(row_of(mine[k]));
+            return base + k * block_size_x() + thread_index_x() < last && offset != no_offset ? offset : no_key;
+        };
+        if (base == first) again = habit_of(key(0)) != Habit::apart;
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
-            const T value = bit_cast<T>(static_cast<Word<sizeof(T)>>(position_of(mine[k])));
-            const Item<A> item{add_scaled<T>(A{}, convert<A>(value), alpha), row_of(mine[k])};
+            const Item<A> item{term_of<T>(mine[k], alpha), key(k)};
             if (again) hot.take(slice, item, static_cast<int>(base / block_size_x()) + k);
             else if (item.key != no_key) slice.add(item.key, item.value);
         }
-        if (unit.last - base <= at_once * block_size_x()) break;
+        if (turns_left == 0) break;
     }
     if (again && hot.used) hot.send([&](uint32 key, A total) { slice.add(key, total); });
 }
@@ -189,23 +218,25 @@ GPUBENCH_DEVICE void add_in_order(T* destination, const T* source, const Index* 
 
 template <class T, class Index>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(1024)
-    add_slices(T* destination, const T* source, const Index* index, const Pair* pairs, const PartUnit* units, const uint32* kept,
-               uint64* meetings, uint32 words, const PartitionShape shape) {
+    add_slices(T* destination, const T* source, const Index* index, uint32* table, Pair* pairs, const PartUnit* units,
+               const uint32* kept, uint64* meetings, uint32 words, const PartitionShape shape) {
     GPUBENCH_DYNAMIC_SHARED(sum_t<T>, sums);
     if (grid_thread() < words) meetings[grid_thread()] = 0;
     if (kept[0] != 0) {
         add_in_order(destination, source, index, shape);
         return;
     }
+    const PartLists lists(table, pairs, shape.slices.parts);
     const uint32 size = shape.slices.size.divisor, all = kept[1];
+    together(static_cast<int>(size), [&](int i) { sums[i] = sum_t<T>{}; });
     for (uint32 u = block_index_x(); u < all; u += grid_size_x()) {
         const PartUnit unit = units[u];
+        const PartLists::Range range = lists.range_of(unit);
+        if (range.first == range.last) continue;
         const uint32 first = unit.part * size, left = static_cast<uint32>(shape.places) - first;
-        const Slice<T> slice{sums, destination + first, first, left < size ? left : size};
-        ask_lines(slice.destination, slice.size);
-        slice.clear();
-        add_unit(slice, pairs, unit, alpha_of<T>(shape.alpha));
-        slice.flush(unit.shared != 0);
+        const Slice<T> slice{sums, destination + first, left < size ? left : size};
+        in_turn([&] { add_pairs(slice, pairs, range.first, range.last, alpha_of<T>(shape.alpha)); },
+                [&] { slice.flush(unit.pieces > 1); });
     }
 }
 

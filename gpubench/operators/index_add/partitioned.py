@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,16 +16,32 @@ from gpubench.operators.index_add.sums import sum_bytes
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, unsigned
 
 SOURCE = "index_add/partitioned.cu"
-WARPS = 32
-ITEMS = 12
+WARPS = 24
+ITEMS = 16
 LEAST_RANGE = 4096
 """Indices that a block brings to the slices at least."""
 
-MOST_SLICES = 4096
+MOST_SLICES = 4095
+MOST_PLACES = 65535
+"""Of a slice: 16 bits say where in it a pair belongs, one number is that of pads."""
+
 MOST_BYTES = 4
 """Of an element: what stands beside an index in a word of 64 bits."""
 
-PARTING = Struct("gpubench::Parting", "gpubench/grid/partition.cuh", size=INTEGER_DIVIDER, parts="i4", most="u4")
+GRAIN = 4
+GRAIN_RUN = 8
+"""Pairs of a sector of memory, which runs of a tile are padded to where they are of so many pairs in the mean."""
+
+SAMPLE_PIECE, SAMPLE_SPAN = 16, 512
+"""Indices of a piece of the sample, and of the list that it stands for."""
+
+PARTING = Struct(
+    "gpubench::Parting",
+    "gpubench/grid/partition.cuh",
+    size=INTEGER_DIVIDER,
+    parts="i4",
+    **dict.fromkeys(("most", "step", "grain"), "u4"),
+)
 SHAPE = Struct(
     "gpubench::index_add::PartitionShape",
     SOURCE,
@@ -63,9 +80,8 @@ class Partitioned(OfForm):
 
 
 def first(dtype: str, index: str) -> str:
-    """Return the name expression of the partition. It only moves elements: one instance serves all of a width."""
-    moved = {1: "uint8", 2: "int16", 4: "int32"}[dtypes.dtype(dtype).itemsize]
-    types = f"{dtypes.dtype(moved).cpp}, {dtypes.dtype(index).cpp}"
+    """Return the name expression of the partition."""
+    types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}"
     return f"gpubench::index_add::partition_values<{types}, {WARPS}, {ITEMS}>"
 
 
@@ -84,25 +100,47 @@ class Cut:
     blocks: int
     range: int
     most: int
+    step: int
+    grain: int
+
+    @property
+    def sampled(self) -> int:
+        """Indices of the sample at most."""
+        return self.blocks * ceil_div(self.range, SAMPLE_SPAN) * SAMPLE_PIECE
+
+    @property
+    def room(self) -> int:
+        """Pairs that all lists have room for at most: by the sample, six deviations more, and pads."""
+        deviations = math.ceil(6 * math.sqrt(self.slices * self.sampled))
+        tiles = ceil_div(self.range, self.step) * self.blocks
+        pads = ceil_div(tiles * (self.grain - 1), self.grain) * self.grain
+        share = SAMPLE_SPAN // SAMPLE_PIECE
+        return share * (self.sampled + deviations + 9 * self.slices) + pads * self.slices
 
     @property
     def units(self) -> int:
         """Units of work at most."""
-        return self.slices + self.count // self.most
+        return self.slices + SAMPLE_SPAN // SAMPLE_PIECE * self.sampled // self.most
 
     @property
     def starts(self) -> tuple[int, ...]:
-        """Where meetings, totals, cursors, pairs, units and what is kept begin, and the end."""
-        sizes = (16 * self.blocks, 4 * self.slices, 32 * self.slices, 8 * self.count, 16 * self.units, 8)
+        """Where meetings, what is known of the slices, pairs, units and what is kept begin, and the end."""
+        sizes = (24 * self.blocks, 16 * self.slices, 8 * self.room, 12 * self.units, 8)
         starts = [0]
         for size in sizes:
             starts.append(starts[-1] + ceil_div(size, 256) * 256)
         return tuple(starts)
 
+    @property
+    def shared_bytes(self) -> int:
+        """Of a block that brings pairs to the slices."""
+        tables = self.slices + 1
+        return 8 * (32 * WARPS * ITEMS + (self.grain - 1) * tables) + 14 * tables + 4 * WARPS
+
 
 def cut_of(form: Form, sums: int, device: DeviceInfo, least_range: int) -> Cut | Refused:
-    """Cut the destination into slices that fit a block, as many for each SM, and the list into ranges."""
-    room = (device.max_shared_bytes - 1024) // sums
+    """Cut the destination into slices that fit a block, as many for each SM, and the list into ranges and tiles."""
+    room = min((device.max_shared_bytes - 1024) // sums, MOST_PLACES)
     resident = device.sm_count * max(1, device.max_shared_bytes // (room * sums + 1024))
     slices = ceil_div(form.places, room)
     if slices > resident:
@@ -114,7 +152,13 @@ def cut_of(form: Form, sums: int, device: DeviceInfo, least_range: int) -> Cut |
     blocks = min(device.sm_count, ceil_div(form.count, least_range))
     each = ceil_div(form.count, blocks)
     most = min(max(1024, 3 * ceil_div(form.count, slices)), LIMIT)
-    return Cut(form.count, size, slices, ceil_div(form.count, each), each, most)
+    threads = 32 * WARPS
+    step = ceil_div(ceil_div(each, ceil_div(each, threads * ITEMS)), threads) * threads
+    grain = GRAIN if step >= GRAIN_RUN * slices else 1
+    cut = Cut(form.count, size, slices, ceil_div(form.count, each), each, most, step, grain)
+    if cut.room > LIMIT:
+        return Refused("more pairs than 32-bit numbers count")
+    return cut
 
 
 def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: int = LEAST_RANGE) -> Plan | Refused:
@@ -128,8 +172,8 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: in
     cut = cut_of(form, sums, device, least_range)
     if isinstance(cut, Refused):
         return cut
-    meetings, totals, cursors, pairs, units, kept, size = map(Workspace, cut.starts)
-    parting = (divider(cut.slice), cut.slices, cut.most)
+    meetings, table, pairs, units, kept, size = map(Workspace, cut.starts)
+    parting = (divider(cut.slice), cut.slices, cut.most, cut.step, cut.grain)
     shape = SHAPE.value(form, cut, slices=parting, unused=0, alpha=problem.params.alpha)
     operands = Pointer("source"), Pointer("index")
     partition = Launch(
@@ -137,8 +181,8 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: in
         first(destination.dtype, index.dtype),
         (cut.blocks, 1, 1),
         (32 * WARPS, 1, 1),
-        (*operands, meetings, totals, cursors, pairs, units, kept, shape),
-        shared_bytes=32 * WARPS * ITEMS * 8 + 8 * cut.slices + 4 * WARPS,
+        (Pointer("destination"), *operands, meetings, table, pairs, units, kept, shape),
+        shared_bytes=cut.shared_bytes,
         waits_for_blocks=True,
     )
     resident = device.sm_count * max(1, device.max_shared_bytes // (cut.slice * sums + 1024))
@@ -147,9 +191,9 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: in
         second(destination.dtype, index.dtype),
         (min(resident, cut.units), 1, 1),
         (1024 if cut.slice * sums > 113 * 1024 else 512, 1, 1),
-        (Pointer("destination"), *operands, pairs, units, kept, meetings, unsigned(2 * cut.blocks, 4), shape),
+        (Pointer("destination"), *operands, table, pairs, units, kept, meetings, unsigned(3 * cut.blocks, 4), shape),
         shared_bytes=cut.slice * sums,
     )
-    notes = {"slices": cut.slices, "slice": cut.slice, "blocks": cut.blocks, "most": cut.most}
+    notes = {"slices": cut.slices, "slice": cut.slice, "blocks": cut.blocks, "most": cut.most, "grain": cut.grain}
     steps = partition, adding
     return atomic_plan("partitioned", steps, problem, size.byte_offset, workspace_zeroed=True, notes=notes)

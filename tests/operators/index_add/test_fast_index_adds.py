@@ -255,6 +255,35 @@ def test_partitions_are_right(pattern: str, dtype: str) -> None:
     answers(problem, small_slices(problem, host().info), "random:2")
 
 
+@pytest.mark.parametrize(("places", "runs"), [(3_000_000, "short"), (6000, "long")])
+@pytest.mark.parametrize("dtype", ["int32", "int8"])
+def test_a_sample_that_saw_nothing_of_the_list_costs_time_alone(
+    monkeypatch: pytest.MonkeyPatch, places: int, runs: str, dtype: str
+) -> None:
+    """All indices but the sampled ones are of other slices, whose room is soon full; runs with pads and without."""
+    problem = problem_of((places,), 40_000, dtype)
+    plan = small_slices(problem, host().info)
+    assert isinstance(plan, Plan)
+    assert plan.notes["grain"] == (partitioned.GRAIN if runs == "long" else 1)
+    inputs = INDEX_ADD.inputs(problem)
+    size, each = int(str(plan.notes["slice"])), -(-40_000 // int(str(plan.notes["blocks"])))
+    at = np.arange(40_000)
+    span, piece = partitioned.SAMPLE_SPAN, partitioned.SAMPLE_PIECE
+    turns = (at // each * each // span + at % each // span) * 2654435769 % 2**32 >> 27
+    seen = at % each % span // piece == turns
+    inputs["index"] = np.where(seen, at % size, size + at % size).astype(np.int64)
+    monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
+    answers(problem, plan, "random:4")
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=str)
+@pytest.mark.parametrize("places", [6000, 3_000_000])
+def test_runs_with_pads_and_without_reach_their_slices(pattern: Any, places: int) -> None:
+    """Few slices, whose runs in a tile are long and padded, and many; an answer must not depend on the schedule."""
+    problem = problem_of((places,), 20_000, "int32", pattern=pattern)
+    answers(problem, small_slices(problem, host().info), "random:5")
+
+
 def test_partitions_need_the_shared_memory_of_their_pairs() -> None:
     """A device of 64 KB has no room for a block's pairs: refused before the launch fails."""
     small = dataclasses.replace(DEVICE, max_shared_bytes=64 << 10)

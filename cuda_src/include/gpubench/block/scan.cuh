@@ -46,4 +46,16 @@ GPUBENCH_DEVICE BlockPlace<A> block_scan(A value, A* totals, A identity, Combine
     return {lane_index() == 0 ? place.before : combine(place.before, left), place.total};
 }
 
+// The same, where registers are few: every warp scans the warps' totals by shuffles.
+template <int Warps, class A, class Combine>
+GPUBENCH_DEVICE BlockPlace<A> block_scan_by_shuffles(A value, A* totals, A identity, Combine combine) {
+    const int warp = thread_index_x() / warp_size;
+    const A before = warp_exclusive_scan(value, combine, identity);
+    if (lane_index() == warp_size - 1) totals[warp] = combine(before, value);
+    block_barrier();
+    const A through = warp_inclusive_scan(lane_index() < Warps ? totals[lane_index()] : identity, combine);
+    const A left = shuffle(full_mask, through, warp > 0 ? warp - 1 : 0);
+    return {warp > 0 ? combine(left, before) : before, shuffle(full_mask, through, Warps - 1)};
+}
+
 }  // namespace gpubench

@@ -1,10 +1,10 @@
 // Bringing pairs to the parts of a range that their rows belong to, by blocks that are resident together.
 //
-// Data: the blocks count how many pairs of their share of a list each part takes, add that to the totals of all, and meet. Then a
-// block takes its share tile by tile: pairs are ranked inside their part by atomics of shared memory, put in the order of their
-// parts there, and written side by side, while the next tile comes, to where each part's list has been filled by all blocks: so
-// what is written at one time lies close together, and the L2 cache sends whole lines on. The order inside a part is left to
-// chance.
+// Data: the blocks count a sample of the list, meet, and give each part room for what it may take. Then a block takes its share of
+// the list tile by tile: pairs are ranked inside their part by atomics of shared memory, put in the order of their parts there while
+// their room in the parts' lists is reserved, and written side by side to where each list has been filled by all blocks: so what is
+// written at one time lies close together, and the L2 cache sends whole lines on. The order inside a part is left to chance. Runs are
+// padded to whole sectors of memory where they are long enough. Pairs that find no room left are given back.
 //
 // Source: radix partitioning as in database joins.
 #pragma once
@@ -18,176 +18,279 @@
 namespace gpubench {
 
 constexpr int most_parts = 4096;
-constexpr int sector_words = 8;  // cursors stand a sector of memory apart: neighbours in one would wait for each other
+constexpr uint32 no_offset = 0xffffu;  // of a pair that pads a run
+constexpr uint32 sample_piece = 16, sample_span = 512;  // rows side by side, a line of memory, of how many; neighbours may be alike
+constexpr uint32 sample_share = sample_span / sample_piece;
 
-// Pairs first ... last - 1 of the partitioned list, all of one part; shared: whether other units are of it too.
+// A unit of work: one of `pieces` equal shares of the pairs of a part.
 struct PartUnit {
-    uint32 part, first, last, shared;
+    uint32 part, piece, pieces;
 };
 
-// How rows are parted: parts of `size` rows each, and units of work of at most `most` pairs.
+// How rows are parted: parts of `size` rows each, below 2^16, in tiles of `step` rows, and units of work of about `most` pairs.
 struct Parting {
     IntegerDivider size;
     int32 parts;
     uint32 most;
+    uint32 step;
+    uint32 grain;  // pairs that runs are padded to, a power of two
 
-    GPUBENCH_DEVICE uint32 of(uint32 row) const { return size.divide(row).quotient; }
+    // A row's part, and in the lower half where it stands there; what has no row comes to a part of its own, behind the last.
+    GPUBENCH_DEVICE uint32 locate(uint32 row) const {
+        const auto place = size.divide(row);
+        return place.quotient << 16 | place.remainder;
+    }
+    GPUBENCH_DEVICE uint32 nowhere() const { return static_cast<uint32>(parts) << 16; }
 };
-GPUBENCH_LAYOUT(Parting, 20, most, 16);
+GPUBENCH_LAYOUT(Parting, 28, grain, 24);
 
-// A tile in the registers of a block: rows, no_row where there is none, and what goes with them.
+GPUBENCH_DEVICE uint32 part_of(uint32 located) { return located >> 16; }
+GPUBENCH_DEVICE uint32 offset_of(uint32 located) { return located & 0xffffu; }
+
+// A tile in the registers of a block: located rows, and what goes with them.
 template <int Items>
 struct PartTile {
-    static constexpr uint32 no_row = 0xffffffffu;
     uint32 rows[Items];
     uint32 values[Items];
 };
 
-// What a block has in shared memory.
+// Ranks below 2^16, two a register.
+template <int Items>
+struct PartRanks {
+    uint32 words[(Items + 1) / 2];
+
+    GPUBENCH_DEVICE void set(int i, uint32 rank) { words[i / 2] = i % 2 != 0 ? words[i / 2] | rank << 16 : rank; }
+    GPUBENCH_DEVICE uint32 get(int i) const { return i % 2 != 0 ? words[i / 2] >> 16 : words[i / 2] & 0xffffu; }
+};
+
+// What a block has in shared memory, of `parts` parts and one for what has no row.
 template <int Warps, int Items>
 struct PartTables {
     static constexpr int threads = Warps * warp_size, tile = threads * Items;
-    Pair* staged;       // [tile]
-    uint32* counts;     // [parts]: of the tile; then where the part begins in `staged`
-    uint32* distances;  // [parts]: from there to the part's next place in the list of pairs
+    Pair* staged;       // [tile + (grain - 1) * parts]
+    uint32* counts;     // [parts]: of the sample, of the tile; zero between
+    uint32* distances;  // [parts]: pairs of the tile; then from where the part begins in `staged` to its next place in the list of pairs
+    uint32* limits;     // [parts]: where the part's room ends
     uint32* exchange;   // [warps]
+    uint16* starts;     // [parts]: where the part begins in `staged`
+    static constexpr uint32 no_room = 0x80000000u, dropped = 0x80000001u;  // in place of distances; lists are shorter
 
-    GPUBENCH_DEVICE PartTables(Pair* memory, int parts)
+    GPUBENCH_DEVICE PartTables(Pair* memory, const Parting& parting)
         : staged(memory),
-          counts(reinterpret_cast<uint32*>(memory + tile)),
-          distances(counts + parts),
-          exchange(distances + parts) {}
+          counts(reinterpret_cast<uint32*>(memory + tile + (parting.grain - 1) * (parting.parts + 1))),
+          distances(counts + parting.parts + 1),
+          limits(distances + parting.parts + 1),
+          exchange(limits + parting.parts + 1),
+          starts(reinterpret_cast<uint16*>(exchange + Warps)) {}
 };
 
-// Count the parts of rows start ... stop - 1 of a list; `row` turns an entry into one, no_row where there is none.
-template <int Warps, int Items, class Entry, class Row>
-GPUBENCH_DEVICE void count_parts(const PartTables<Warps, Items>& tables, const Entry* list, uint32 start, uint32 stop, const Parting& parting,
-                                 const Row& row) {
+// What all blocks know of the parts.
+struct PartLists {
+    uint32* totals;   // [parts]: of the sample
+    uint32* cursors;  // [parts]: the next free place; side by side, so that a warp reserves by one access
+    uint32* begins;   // [parts]
+    uint32* limits;   // [parts]: where the room ends, or where it was first too small
+    Pair* pairs;
+
+    GPUBENCH_DEVICE PartLists(uint32* table, Pair* all, int parts)
+        : totals(table), cursors(table + parts), begins(cursors + parts), limits(begins + parts), pairs(all) {}
+
+    // By all blocks, each a slice; others see it behind a meeting.
+    GPUBENCH_DEVICE void clear(int parts) const {
+        for (int64 i = grid_thread(); i < parts; i += grid_threads()) totals[i] = 0;
+    }
+    // Where a unit's pairs begin and end, once all have been placed.
+    struct Range {
+        uint32 first, last;
+    };
+    GPUBENCH_DEVICE Range range_of(const PartUnit& unit) const {
+        const uint32 begin = begins[unit.part], cursor = cursors[unit.part], limit = limits[unit.part];
+        const uint64 count = (cursor < limit ? cursor : limit) - begin;
+        return {begin + static_cast<uint32>(count * unit.piece / unit.pieces),
+                begin + static_cast<uint32>(count * (unit.piece + 1) / unit.pieces)};
+    }
+};
+
+// Count a sample of rows start ... stop - 1 of a list; `locate` turns an entry into a located row.
+template <int Warps, int Items, class Entry, class Locate>
+GPUBENCH_DEVICE void sample_parts(const PartTables<Warps, Items>& tables, const PartLists& lists, const Entry* list, uint32 start, uint32 stop,
+                                  int parts, const Locate& locate) {
     constexpr int at_once = 8;
-    constexpr uint32 threads = PartTables<Warps, Items>::threads;
-    together(parting.parts, [&](int part) { tables.counts[part] = 0; });
-    for (uint32 base = start + thread_index_x(); base < stop; base += at_once * threads) {
+    constexpr uint32 apart = Warps * warp_size / sample_piece;
+    together(parts + 1, [&](int part) { tables.counts[part] = 0; });
+    const uint32 pieces = (stop - start + sample_span - 1) / sample_span;
+    for (uint32 first = thread_index_x() / sample_piece; first < pieces; first += at_once * apart) {
         Entry entries[at_once];
-        GPUBENCH_UNROLL
-        for (int k = 0; k < at_once; ++k) entries[k] = load_if(list + base + k * threads, base + k * threads < stop);
+        bool exist[at_once];
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
-            const uint32 found = base + k * threads < stop ? row(entries[k]) : PartTile<1>::no_row;
-            if (found != PartTile<1>::no_row) atomic_add(tables.counts + parting.of(found), 1u);
+            const uint32 piece = first + k * apart, turn = (start / sample_span + piece) * 2654435769u / (0xffffffffu / sample_share + 1);
+            const uint32 at = start + piece * sample_span + turn * sample_piece + thread_index_x() % sample_piece;
+            exist[k] = piece < pieces && at < stop;
+            entries[k] = load_if(list + at, exist[k]);
+        }
+        GPUBENCH_UNROLL
+        for (int k = 0; k < at_once; ++k) {
+            if (exist[k]) atomic_add(tables.counts + part_of(locate(entries[k])), 1u);
+        }
+    }
+    after_all(parts + 1, [&](int part) {
+        if (part < parts && tables.counts[part] > 0) atomic_add(lists.totals + part, tables.counts[part]);
+        tables.counts[part] = 0;
+    });
+}
+
+// Give every part room for six deviations more than the sample says, and for its pads, and write down the units of work: all blocks
+// find the same, each writes some. Returns how many units there are.
+template <int Warps, int Items>
+GPUBENCH_DEVICE uint32 find_rooms(const PartTables<Warps, Items>& tables, const PartLists& lists, PartUnit* units, uint32 tiles,
+                                  const Parting& parting) {
+    constexpr int each = (most_parts + Warps * warp_size - 1) / (Warps * warp_size);
+    const uint32 pads = (tiles * (parting.grain - 1) + parting.grain - 1) / parting.grain * parting.grain;
+    uint32 rooms[each], pieces[each], room = 0, count = 0;
+    GPUBENCH_UNROLL
+    for (int k = 0; k < each; ++k) {
+        const int part = thread_index_x() * each + k;
+        const uint32 seen = part < parting.parts ? load_relaxed(lists.totals + part) : 0;
+        const float more = 6 * approximate_sqrt(static_cast<float>(seen)) + 8;
+        rooms[k] = part < parting.parts ? (seen + static_cast<uint32>(more)) * sample_share + pads : 0;
+        pieces[k] = part < parting.parts ? seen * sample_share / parting.most + 1 : 0;
+        room += rooms[k];
+        count += pieces[k];
+    }
+    uint32 begin = block_scan_by_shuffles<Warps>(room, tables.exchange, 0u, Together{}).before;
+    block_barrier();
+    const BlockPlace<uint32> place = block_scan_by_shuffles<Warps>(count, tables.exchange, 0u, Together{});
+    uint32 number = place.before;
+    GPUBENCH_UNROLL
+    for (int k = 0; k < each; ++k) {
+        const int part = thread_index_x() * each + k;
+        if (part < parting.parts) tables.limits[part] = begin + rooms[k];
+        if (part < parting.parts && part % grid_size_x() == block_index_x()) {
+            GPUBENCH_NO_UNROLL
+            for (uint32 piece = 0; piece < pieces[k]; ++piece) units[number + piece] = PartUnit{static_cast<uint32>(part), piece, pieces[k]};
+            lists.begins[part] = begin;
+            lists.cursors[part] = begin;
+            lists.limits[part] = begin + rooms[k];
+        }
+        begin += rooms[k];
+        number += pieces[k];
+    }
+    return place.total;
+}
+
+// The thread's parts of a tile, and where their pairs go.
+template <int Warps>
+struct OwnParts {
+    static constexpr int threads = Warps * warp_size, each = (most_parts + threads - 1) / threads;
+    uint32 next[each];  // places in the list of pairs
+
+    // Reserve room for the tile's counts, padded, which wait in `distances`, and turn these into where each part begins. Nobody waits
+    // for the reserves here. Returns how many pairs there are.
+    template <int Items>
+    GPUBENCH_DEVICE uint32 reserve(const PartTables<Warps, Items>& tables, const PartLists& lists, const Parting& parting) {
+        uint32 sum = 0;
+        block_barrier();
+        GPUBENCH_UNROLL
+        for (int k = 0; k < each; ++k) {
+            const int part = thread_index_x() + k * threads;
+            if (part > parting.parts) break;
+            const uint32 count = (tables.counts[part] + parting.grain - 1) & ~(parting.grain - 1);
+            if (count > 0 && part < parting.parts) next[k] = fetch_add(lists.cursors + part, count);
+            tables.distances[part] = count;
+            sum += count;
+        }
+        const BlockPlace<uint32> place = block_scan_by_shuffles<Warps>(sum, tables.exchange, 0u, Together{});
+        uint32 start = place.before;
+        GPUBENCH_NO_UNROLL
+        for (int part = thread_index_x(); part <= parting.parts; part += threads) {
+            const uint32 count = tables.distances[part];
+            tables.starts[part] = static_cast<uint16>(start);
+            GPUBENCH_NO_UNROLL
+            for (uint32 pad = tables.counts[part]; pad < count; ++pad) {
+                tables.staged[start + pad] = make_pair(static_cast<uint32>(part) << 16 | no_offset, 0);
+            }
+            tables.counts[part] = 0;
+            start += count;
+        }
+        block_barrier();
+        return place.total;
+    }
+    // Then say where the pairs go. Nothing is written behind the first reserve that found too little room, and none finds any later.
+    template <int Items>
+    GPUBENCH_DEVICE void tell(const PartTables<Warps, Items>& tables, const PartLists& lists, int parts) const {
+        GPUBENCH_UNROLL
+        for (int k = 0; k < each; ++k) {
+            const int part = thread_index_x() + k * threads;
+            if (part > parts) break;
+            const uint32 count = tables.distances[part];
+            uint32 distance = tables.dropped;
+            if (part < parts && count > 0) {
+                distance = next[k] - tables.starts[part];
+                if (next[k] + count > tables.limits[part]) {
+                    atomic_min(lists.limits + part, next[k]);
+                    distance = tables.no_room;
+                }
+            }
+            tables.distances[part] = distance;
+        }
+        block_barrier();
+    }
+};
+
+// Write the staged pairs side by side to where their parts go on.
+template <int Warps, int Items, class LeftOver>
+GPUBENCH_DEVICE void write_pairs(const PartTables<Warps, Items>& tables, const PartLists& lists, uint32 total, const LeftOver& left_over) {
+    constexpr int at_once = 4;
+    for (uint32 first = thread_index_x(); first < total; first += at_once * tables.threads) {
+        Pair pairs[at_once];
+        uint32 distances[at_once];
+        GPUBENCH_UNROLL
+        for (int k = 0; k < at_once; ++k) {
+            const uint32 s = first + k * tables.threads;
+            pairs[k] = tables.staged[s < total ? s : first];
+            distances[k] = s < total ? tables.distances[part_of(row_of(pairs[k]))] : tables.dropped;
+        }
+        bool room = true;
+        GPUBENCH_UNROLL
+        for (int k = 0; k < at_once; ++k) {
+            room = room && distances[k] != tables.no_room;
+            if (distances[k] != tables.no_room && distances[k] != tables.dropped) {
+                lists.pairs[distances[k] + first + k * tables.threads] = pairs[k];
+            }
+        }
+        if (room) continue;
+        GPUBENCH_NO_UNROLL
+        for (uint32 s = first; s < total && s < first + at_once * tables.threads; s += tables.threads) {
+            const Pair pair = tables.staged[s];
+            if (tables.distances[part_of(row_of(pair))] == tables.no_room && offset_of(row_of(pair)) != no_offset) left_over(pair);
         }
     }
 }
 
-// What all blocks know of the parts: zero before the first count.
-struct PartTotals {
-    uint32* totals;   // [parts]
-    uint32* cursors;  // [parts], sector_words apart: pairs placed so far
-
-    // By all blocks, each a slice; others see it behind a meeting.
-    GPUBENCH_DEVICE void clear(int parts) const {
-        for (int64 i = grid_thread(); i < int64{parts} * sector_words; i += grid_threads()) {
-            cursors[i] = 0;
-            if (i < parts) totals[i] = 0;
-        }
-    }
-    // Behind count_parts.
-    template <class Tables>
-    GPUBENCH_DEVICE void take_counts(const Tables& tables, int parts) const {
-        after_all(parts, [&](int part) {
-            if (tables.counts[part] > 0) atomic_add(totals + part, tables.counts[part]);
-        });
-    }
-};
-
-// The thread's parts, a few neighbours, and where each begins in the list of pairs.
-template <int Warps>
-struct OwnParts {
-    static constexpr int threads = Warps * warp_size, each = most_parts / threads;
-    uint32 begins[each];
-    int first, count;
-
-    GPUBENCH_DEVICE explicit OwnParts(int parts) {
-        const int share = (parts + threads - 1) / threads, left = parts - thread_index_x() * share;
-        first = thread_index_x() * share;
-        count = left < 0 ? 0 : left < share ? left : share;
-    }
-
-    // Turn the totals into places. The first block writes down the units; returns how many there are.
-    GPUBENCH_DEVICE uint32 find_places(uint32* scratch, const PartTotals& all, PartUnit* units, uint32 most) {
-        uint32 totals[each], sum = 0, pieces = 0;
+// Bring rows start ... stop - 1 to their parts. `load(tile, base, end)` brings a tile; `left_over(pair)` takes what finds no room.
+template <int Warps, int Items, class Load, class LeftOver>
+GPUBENCH_DEVICE void place_parts(const PartTables<Warps, Items>& tables, const PartLists& lists, uint32 start, uint32 stop,
+                                 const Parting& parting, const Load& load, const LeftOver& left_over) {
+    for (uint32 base = start; base < stop; base += parting.step) {
+        PartTile<Items> tile;
+        PartRanks<Items> ranks;
+        OwnParts<Warps> own;
+        load(tile, base, stop - base < parting.step ? stop : base + parting.step);
         GPUBENCH_UNROLL
-        for (int k = 0; k < each; ++k) {
-            totals[k] = k < count ? load_relaxed(all.totals + first + k) : 0;
-            sum += totals[k];
-            pieces += (totals[k] + most - 1) / most;
-        }
-        uint32 begin = block_scan<Warps>(sum, scratch, 0u, Together{}).before;
-        block_barrier();
-        const BlockPlace<uint32> place = block_scan<Warps>(pieces, scratch, 0u, Together{});
-        uint32 number = place.before;
+        for (int i = 0; i < Items; ++i) ranks.set(i, fetch_add(tables.counts + part_of(tile.rows[i]), 1u));
+        const uint32 total = own.reserve(tables, lists, parting);
         GPUBENCH_UNROLL
-        for (int k = 0; k < each; ++k) {
-            for (uint32 at = 0; block_index_x() == 0 && at < totals[k]; at += most) {
-                const uint32 last = totals[k] - at < most ? totals[k] : at + most;
-                units[number++] = PartUnit{static_cast<uint32>(first + k), begin + at, begin + last, totals[k] > most ? 1u : 0u};
-            }
-            begins[k] = begin;
-            begin += totals[k];
+        for (int first = 0; first < Items; first += 4) {  // a store may reach any entry of a table, to the compiler
+            uint32 places[4];
+            GPUBENCH_UNROLL
+            for (int i = 0; i < 4; ++i) places[i] = tables.starts[part_of(tile.rows[first + i])] + ranks.get(first + i);
+            GPUBENCH_UNROLL
+            for (int i = 0; i < 4; ++i) tables.staged[places[i]] = make_pair(tile.rows[first + i], tile.values[first + i]);
         }
-        block_barrier();
-        return place.total;
-    }
-
-    // Turn the tile's counts into where each part begins in it. Returns how many pairs there are.
-    template <class Tables>
-    GPUBENCH_DEVICE uint32 begin_parts(const Tables& tables, const PartTotals& all) const {
-        uint32 counts[each], next[each], sum = 0;
-        block_barrier();
-        GPUBENCH_UNROLL
-        for (int k = 0; k < each; ++k) {
-            counts[k] = k < count ? tables.counts[first + k] : 0;
-            next[k] = counts[k] > 0 ? begins[k] + fetch_add(all.cursors + (first + k) * sector_words, counts[k]) : 0;
-            sum += counts[k];
-        }
-        const BlockPlace<uint32> place = block_scan<Warps>(sum, tables.exchange, 0u, Together{});
-        uint32 begin = place.before;
-        GPUBENCH_UNROLL
-        for (int k = 0; k < each; ++k) {
-            if (k >= count) continue;
-            tables.counts[first + k] = begin;
-            tables.distances[first + k] = next[k] - begin;
-            begin += counts[k];
-        }
-        block_barrier();
-        return place.total;
-    }
-};
-
-// Bring rows start ... stop - 1 to their parts. `load(base)` brings the tile that begins there; the first one has come.
-template <int Warps, int Items, class Load>
-GPUBENCH_DEVICE void place_parts(PartTile<Items>& tile, const OwnParts<Warps>& own, const PartTables<Warps, Items>& tables,
-                                 const PartTotals& all, Pair* pairs, uint32 start, uint32 stop, const Parting& parting, const Load& load) {
-    constexpr uint32 step = PartTables<Warps, Items>::tile;
-    constexpr uint32 none = PartTile<Items>::no_row;
-    for (uint32 base = start; base < stop; base += step) {
-        together(parting.parts, [&](int part) { tables.counts[part] = 0; });
-        uint32 ranks[Items];
-        GPUBENCH_UNROLL
-        for (int i = 0; i < Items; ++i) {
-            if (tile.rows[i] != none) ranks[i] = fetch_add(tables.counts + parting.of(tile.rows[i]), 1u);
-        }
-        const uint32 total = own.begin_parts(tables, all);
-        GPUBENCH_UNROLL
-        for (int i = 0; i < Items; ++i) {
-            if (tile.rows[i] != none) tables.staged[tables.counts[parting.of(tile.rows[i])] + ranks[i]] = make_pair(tile.rows[i], tile.values[i]);
-        }
-        block_barrier();
-        if (stop - base > step) load(base + step);
-        for (uint32 s = thread_index_x(); s < total; s += tables.threads) {
-            const Pair pair = tables.staged[s];
-            pairs[tables.distances[parting.of(row_of(pair))] + s] = pair;
-        }
-        if (stop - base <= step) break;
+        own.tell(tables, lists, parting.parts);
+        write_pairs(tables, lists, total, left_over);
+        if (stop - base <= parting.step) break;
     }
 }
 

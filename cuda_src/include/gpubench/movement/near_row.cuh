@@ -10,11 +10,11 @@
 
 namespace gpubench {
 
-// Ask for `count` elements side by side into the L2 cache, by all threads of the block.
+// Ask for elements from ... to - 1, side by side, into the L2 cache, by all threads of the block: each of their sectors by itself.
 template <class T>
-GPUBENCH_DEVICE void ask_lines(const T* address, uint32 count) {
-    constexpr uint32 line = 128 / sizeof(T);
-    for (uint32 i = thread_index_x() * line; i < count; i += block_size_x() * line) prefetch(address + i);
+GPUBENCH_DEVICE void ask_sectors(const T* address, uint32 from, uint32 to) {
+    constexpr uint32 sector = 32 / sizeof(T);
+    for (uint32 i = from + thread_index_x() * sector; i < to; i += block_size_x() * sector) prefetch(address + i);
 }
 
 // The bits of both: of two of which one is zero, the other.
