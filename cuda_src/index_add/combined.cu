@@ -25,7 +25,6 @@ namespace gpubench::index_add {
 
 constexpr int combined_threads = 256;
 constexpr int at_once = 4;  // rows on their way to a lane
-constexpr uint32 alone = 1024;  // indices up to which lanes look for no others with their place: all of one cost 2 us, looking 0.1
 
 struct CombinedShape {
     IntegerDivider chunks;  // of a row
@@ -112,18 +111,18 @@ GPUBENCH_DEVICE bool add_up_shared(Key key, Vector<A, V>& sums, uint32 apart) {
     return key >= 0;
 }
 
-// Single elements without gaps, one a thread.
-template <class T, class Index>
+// Single elements without gaps, one a thread. Alone: lanes look for no others with their place.
+template <class T, class Index, bool Alone>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_single(T* destination, const T* source, const Index* index, uint32 count, uint32 places, alpha_t<T> alpha) {
     const uint32 at = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
     const bool exists = at < count;
-    const int64 row = exists ? static_cast<int64>(index[at]) : -1;
-    const Packed<T, 1> raw = exists ? row_vector<1, Cache::read_only>(source + at) : Packed<T, 1>{};
+    const int64 row = load_if(index + at, exists);
+    const Packed<T, 1> raw = vector_if<1>(source + at, exists);
     Vector<sum_t<T>, 1> sums{};
     add_scaled<T, 1>(sums, raw, alpha);
-    const int32 key = row >= 0 && row < places ? static_cast<int32>(row) : -1;
-    if (add_up_shared(key, sums, count > alone ? 1 : warp_size)) send<T, 1>(destination + key, sums);
+    const bool inside = exists && row >= 0 && row < places;
+    if (Alone ? inside : add_up_shared(inside ? static_cast<int32>(row) : -1, sums, 1)) send<T, 1>(destination + row, sums);
 }
 
 struct ScatteredShape {
@@ -132,26 +131,27 @@ struct ScatteredShape {
     uint32 items;            // vectors of all; of `add_turned` elements of one index
     uint32 count;            // indices
     int64 places, place_step, index_step;
-    double alpha;
 };
-GPUBENCH_LAYOUT(ScatteredShape, 56, alpha, 48);
+GPUBENCH_LAYOUT(ScatteredShape, 48, index_step, 40);
 
 // Vectors or single elements of any layout, one a thread, in the order of the destination's memory: the indexed dim is one of the axis,
-// whose tensor 2 counts the indices.
-template <class T, class Index, int V, int Dims>
+// whose tensor 2 counts the indices. Alone: lanes look for no others with their place, and offsets fit 32 bits.
+template <class T, class Index, int V, int Dims, bool Alone>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
-    add_scattered(T* destination, const T* source, const Index* index, const ScatteredShape shape, const Axis<Dims> axis) {
+    add_scattered(T* destination, const T* source, const Index* index, const ScatteredShape shape, const alpha_t<T> alpha,
+                  const Axis<Dims, conditional_t<Alone, uint32, int64>> axis) {
+    using Offset = conditional_t<Alone, uint32, int64>;
     const uint32 item = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
     uint32 at[Dims];
     axis.places(item, at);
     const bool exists = item < shape.items;
-    const int64 row = exists ? static_cast<int64>(index[axis.offset(at, 2)]) : -1;
-    const Packed<T, V> raw = exists ? row_vector<V, Cache::read_only>(source + axis.offset(at, 1)) : Packed<T, V>{};
-    const bool inside = row >= 0 && row < shape.places;
-    const int64 key = inside ? row * shape.place_step + axis.offset(at, 0) : -1;
+    const int64 row = load_if(index + axis.offset(at, 2), exists);
+    const Packed<T, V> raw = vector_if<V>(source + axis.offset(at, 1), exists);
+    const bool inside = exists && row >= 0 && row < shape.places;
+    const Offset place = static_cast<Offset>(row) * static_cast<Offset>(shape.place_step) + axis.offset(at, 0);
     Vector<sum_t<T>, V> sums{};
-    add_scaled<T, V>(sums, raw, alpha_of<T>(shape.alpha));
-    if (add_up_shared(key, sums, shape.apart)) send<T, V>(destination + key, sums);
+    add_scaled<T, V>(sums, raw, alpha);
+    if (Alone ? inside : add_up_shared(inside ? int64{place} : -1, sums, shape.apart)) send<T, V>(destination + place, sums);
 }
 
 constexpr int turned_width = 32;  // indices of a block, and elements of each
@@ -162,7 +162,8 @@ constexpr int turned_rows = turned_width * warp_size / combined_threads;  // of 
 // dims.
 template <class T, class Index, int Dims>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
-    add_turned(T* destination, const T* source, const Index* index, const ScatteredShape shape, const Axis<Dims> axis) {
+    add_turned(T* destination, const T* source, const Index* index, const ScatteredShape shape, const alpha_t<T> alpha,
+               const Axis<Dims> axis) {
     GPUBENCH_SHARED(T, square, turned_width * (turned_width + 1));
     const auto at = shape.squares.divide(static_cast<uint32>(block_index_x()));
     const uint32 first = at.remainder * turned_width, element = at.quotient * turned_width;
@@ -185,7 +186,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
             raw[k] = Packed<T, 1>{};
             if (rows[k] >= 0) raw[k] = bit_cast<Packed<T, 1>>(square[lane * (turned_width + 1) + own + k]);
         }
-        send_few<T, 1>(destination + axis.offset(element + lane, 0), rows, raw, alpha_of<T>(shape.alpha), shape);
+        send_few<T, 1>(destination + axis.offset(element + lane, 0), rows, raw, alpha, shape);
     });
 }
 

@@ -58,11 +58,11 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) * W == 16 ? 3 : 4) fe
     else sum_groups<W, Terms, Groups>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
 }
 
-// Of little: a group of outputs a thread, all their terms at once; the cache is not asked for anything.
-template <class T, class Out, int W, int Terms>
+// Of little: a group of outputs a thread, all their terms at once; the cache is not asked for anything. Dims: kept ones, at most.
+template <class T, class Out, int W, int Terms, int Dims>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 3) few_near(const T* x, Out* y, const NearShape<Terms> shape) {
     const uint32 group = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
-    const auto offsets = offsets_of(shape.sum.kept, group);
+    const auto offsets = offsets_of<Dims>(shape.sum.kept, group);
     Packed<T, W> raw[Terms];
     GPUBENCH_UNROLL
     for (int t = 0; t < Terms; ++t) {

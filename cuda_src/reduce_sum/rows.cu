@@ -3,7 +3,8 @@
 // Data: the runs of an output, cut into vectors, are one list, and its threads take every n-th vector of it, so that all
 // blocks of an output read side by side. Eight loads of a thread are on their way at once. Threads sum by a tree over those
 // loads, then over their turns; warps by shuffles, the block through shared memory, blocks by words (exchange.cuh).
-// rows_run: an output's only run, of which every vector between a head and a tail is loaded without a look at its ends.
+// rows_run: an output's only run, of which every vector between a head and a tail is loaded without a look at its ends. What one
+// block, or one warp, holds has no code for more.
 #include "reduce_sum/exchange.cuh"
 
 namespace gpubench::sum {
@@ -106,12 +107,14 @@ GPUBENCH_DEVICE void sum_runs(TotalSum<T>& sum, const T* x, const S& source, con
 struct Share {
     uint32 output;
     int part, parts;
-    GPUBENCH_DEVICE uint32 threads() const { return parts * block_size_x(); }
-    GPUBENCH_DEVICE uint32 thread() const { return part * block_size_x() + thread_index_x(); }
+    uint32 thread, threads;
 };
+GPUBENCH_DEVICE Share share_of(uint32 output, int part, int parts) {
+    return {output, part, parts, part * block_size_x() + thread_index_x(), parts * block_size_x()};
+}
 GPUBENCH_DEVICE Share share_of(const IntegerDivider& parts) {
     const auto place = parts.divide(block_index_x());
-    return {place.quotient, static_cast<int>(place.remainder), static_cast<int>(parts.divisor)};
+    return share_of(place.quotient, static_cast<int>(place.remainder), static_cast<int>(parts.divisor));
 }
 
 // The words of an output's blocks; the one that will collect them asks for them.
@@ -151,14 +154,22 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(R == Runs::ragged ? 256 : 512, R == 
     char* const mine = words_of<A>(words, share);
     TotalSum<T> terms;
     terms.clear();
-    if (shape.sum.first_out != 0) sum_runs<R>(terms, x + offsets.x, Source<T, true>{x + shape.sum.extent}, shape, share.thread());
-    else sum_runs<R>(terms, x + offsets.x, Source<T, false>{x + shape.sum.extent}, shape, share.thread());
+    if (shape.sum.first_out != 0) sum_runs<R>(terms, x + offsets.x, Source<T, true>{x + shape.sum.extent}, shape, share.thread);
+    else sum_runs<R>(terms, x + offsets.x, Source<T, false>{x + shape.sum.extent}, shape, share.thread);
     join<A>(terms.total(), y + offsets.y, shape.sum.finish, mine, share);
 }
 
-// An output's only run. C says where outputs lie: Everything (one output), Plain (of little, a block each) or Sum (several blocks).
+// An output's only run. C says who has an output, and where outputs lie: one of several blocks (Everything) or of one (OneBlock);
+// of little a block each (Plain) or a warp each (Warps); several blocks each (Sum).
 struct Everything {
     uint32 head;  // elements before x's first vector: a thread's first address is a product and a sum
+};
+struct OneBlock {
+    uint32 head;
+};
+struct Warps {
+    Outputs<uint32> kept;
+    uint32 outputs;
 };
 template <class C>
 struct RunShape {
@@ -168,21 +179,36 @@ struct RunShape {
     C sum;
 };
 GPUBENCH_LAYOUT(Everything, 4, head, 0);
+GPUBENCH_LAYOUT(OneBlock, 4, head, 0);
+GPUBENCH_LAYOUT(Warps, 52, outputs, 48);
 GPUBENCH_LAYOUT(RunShape<Everything>, 20, sum, 16);
+GPUBENCH_LAYOUT(RunShape<OneBlock>, 20, sum, 16);
+GPUBENCH_LAYOUT(RunShape<Warps>, 68, sum, 16);
 GPUBENCH_LAYOUT(RunShape<Plain>, 68, sum, 16);
 GPUBENCH_LAYOUT(RunShape<gpubench::sum::Sum>, 136, sum, 24);
 
-GPUBENCH_DEVICE Share share_of(const RunShape<Everything>&) { return {0, static_cast<int>(block_index_x()), static_cast<int>(grid_size_x())}; }
-GPUBENCH_DEVICE Share share_of(const RunShape<Plain>&) { return {static_cast<uint32>(block_index_x()), 0, 1}; }
-GPUBENCH_DEVICE Share share_of(const RunShape<Sum>& shape) { return share_of(shape.parts); }
 template <class C>
-GPUBENCH_DEVICE auto offsets_of(const C& common, uint32 output) { return offsets_of(common.kept, output); }
-GPUBENCH_DEVICE Offsets<uint32> offsets_of(const Everything&, uint32) { return {0, 0}; }
-GPUBENCH_DEVICE Once finish_of(const Everything&) { return {}; }
-template <class T>
-GPUBENCH_DEVICE uint32 head_of(const Everything& everything, const T*, uint32) { return everything.head; }
+constexpr bool is_alone = is_same<C, Everything> || is_same<C, OneBlock>;  // the only output
+
+GPUBENCH_DEVICE Share share_of(const RunShape<Everything>&) { return share_of(0, block_index_x(), grid_size_x()); }
+GPUBENCH_DEVICE Share share_of(const RunShape<OneBlock>&) { return share_of(0, 0, 1); }
+GPUBENCH_DEVICE Share share_of(const RunShape<Plain>&) { return share_of(static_cast<uint32>(block_index_x()), 0, 1); }
+GPUBENCH_DEVICE Share share_of(const RunShape<Sum>& shape) { return share_of(shape.parts); }
+GPUBENCH_DEVICE Share share_of(const RunShape<Warps>&) {
+    const uint32 number = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
+    return {number / warp_size, 0, 1, number % warp_size, warp_size};
+}
+template <int Dims, class C>
+GPUBENCH_DEVICE auto offsets_of(const C& common, uint32 output) {
+    if constexpr (is_alone<C>) return Offsets<uint32>{0, 0};
+    else return offsets_of<Dims>(common.kept, output);
+}
+template <class C>
+GPUBENCH_DEVICE auto finish_of(const C&) { return Once{}; }
+// Elements before a run's first vector.
 template <class T, class C, class Items>
-GPUBENCH_DEVICE uint32 head_of(const C&, const T* run, Items items) {
+GPUBENCH_DEVICE uint32 head_of(const C& common, const T* run, Items items) {
+    if constexpr (is_alone<C>) return common.head;
     const uint32 head = (vector_terms<T> - items_before<vector_terms<T>>(run)) % vector_terms<T>;
     return head < items ? head : static_cast<uint32>(items);
 }
@@ -191,7 +217,7 @@ GPUBENCH_DEVICE uint32 head_of(const C&, const T* run, Items items) {
 template <int Loads, class T, class S>
 GPUBENCH_DEVICE void load_once(Packed<T, vector_terms<T>> (&raw)[Loads], const T* first, const S& source, const Share& share, uint32 vectors) {
     constexpr int V = vector_terms<T>;
-    const uint32 threads = share.threads(), thread = share.thread();
+    const uint32 threads = share.threads, thread = share.thread;
     const T* const place = first + thread * V;
     GPUBENCH_UNROLL
     for (uint32 k = 0; k < Loads; ++k) raw[k] = source.template load<V>(place + k * threads * V, k * threads + thread < vectors);
@@ -201,8 +227,8 @@ GPUBENCH_DEVICE void load_once(Packed<T, vector_terms<T>> (&raw)[Loads], const T
 template <class T, class S>
 GPUBENCH_DEVICE accumulator_t<T> sum_turns(const T* first, const S& source, const Share& share, uint32 vectors) {
     constexpr int V = vector_terms<T>, loads = 8;
-    const uint32 turn = share.threads() * loads;
-    const T* place = first + uint64{share.thread() - lane_index()} * (loads * V) + lane_index() * V;
+    const uint32 turn = share.threads * loads;
+    const T* place = first + uint64{share.thread - lane_index()} * (loads * V) + lane_index() * V;
     Packed<T, V> raw[loads];
     TotalSum<T> sum;
     sum.clear();
@@ -221,26 +247,35 @@ GPUBENCH_DEVICE accumulator_t<T> sum_turns(const T* first, const S& source, cons
     return sum.total();
 }
 
-// Loads 0: by turns; otherwise all of an output is on its way at once.
-template <class T, class Out, class C, int Loads, bool FirstOut>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(512, 2) rows_run(const T* x, Out* y, void* words, const RunShape<C> shape) {
+// Loads 0: by turns; otherwise all of an output is on its way at once. Dims: kept ones, at most.
+template <class T, class Out, class C, int Dims, int Loads, bool FirstOut>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((is_same<C, OneBlock> ? 1024 : 512), (is_same<C, OneBlock> ? 1 : 2))
+    rows_run(const T* x, Out* y, void* words, const RunShape<C> shape) {
     using A = accumulator_t<T>;
     using P = conditional_t<Loads == 0, A, part_t<T>>;
     constexpr int V = vector_terms<T>;
     const Source<T, FirstOut> source{nullptr};
     const Share share = share_of(shape);
-    const auto offsets = offsets_of(shape.sum, share.output);
+    const auto offsets = offsets_of<Dims>(shape.sum, share.output);
     const T* const run = x + offsets.x;
-    const uint32 head = head_of(shape.sum, run, shape.items), vectors = static_cast<uint32>((shape.items - head) / V);
+    auto items = shape.items;
+    if constexpr (is_same<C, Warps>) items = share.output < shape.sum.outputs ? items : 0;
+    const uint32 head = head_of(shape.sum, run, items), vectors = static_cast<uint32>((items - head) / V);
     Packed<T, V> raw[Loads == 0 ? 1 : Loads];
     if constexpr (Loads > 0) load_once(raw, run + head, source, share, vectors);
-    const auto item = share.thread() < head ? share.thread() : share.thread() + static_cast<decltype(shape.items)>(vectors) * V;
-    const Packed<T, 1> edge = source.template load<1>(run + item, V > 1 && item < shape.items);  // of the items before and behind the vectors
+    const auto item = share.thread < head ? share.thread : share.thread + static_cast<decltype(items)>(vectors) * V;
+    const Packed<T, 1> edge = source.template load<1>(run + item, V > 1 && item < items);  // of the items before and behind the vectors
     char* const mine = words_of<A>(words, share);
     P own;
     if constexpr (Loads == 0) own = sum_turns(run + head, source, share, vectors);
     else own = sum_vectors(raw);
-    join<A>(add(own, unpack_items<1, P>(edge)[0]), y + offsets.y, finish_of(shape.sum), mine, share);
+    own = add(own, unpack_items<1, P>(edge)[0]);
+    if constexpr (is_same<C, Warps>) {
+        const A sum = A(warp_reduce(own, Add{}));
+        if (share.thread == 0 && share.output < shape.sum.outputs) store_sum(y + offsets.y, Once{}, sum);
+    } else {
+        join<A>(own, y + offsets.y, finish_of(shape.sum), mine, share);
+    }
 }
 
 }  // namespace gpubench::sum

@@ -110,12 +110,22 @@ template <class Step>
 struct Offsets {
     Step x, y;
 };
-// Without a look at how many dims there are: a condition around each of a thread's loads keeps them apart.
-template <class Step>
+// Without a look at how many dims there are: a condition around each of a thread's loads keeps them apart. Dims: at most so many,
+// which kernels of little know.
+template <int Dims = 3, class Step>
 GPUBENCH_DEVICE Offsets<Step> offsets_of(const Outputs<Step>& kept, uint32 number) {
-    const auto a = kept.first.divide(number), b = kept.second.divide(a.quotient);
-    return {a.remainder * kept.x_steps[0] + b.remainder * kept.x_steps[1] + b.quotient * kept.x_steps[2],
-            a.remainder * kept.y_steps[0] + b.remainder * kept.y_steps[1] + b.quotient * kept.y_steps[2]};
+    if constexpr (Dims == 1) {
+        return {number * kept.x_steps[0], number * kept.y_steps[0]};
+    } else {
+        const auto a = kept.first.divide(number);
+        if constexpr (Dims == 2) {
+            return {a.remainder * kept.x_steps[0] + a.quotient * kept.x_steps[1], a.remainder * kept.y_steps[0] + a.quotient * kept.y_steps[1]};
+        } else {
+            const auto b = kept.second.divide(a.quotient);
+            return {a.remainder * kept.x_steps[0] + b.remainder * kept.x_steps[1] + b.quotient * kept.x_steps[2],
+                    a.remainder * kept.y_steps[0] + b.remainder * kept.y_steps[1] + b.quotient * kept.y_steps[2]};
+        }
+    }
 }
 
 // What becomes of a sum: it counts `multiple` times (terms that are one element), and is stored `copies` times, `apart`

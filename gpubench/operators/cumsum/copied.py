@@ -11,7 +11,7 @@ from gpubench.layout import view
 from gpubench.model import DeviceInfo, Operand, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
-from gpubench.operators.cumsum.copies import copy_plan, in_places
+from gpubench.operators.copies import copy_plan, in_places
 from gpubench.operators.cumsum.params import CumsumParams
 from gpubench.operators.cumsum.regimes import candidates, leftovers
 from gpubench.operators.geometry.rounding import ceil_div

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench.model import DeviceInfo, Plan, Pointer, Problem, Refused
+from gpubench.operators.copies import copy_plan, in_places
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.copies import copy_plan, in_places
 from gpubench.operators.cumsum.geometry import line_length
 
 

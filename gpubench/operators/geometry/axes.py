@@ -14,16 +14,19 @@ TENSORS = 4
 
 MAX_AXIS_DIMS = 6
 
-AXES = tuple(
-    Struct(
-        f"gpubench::Axis<{dims}>",
-        "gpubench/axis.cuh",
-        sizes=(INTEGER_DIVIDER, dims),
-        strides=("i8", dims * TENSORS),
+AXES, NEAR_AXES = (
+    tuple(
+        Struct(
+            f"gpubench::Axis<{dims}{step}>",
+            "gpubench/axis.cuh",
+            sizes=(INTEGER_DIVIDER, dims),
+            strides=(code, dims * TENSORS),
+        )
+        for dims in range(1, MAX_AXIS_DIMS + 1)
     )
-    for dims in range(1, MAX_AXIS_DIMS + 1)
+    for step, code in (("", "i8"), (", unsigned int", "u4"))
 )
-"""By the number of dims; the first is for one."""
+"""By the number of dims; the first is for one. NEAR_AXES: of operands whose offsets all fit 32 bits."""
 
 
 def axis_size(dims: Sequence[Dim]) -> int:
@@ -36,8 +39,8 @@ def axis_fits(dims: Sequence[Dim]) -> bool:
     return len(dims) <= MAX_AXIS_DIMS and axis_size(dims) <= LIMIT
 
 
-def axis(dims: Sequence[Dim]) -> Value:
+def axis(dims: Sequence[Dim], axes: Sequence[Struct] = AXES) -> Value:
     """Return a `gpubench::Axis` of these dims, fastest first, of one element where there are none."""
     every = tuple(dims) or (Dim(1, (0,)),)
     steps = [step for dim in every for step in (*dim.steps, *[0] * (TENSORS - len(dim.steps)))]
-    return AXES[len(every) - 1].value(sizes=[divider(dim.size) for dim in every], strides=steps)
+    return axes[len(every) - 1].value(sizes=[divider(dim.size) for dim in every], strides=steps)

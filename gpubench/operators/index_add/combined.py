@@ -75,8 +75,12 @@ class Combined(OfForm):
             names += [kernel(dtype, index, width, rows) for width in widths for rows in (FEW_ROWS, LANES)]
             names += [kernel(dtype, index, width, 32, owned=True) for width in widths]
             names += [
-                single(dtype, index),
-                *(scattered.kernel(dtype, index, dims, width) for dims, width in ((2, widths[-1]), (3, 1))),
+                *(single(dtype, index, alone) for alone in (False, True)),
+                *(
+                    scattered.kernel(dtype, index, dims, width, alone)
+                    for dims, width in ((2, widths[-1]), (3, 1))
+                    for alone in (False, True)
+                ),
                 scattered.turned_kernel(dtype, index, 1),
             ]
         return (
@@ -95,9 +99,10 @@ def kernel(dtype: str, index: str, vector: int, rows: int, *, owned: bool = Fals
     return f"gpubench::index_add::add_combined<{types}, {str(owned).lower()}>"
 
 
-def single(dtype: str, index: str) -> str:
-    """Return the name expression for single elements without gaps."""
-    return f"gpubench::index_add::add_single<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}>"
+def single(dtype: str, index: str, alone: bool) -> str:
+    """Return the name expression for single elements without gaps; alone: that look for no others with their place."""
+    types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}"
+    return f"gpubench::index_add::add_single<{types}, {str(alone).lower()}>"
 
 
 def build_single(problem: Problem[Any], form: Form) -> Plan:
@@ -106,7 +111,7 @@ def build_single(problem: Problem[Any], form: Form) -> Plan:
     threads = min(THREADS, max(32, power_of_two(ceil_div(form.count, 32))))
     launch = Launch(
         SOURCE,
-        single(destination.dtype, index.dtype),
+        single(destination.dtype, index.dtype, form.count <= tuning.ALONE_SINGLE),
         (ceil_div(form.count, threads), 1, 1),
         (threads, 1, 1),
         (

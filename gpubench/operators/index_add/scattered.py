@@ -6,18 +6,20 @@ import math
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import Launch, Plan, Pointer, Problem, Refused
-from gpubench.operators.geometry.axes import MAX_AXIS_DIMS, axis
+from gpubench.model import Json, Launch, Plan, Pointer, Problem, Refused, Value
+from gpubench.operators.geometry.axes import AXES, MAX_AXIS_DIMS, NEAR_AXES, axis
 from gpubench.operators.geometry.merged import Dim
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add import tuning, walked
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, fits
 from gpubench.operators.index_add.strides import Strides, strides_of, vector_of
+from gpubench.operators.index_add.sums import alpha_value
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider
 
 SOURCE = "index_add/combined.cu"
 THREADS = 256
+WARP = 32
 SQUARE = 32
 """Indices, and elements of each, of a block that turns them in shared memory."""
 
@@ -25,8 +27,9 @@ SQUARE_LEAST = 16
 """The fewest elements of an index for which it does."""
 
 ALONE = 2**18
-"""Elements up to which those of `FEW` indices do not look for others with their place: 133 x 28 x 103 x 4, 12 of
-float64, six to a place, 7.1 us (7.7); but 16 x 8 x 10248, 17 of complex128 55 (41)."""
+ALONE_LEAST = 2**11
+"""Elements up to which those of `FEW` indices, and of any number, do not look for others with their place: 133 x 28 x
+103 x 4, 12 of float64, six to a place, 7.1 us (7.7); but 16 x 8 x 10248, 17 of complex128 55 (41)."""
 
 TURNED_LEAST = 2**19
 """Elements from which operands that turn do so by squares: 437 x 16384, 43 of float64 10.7 us (12.1 by an atomic each),
@@ -38,14 +41,13 @@ SHAPE = Struct(
     squares=INTEGER_DIVIDER,
     **dict.fromkeys(("apart", "items", "count"), "u4"),
     **dict.fromkeys(("places", "place_step", "index_step"), "i8"),
-    alpha="f8",
 )
 
 
-def kernel(dtype: str, index: str, dims: int, vector: int = 1) -> str:
-    """Return the name expression of `add_scattered`."""
+def kernel(dtype: str, index: str, dims: int, vector: int, alone: bool) -> str:
+    """Return the name expression of `add_scattered`; alone: lanes look for no others, and offsets fit 32 bits."""
     types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}"
-    return f"gpubench::index_add::add_scattered<{types}, {vector}, {dims}>"
+    return f"gpubench::index_add::add_scattered<{types}, {vector}, {dims}, {str(alone).lower()}>"
 
 
 def turned_kernel(dtype: str, index: str, dims: int) -> str:
@@ -74,12 +76,17 @@ def build(problem: Problem[Any]) -> Plan | Refused:
         dims[0] = Dim(dims[0].size // vector, (vector, vector))
     apart, dims = _with_index(dims, strides)
     items = math.prod(dim.size for dim in dims)
-    if strides.count <= walked.MOST or (strides.count <= tuning.FEW and items * vector <= ALONE):
-        apart = items  # too few to look for those that share a place
+    elements = items * vector
+    few = strides.count <= walked.MOST or elements <= ALONE_LEAST or (strides.count <= tuning.FEW and elements <= ALONE)
+    apart = max(items, WARP) if few else apart  # too few to look for those that share a place
+    near = max(operand.view.storage for operand in problem.operands) <= LIMIT
+    alone = apart >= WARP and near
     threads = min(THREADS, max(32, power_of_two(ceil_div(items, 32))))
-    name = kernel(dtype, problem.operand("index").dtype, len(dims), vector)
-    shape = SHAPE.value(strides, squares=divider(1), apart=apart, items=items, alpha=problem.params.alpha)
-    return _plan(problem, name, (ceil_div(items, threads), threads), shape, dims, vector=vector, turned=False)
+    name = kernel(dtype, problem.operand("index").dtype, len(dims), vector, alone)
+    shape = SHAPE.value(strides, squares=divider(1), apart=apart, items=items)
+    packed = axis(dims, NEAR_AXES if alone else AXES)
+    notes = {"vector": vector, "dims": len(dims), "alone": alone, "turned": False}
+    return _plan(problem, name, (ceil_div(items, threads), threads), (shape, packed), notes)
 
 
 def _with_index(dims: list[Dim], strides: Strides) -> tuple[int, list[Dim]]:
@@ -106,16 +113,17 @@ def _turned(problem: Problem[Any], strides: Strides) -> Plan:
     """Return the plan of squares."""
     squares = ceil_div(strides.count, SQUARE)
     blocks = squares * ceil_div(strides.positions, SQUARE)
-    shape = SHAPE.value(strides, squares=divider(squares), apart=0, items=strides.positions, alpha=problem.params.alpha)
+    shape = SHAPE.value(strides, squares=divider(squares), apart=0, items=strides.positions)
     name = turned_kernel(problem.case.dtype, problem.operand("index").dtype, len(strides.dims))
-    return _plan(problem, name, (blocks, THREADS), shape, list(strides.dims), vector=1, turned=True)
+    notes = {"vector": 1, "dims": len(strides.dims), "alone": False, "turned": True}
+    return _plan(problem, name, (blocks, THREADS), (shape, axis(strides.dims)), notes)
 
 
 def _plan(
-    problem: Problem[Any], name: str, size: tuple[int, int], shape: Any, dims: list[Dim], vector: int, turned: bool
+    problem: Problem[Any], name: str, size: tuple[int, int], packed: tuple[Value, Value], notes: dict[str, Json]
 ) -> Plan:
-    """Return the plan of one launch; size: blocks, and threads of each."""
+    """Return the plan of one launch; size: blocks, and threads of each; packed: the shape, and the axis."""
     pointers = (Pointer("destination"), Pointer("source"), Pointer("index"))
-    launch = Launch(SOURCE, name, (size[0], 1, 1), (size[1], 1, 1), (*pointers, shape, axis(dims)))
-    notes = {"rows": 1, "lanes": 1, "vector": vector, "dims": len(dims), "turned": turned}
-    return atomic_plan("combined", (launch,), problem, notes=notes)
+    alpha = alpha_value(problem.params.alpha, problem.case.dtype)
+    launch = Launch(SOURCE, name, (size[0], 1, 1), (size[1], 1, 1), (*pointers, packed[0], alpha, packed[1]))
+    return atomic_plan("combined", (launch,), problem, notes={"rows": 1, "lanes": 1, **notes})

@@ -19,6 +19,7 @@ from gpubench.operators.sum.naive import Naive
 from gpubench.operators.sum.places import Places
 from gpubench.operators.sum.reduce_config import ReduceConfigured
 from gpubench.operators.sum.rows import Rows, is_ragged, run_dims, runs_of, vectors_of
+from gpubench.operators.sum.single_terms import SingleTerms
 from gpubench.operators.sum.staged import Staged, is_flat
 
 
@@ -31,6 +32,8 @@ def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
     """Yield the variants from best to last."""
     shape = fast.shape_of(problem)
     if not isinstance(shape, Refused):
+        if shape.terms * shape.multiple == 1 and not _are_bytes_turned(shape):
+            yield SingleTerms()
         if _is_for_few(shape, problem.case.dtype, device):
             yield Few()
         if shape.dims and shape.dims[0].kept:
@@ -43,6 +46,11 @@ def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
             yield from _along(shape, device)
         yield Places()
     yield from (ReduceConfigured(), Naive())
+
+
+def _are_bytes_turned(shape: Merged) -> bool:
+    """Say whether little of bytes is copied in another order: 224 x 762 uint8 4.9 us by tiles, 5.5 as elementwise's."""
+    return shape.itemsize == 1 and tuning.is_little(shape) and tuning.is_transposed(shape)
 
 
 def _is_for_few(shape: Merged, dtype: str, device: DeviceInfo) -> bool:

@@ -17,6 +17,9 @@ LOADS = 8
 
 KEPT_DIMS = 3
 
+DIMS = (1, 2, 3)
+"""Kept dims that a kernel of little may be compiled for: at most so many."""
+
 FAR, NEAR = (
     Struct(
         f"gpubench::sum::Outputs<{step}>",
@@ -75,15 +78,16 @@ def too_many(dims: Sequence[Dim], most: int, role: str) -> Refused | None:
 def common(shape: Merged, dims: Sequence[Dim]) -> tuple[Any, ...]:
     """Return a `gpubench::sum::Sum` whose outputs lie along these kept dims, to stand in a struct."""
     (copies,) = padded(shape.copies, 1)
-    return _outputs(dims), (shape.multiple, copies.size, copies.y), shape.extent, shape.bytes < PLAIN_FROM
+    return outputs_of(dims), (shape.multiple, copies.size, copies.y), shape.extent, shape.bytes < PLAIN_FROM
 
 
 def plain(shape: Merged, dims: Sequence[Dim]) -> tuple[Any, ...]:
     """Return a `gpubench::sum::Plain` whose outputs lie along these kept dims, to stand in a struct."""
-    return _outputs(dims), shape.extent
+    return outputs_of(dims), shape.extent
 
 
-def _outputs(dims: Sequence[Dim]) -> tuple[Any, ...]:
+def outputs_of(dims: Sequence[Dim]) -> tuple[Any, ...]:
+    """Return a `gpubench::sum::Outputs` along these kept dims, to stand in a struct."""
     every = padded(dims, KEPT_DIMS)
     return divider(every[0].size), divider(every[1].size), [dim.x for dim in every], [dim.y for dim in every]
 
@@ -91,6 +95,11 @@ def _outputs(dims: Sequence[Dim]) -> tuple[Any, ...]:
 def is_plain(shape: Merged) -> bool:
     """Say whether each sum is stored once, as it is, and all offsets fit 32 bits."""
     return not shape.copies and shape.multiple == 1 and max(shape.extent, shape.y_bytes) <= LIMIT
+
+
+def dims_of(kept: Sequence[Dim], instances: Sequence[int] = DIMS) -> int:
+    """Return for how many kept dims at most the kernel of little is compiled that takes these."""
+    return next(dims for dims in instances if dims >= len(kept))
 
 
 def fits(*numbers: int) -> bool:

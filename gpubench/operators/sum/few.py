@@ -115,10 +115,9 @@ class Few(fast.Fast):
         if dtypes.dtype(dtype).itemsize <= 2:
             forms.append(Form(width_of(dtype), across=True))
         found = [
-            kernel(dtype, form, terms, little)
+            kernel(dtype, form, terms, dims)
             for form in dict.fromkeys(forms)
-            for little in (False, True)
-            if not (little and form.across)
+            for dims in ((0,) if form.across else (0, *fast.DIMS))
             for terms in at_once(form)
         ]
         found += [fast.instance("few_transposed", dtype, terms) for terms in TRANSPOSED]
@@ -135,12 +134,12 @@ def at_once(form: Form) -> tuple[int, ...]:
     return (1, 2, 4, 8, 16)  # 5 terms int64 95 us with 8 at once, 117 with 16
 
 
-def kernel(dtype: str, form: Form, terms: int, little: bool) -> str:
-    """Return the name expression: for so many terms at once, and one group of outputs a thread or several."""
+def kernel(dtype: str, form: Form, terms: int, dims: int = 0) -> str:
+    """Return the name expression: for so many terms at once; dims: kept ones at most, of little, else 0."""
     if form.across:
         return fast.instance("few_across", dtype, form.width, terms)
-    if little:
-        return fast.instance("few_near", dtype, form.width, terms)
+    if dims:
+        return fast.instance("few_near", dtype, form.width, terms, dims)
     return fast.instance("few", dtype, form.width, terms, groups_of(dtype, form, terms))
 
 
@@ -217,7 +216,7 @@ def build(problem: Problem[Any], shape: Merged, form: Form, device: DeviceInfo) 
         packed = (LITTLE if form.across else SHAPE).value(**_fields(reduced, outputs, groups, line))
     bound = fast.accuracy(dtype, ceil_div(inner.size * outer.size, 4), 6)
     notes = {"width": form.width, "across": form.across, "terms": terms, "threads": threads}
-    which = (SOURCE, kernel(dtype, form, terms, little))
+    which = (SOURCE, kernel(dtype, form, terms, fast.dims_of(kept) if little else 0))
     return fast.one_launch(which, ceil_div(groups, block), threads, packed, bound, {**notes, "little": little})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
@@ -28,12 +29,23 @@ SHAPE = Struct(
 
 
 EVERYTHING = Struct("gpubench::sum::Everything", SOURCE, head="u4")
+ONE_BLOCK = Struct("gpubench::sum::OneBlock", SOURCE, head="u4")
+WARPS = Struct("gpubench::sum::Warps", SOURCE, kept=fast.NEAR, outputs="u4")
 RUN = {
-    common: Struct(f"gpubench::sum::RunShape<{common.cpp}>", SOURCE, items=items, parts=INTEGER_DIVIDER, sum=common)
-    for common, items in ((EVERYTHING, "u4"), (fast.PLAIN, "u4"), (fast.SUM, "i8"))
+    common: Struct(
+        f"gpubench::sum::RunShape<{common.cpp}>",
+        SOURCE,
+        items="i8" if common is fast.SUM else "u4",
+        parts=INTEGER_DIVIDER,
+        sum=common,
+    )
+    for common in (EVERYTHING, ONE_BLOCK, WARPS, fast.PLAIN, fast.SUM)
 }
 HELD = (1, 2, 4, 8)
 """Vectors of a thread that has all of them on their way at once: the instances."""
+
+DIMS = (1, 3)
+"""Kept dims, at most, of those of little."""
 
 
 class Rows(fast.Fast):
@@ -57,9 +69,17 @@ class Rows(fast.Fast):
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """By how several runs lie; of one run, by where outputs lie, what a thread holds, and the hint to the cache."""
         found = [kernel(dtype, runs) for runs in ("whole", "ragged")]
-        found += [run_kernel(dtype, EVERYTHING, loads, False) for loads in HELD]
-        found += [run_kernel(dtype, fast.PLAIN, loads, hint) for loads in HELD for hint in (False, True)]
-        found += [run_kernel(dtype, common, 0, hint) for common in (EVERYTHING, fast.SUM) for hint in (False, True)]
+        found += [run_kernel(dtype, EVERYTHING, 1, loads, False) for loads in HELD[1:]]
+        found.append(run_kernel(dtype, ONE_BLOCK, 1, tuning.ONE_BLOCK_LOADS, False))
+        found += [run_kernel(dtype, WARPS, dims, loads, False) for dims in DIMS for loads in HELD]
+        found += [
+            run_kernel(dtype, fast.PLAIN, dims, loads, hint)
+            for dims in DIMS
+            for loads in HELD
+            for hint in (False, True)
+        ]
+        for hint in (False, True):
+            found += [run_kernel(dtype, EVERYTHING, 1, 0, hint), run_kernel(dtype, fast.SUM, 3, 0, hint)]
         return tuple((SOURCE, name) for name in found)
 
 
@@ -68,38 +88,63 @@ def kernel(dtype: str, runs: str) -> str:
     return fast.instance("rows", dtype, f"gpubench::sum::Runs::{runs}")
 
 
-def run_kernel(dtype: str, common: Struct, loads: int, first_out: bool) -> str:
-    """Return the name expression for one run an output: loads 0 for turns, first_out for the hint to the L2 cache."""
-    return fast.instance("rows_run", dtype, common.cpp, loads, str(first_out).lower())
+def run_kernel(dtype: str, common: Struct, dims: int, loads: int, first_out: bool) -> str:
+    """Return the name expression for one run an output.
+
+    dims: kept ones at most. loads: 0 for turns. first_out: the hint to the L2 cache.
+    """
+    return fast.instance("rows_run", dtype, common.cpp, dims, loads, str(first_out).lower())
 
 
 def build_run(problem: Problem[Any], shape: Merged, threads: int, parts: int, hold: bool) -> Plan | Refused:
     """Return the plan for one run an output by `parts` blocks: if they can hold it, with all of it at once."""
-    dtype, plain = problem.case.dtype, fast.is_plain(shape)
-    alone = plain and not shape.kept
-    head = min(-shape.offset % shape.vector, shape.terms)
+    dtype = problem.case.dtype
     vectors = shape.terms // shape.vector
     if len(shape.reduced) != 1 or vectors + fast.LOADS * threads * parts >= 2**32:
         return Refused("more vectors than the kernel counts")
-    if not fast.fits(parts, shape.outputs * parts, *(dim.size for dim in shape.kept)):
+    if not fast.fits(parts, shape.outputs * parts + tuning.WARP_ROWS, *(dim.size for dim in shape.kept)):
         return Refused("more outputs than the kernel counts")
-    loads = next((loads for loads in HELD if loads * threads * parts >= vectors), 0)
-    loads = loads if hold and (alone or (plain and parts == 1)) else 0
-    common = EVERYTHING if alone else fast.PLAIN if loads else fast.SUM
-    outputs = (head,) if alone else (fast.plain if loads else fast.common)(shape, shape.kept)
+    run = _run_of(shape, threads, parts, hold)
+    rows = min(tuning.WARP_ROWS, 2 * fast.LOADS // run.loads, shape.outputs) if run.common is WARPS else 1
     turns = ceil_div(vectors, fast.LOADS * threads * parts)
     bound = fast.accuracy(dtype, turns, 3 + shape.vector.bit_length() + 10, parts)
-    notes = {"threads": threads, "parts": parts, "held": loads}
-    first_out = (tuning.HINT_FROM if loads else 0) <= shape.bytes < fast.PLAIN_FROM
+    notes = {"threads": threads, "parts": parts, "held": run.loads, "rows": rows}
+    first_out = (tuning.HINT_FROM if run.loads else 0) <= shape.bytes < fast.PLAIN_FROM
     return fast.one_launch(
-        (SOURCE, run_kernel(dtype, common, loads, first_out)),
-        shape.outputs * parts,
-        threads,
-        RUN[common].value(items=shape.terms, parts=divider(parts), sum=outputs),
+        (SOURCE, run_kernel(dtype, run.common, run.dims, run.loads, first_out)),
+        ceil_div(shape.outputs * parts, rows),
+        threads * rows,
+        RUN[run.common].value(items=shape.terms, parts=divider(parts), sum=run.outputs),
         bound,
         notes,
         words=fast.word_bytes(dtype) * parts * shape.outputs if parts > 1 else 0,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Which instance takes one run an output: `common` says who has an output, `outputs` is what it holds."""
+
+    common: Struct
+    dims: int
+    loads: int
+    outputs: tuple[Any, ...]
+
+
+def _run_of(shape: Merged, threads: int, parts: int, hold: bool) -> Run:
+    """Return the instance for blocks of so many threads: by turns, or with all of an output on its way at once."""
+    plain, vectors = fast.is_plain(shape), shape.terms // shape.vector
+    loads = next((loads for loads in HELD if loads * threads * parts >= vectors), 0) if hold else 0
+    if loads and plain and parts == 1 and threads == tuning.WARP:
+        return Run(WARPS, fast.dims_of(shape.kept, DIMS), loads, (fast.outputs_of(shape.kept), shape.outputs))
+    if plain and not shape.kept:
+        head = min(-shape.offset % shape.vector, shape.terms)
+        if parts == 1 and 0 < loads <= tuning.ONE_BLOCK_LOADS:
+            return Run(ONE_BLOCK, 1, tuning.ONE_BLOCK_LOADS, (head,))
+        return Run(EVERYTHING, 1, max(loads, 2) if loads else 0, (head,))
+    if loads and plain and parts == 1:
+        return Run(fast.PLAIN, fast.dims_of(shape.kept, DIMS), loads, fast.plain(shape, shape.kept))
+    return Run(fast.SUM, fast.KEPT_DIMS, 0, fast.common(shape, shape.kept))
 
 
 def run_dims(shape: Merged) -> tuple[Dim, Dim, Dim]:

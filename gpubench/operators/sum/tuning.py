@@ -39,6 +39,15 @@ HINT_FROM = 2**24
 and of many rows so many: 16384 x 4096 float32 68.8 us (72.4 by turns), 4096 x 4096 bfloat16 15.1 (15.9). With the hint
 to the L2 cache from so many bytes on: 1500000 float32 8.7 us without, 8.9 with."""
 
+ONE_BLOCK_LOADS = 4
+"""Vectors of a thread where one block of up to 1024 threads has everything: 16384 float32 4.47 us (4.53 with eight of
+512), 4096 4.09 (4.13 with two, 4.27 with one)."""
+
+WARP = 32
+WARP_ROWS = 4
+"""Rows of a block where a warp has each, half as many where a lane has eight vectors: 816 x 240 float32 4.48 us (4.58
+with one, 4.46 with eight), 140 x 300 4.16 (4.24 with one), 160 x 1022 int32 4.46 with two (4.47 with one)."""
+
 MANY_VECTORS = 2**23
 """From so many vectors on, everything is added up by two blocks an SM: 50000000 float32 56.1 us (56.9 by one), 30000000
 int8 15.4 by one (15.5)."""
@@ -126,17 +135,23 @@ def run(vectors: int, shape: Merged, device: DeviceInfo) -> tuple[int, int, bool
 
 
 def held(vectors: int, shape: Merged, device: DeviceInfo) -> int:
-    """Return the threads of the blocks that hold an output each, or 0.
+    """Return the threads that hold an output each, or 0: a warp, or a block.
 
-    A warp by itself needs no barrier: 64 x 1000 float32 5.7 us with 32 threads, 5.9 with 128.
+    A warp by itself needs no barrier: 64 x 1000 float32 5.7 us with 32 threads, 5.9 with 128; 160 x 1022 int32 4.46
+    (4.64 with 256).
     """
     if vectors > HELD_VECTORS or not is_plain(shape):
         return 0
     many = shape.outputs >= device.sm_count
     little = is_little(shape) and shape.outputs <= 8 * device.sm_count
     if little or (many and vectors > HELD_ROWS and shape.bytes < HELD_BYTES):
-        few = shape.kept and vectors < HELD_ROW
-        return 0 if few else 32 if vectors <= 32 * LOADS else 256 if vectors <= 256 * LOADS else 512
+        if shape.kept and vectors < HELD_ROW:
+            return 0
+        if shape.terms // shape.vector <= WARP * LOADS:
+            return WARP
+        if not shape.kept:
+            return min(1024, power_of_two(ceil_div(vectors, ONE_BLOCK_LOADS)))
+        return 256 if vectors <= 256 * LOADS else 512
     return power_below(vectors * 9 // 16, 512) if many and tuned("LANES_ROW", LANES_ROW) < vectors <= HELD_ROWS else 0
 
 

@@ -182,9 +182,11 @@ def test_neighbours_that_share_a_place_are_added_up_once(pattern: Any) -> None:
         answers(problem, combined.build(problem, form(problem), 1))
 
 
+@pytest.mark.parametrize("alone", [0, scattered.ALONE_LEAST])
 @pytest.mark.parametrize("pattern", ["half_same", "same", {"out_of_range": 30}], ids=str)
-def test_lanes_that_share_a_place_are_added_up_once(pattern: Any) -> None:
-    """Rows of three elements and of two vectors; repetitions as neighbours, and indices as neighbours."""
+def test_lanes_that_share_a_place_are_added_up_once(pattern: Any, alone: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of three elements and of two vectors; repetitions as neighbours, and indices as neighbours; no looks."""
+    monkeypatch.setattr(scattered, "ALONE_LEAST", alone)
     for width in (3, 8):
         problem = problem_of((50, width), 237, pattern=pattern)
         answers(problem, combined.build(problem, form(problem), 1))

@@ -62,7 +62,7 @@ def _around(sms: int, near: int) -> dict[str, Edge]:
         "sectors that lanes share": ((2000, tuning.SHARED_SECTORS // 16_000 + near), (0,), "float32", {}),
         "a row of so few terms": ((600_001, tuning.FEW_TERMS + near), (1,), "float32", {"offset": 1}),
         "transposed outputs": (
-            (256, 1, tuning.TRANSPOSED_OUTPUTS // 256 + near),
+            (256, 2, tuning.TRANSPOSED_OUTPUTS // 256 + near),
             (1,),
             "float32",
             {"permute": (2, 1, 0)},

@@ -50,3 +50,37 @@ def test_plans_take_the_widest_vectors_on_which_lines_stand(
     assert isinstance(plan, Plan)
     variant, note, value = wanted
     assert (plan.variant, plan.notes[note]) == (variant, value)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dim", "dtype", "layout", "wanted"),
+    [
+        ((1, 1, 1), (1,), "int8", {}, {"variant": "single_terms", "copy": "flat"}),
+        ((300, 200), (), "float16", {"permute": (1, 0)}, {"variant": "single_terms"}),
+        ((40, 6), (1,), "float32", {"expand": (1,)}, {"variant": "few"}),  # six times one term
+        ((224, 762), (), "uint8", {"permute": (1, 0)}, {"variant": "few"}),
+        ((1024,), (0,), "float32", {}, {"variant": "rows", "threads": 32, "rows": 1}),
+        ((1028,), (0,), "float32", {}, {"variant": "rows", "threads": 128, "parts": 1}),
+        ((16_384,), (0,), "float32", {}, {"variant": "rows", "threads": 1024, "parts": 1}),
+        ((16_388,), (0,), "float32", {}, {"variant": "rows", "threads": 256, "parts": 9}),
+        ((816, 240), (1,), "float32", {}, {"variant": "rows", "threads": 32, "rows": 4}),
+        ((160, 1022), (1,), "int32", {}, {"variant": "rows", "threads": 32, "held": 8, "rows": 2}),
+    ],
+)
+def test_little_is_cut_by_size(
+    shape: tuple[int, ...], dim: tuple[int, ...], dtype: str, layout: dict[str, Any], wanted: dict[str, Any]
+) -> None:
+    """One term is a copy; one block has everything, four vectors a thread; a warp has a row, four a block."""
+    plan = SUM.choose(SUM.problem(make_case("sum", dtype, shape=shape, dim=dim, layout=layout)), DEVICE)
+    assert isinstance(plan, Plan)
+    assert {"variant": plan.variant, **plan.notes} | wanted == {"variant": plan.variant, **plan.notes}
+
+
+@pytest.mark.parametrize(
+    ("dims", "shape", "dim"), [(1, (50, 7), (1,)), (2, (5, 7, 30), (1,)), (3, (3, 4, 5, 2, 6), (1, 3))]
+)
+def test_kernels_of_little_know_how_many_dims_are_kept(dims: int, shape: tuple[int, ...], dim: tuple[int, ...]) -> None:
+    """The last argument of the instance is what its divisions depend on."""
+    plan = SUM.choose(SUM.problem(make_case("sum", "float32", shape=shape, dim=dim)), DEVICE)
+    assert isinstance(plan, Plan)
+    assert plan.launches[0].kernel.endswith(f", {dims}>")

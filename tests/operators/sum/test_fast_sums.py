@@ -67,8 +67,8 @@ def plans_with_parts(problem: Problem[Any]) -> Iterator[Plan]:
     else:
         found += [rows.build(problem, shape, 64, parts) for parts in (1, 3)]
         found += [
-            rows.build_run(problem, shape, 32, *way)
-            for way in ((1, True), (3, True), (40, True), (1, False), (3, False))
+            rows.build_run(problem, shape, *way)
+            for way in ((32, 1, True), (64, 1, True), (32, 3, True), (32, 40, True), (32, 1, False), (32, 3, False))
         ]
         if len(shape.reduced) == 1 and rows.vectors_of(shape) <= 256:
             found += [lanes.build(problem, shape, 32, 8, 1)]

@@ -24,13 +24,14 @@ GPUBENCH_DEVICE A block_reduce(A value, A* parts, Combine combine) {
 template <class A, class Combine>
 GPUBENCH_DEVICE A block_reduce_first(A value, A identity, Combine combine) {
     GPUBENCH_SHARED(A, parts, warp_size);
-    const int warps = block_size_x() / warp_size;
+    const uint32 thread = thread_index_x(), lane = thread % warp_size, warps = static_cast<uint32>(block_size_x()) / warp_size;
+    A* const place = parts + (lane == 0 ? thread / warp_size : lane);  // a first lane's own, then another warp's: one address
     value = warp_reduce(value, combine);
     if (warps == 1) return value;
-    if (lane_index() == 0) parts[thread_index_x() / warp_size] = value;
+    if (lane == 0) *place = value;
     block_barrier();
-    if (thread_index_x() >= warp_size) return value;
-    return warp_reduce(lane_index() < warps ? parts[lane_index()] : identity, combine);
+    if (thread >= warp_size) return value;
+    return warp_reduce(lane < warps ? *place : identity, combine);
 }
 
 // Thread 0's value, for all threads. Once a kernel.
