@@ -210,6 +210,15 @@ def test_tiles_are_as_high_as_their_lines_are_worth(rows: int, dtype: str, tile:
     assert (plan.notes["lanes"], plan.notes["passes"]) == tile
 
 
+@pytest.mark.parametrize(("step", "offsets"), [(4, ", gpubench::uint32"), (5, "")])
+def test_offsets_have_64_bits_where_an_operand_reaches_further(step: int, offsets: str) -> None:
+    """2^30 elements some apart, off the first: up to 2^32 of the operand the offsets have 32 bits."""
+    layout = {"step": step, "offset": 5}
+    plan = plan_of("int8", function="copy", shape=(2**30,), layout=layout)
+    assert plan.notes["lies"] == ["apart"]
+    assert f"gpubench::Axis<1{offsets}>" in plan.launches[0].kernel
+
+
 def test_rows_beside_operands_off_the_grid_are_not_braided() -> None:
     """What lies at another alignment is read element by element by both kernels: then `flat` has less to do."""
     turned = {"shape": (3581, 9, 520), "layout": {"permute": (0, 2, 1)}}
