@@ -7,13 +7,14 @@ namespace gpubench {
 
 constexpr int axis_tensors = 4;
 
-// Step: what holds all offsets. Dims fastest first, strides in elements, with C layout: the host packs the same. Tensor 0 is the output; what is not there has
+// Dims fastest first, strides in elements, with C layout: the host packs the same. Tensor 0 is the output; what is not there has
 // strides of 0. Numbers along the axis are below 2^31. How many dims there are the compiler knows: no loop and, for a
-// single dim, no division.
-template <int Dims, class Step = int64>
+// single dim, no division. Offset: uint32 where no tensor reaches further, whose products are one instruction, not three.
+template <int Dims, class Offset = int64>
 struct Axis {
+    static constexpr int dims = Dims;
     IntegerDivider sizes[Dims];
-    Step strides[Dims][axis_tensors];
+    Offset strides[Dims][axis_tensors];
 
     // The place of an element in each dim.
     GPUBENCH_DEVICE void places(uint32 number, uint32 (&at)[Dims]) const {
@@ -36,13 +37,13 @@ struct Axis {
         }
     }
     // The distance from a tensor's first element.
-    GPUBENCH_DEVICE Step offset(const uint32 (&at)[Dims], int tensor) const {
-        Step distance = at[0] * strides[0][tensor];
+    GPUBENCH_DEVICE Offset offset(const uint32 (&at)[Dims], int tensor) const {
+        Offset distance = at[0] * strides[0][tensor];
         GPUBENCH_UNROLL
         for (int dim = 1; dim < Dims; ++dim) distance += at[dim] * strides[dim][tensor];
         return distance;
     }
-    GPUBENCH_DEVICE Step offset(uint32 number, int tensor) const {
+    GPUBENCH_DEVICE Offset offset(uint32 number, int tensor) const {
         uint32 at[Dims];
         places(number, at);
         return offset(at, tensor);

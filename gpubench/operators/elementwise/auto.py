@@ -30,14 +30,14 @@ def preferred(problem: Problem[Any]) -> Iterator[Variant]:
     """Yield the variants from best to last."""
     shape = merged(problem)
     if not isinstance(shape, Refused):
-        if _is_for_tiles(shape):
+        if _is_for_tiles(shape, problem.params.function):
             yield Tiles()
         yield Flat()
         yield Tiles()
     yield from (AutoPytorch(), Naive())
 
 
-def _is_for_tiles(shape: Merged) -> bool:
+def _is_for_tiles(shape: Merged, function: str) -> bool:
     """Say whether some operand lies across y's rows, or operands share or fill long rows of whole vectors."""
     if len(shape.dims) == 1:
         return False
@@ -46,12 +46,14 @@ def _is_for_tiles(shape: Merged) -> bool:
         off_grid = any(lie_of(shape, operand) == "off_grid" for operand in shape.inputs)
         braided = bool(split(shape).braided) and not off_grid
         near = all(tuning.is_near(shape, wish) for wish, _ in wishes) and not braided
-        most = _gather_elements() if near else tuning.THREADS * shape.vector
+        most = tuning.NEAR_GROUP if near else tuning.THREADS * shape.vector
         if _tile_elements(shape) < (tuning.LEAST_TILE if len(wishes) == 1 else tuning.THREADS):
             return False
         bytes_apart = all(_are_bytes_gathered(shape, wish, dim) for wish, dim in wishes)
         return not bytes_apart and not any(_is_gathered(shape, wish, dim, most) for wish, dim in wishes)
     row = shape.dims[0].size
+    if function in tuning.HEAVY or shape.output_bytes <= tuning.ROW_BYTES:
+        return False
     if row % shape.vector or row < tuned("ROW_VECTORS", tuning.ROW_VECTORS) * shape.vector:
         return False
     lies = [lie_of(shape, operand) for operand in shape.inputs]
@@ -87,7 +89,8 @@ def _are_close(shape: Merged, one: Input, across: int, run: int, group: int) -> 
     """Say whether its neighbours are so many elements of y apart at most, or such a group of y is one run of it."""
     apart = math.prod(dim.size for dim in shape.dims[:across])
     size = apart * shape.dims[across].size
-    return apart <= run or (size <= group and all(one.step(dim) < size for dim in shape.dims[: across + 1]))
+    last = sum((dim.size - 1) * one.step(dim) for dim in shape.dims[: across + 1])
+    return apart <= run or last < size <= group
 
 
 def _gather_elements() -> int:

@@ -9,10 +9,10 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.elementwise import tuning
-from gpubench.operators.elementwise.instance import extents, instance, plan, probes, types_of
+from gpubench.operators.elementwise.instance import SPACE, extents, instance, plan, probes, types_of
 from gpubench.operators.elementwise.merged import Input, Merged, merged
 from gpubench.operators.elementwise.naive import scalar_parameters
-from gpubench.operators.geometry.axes import MAX_AXIS_DIMS, axis
+from gpubench.operators.geometry.axes import MAX_AXIS_DIMS, NEAR, axis, axis_struct
 from gpubench.operators.geometry.merged import Dim
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.geometry.vectors import items_of
@@ -21,6 +21,9 @@ from gpubench.operators.structs import LIMIT, Struct, int64
 SOURCE = "elementwise/flat.cu"
 LINEAR = ("on_grid", "off_grid", "same")
 """Operands that no place in the dims is needed for."""
+
+SHORT_ROW = 512
+"""Elements of a row: of a shorter one every vector comes element by element, so that a warp stays together."""
 
 REST = Struct("gpubench::elementwise::FlatRest", SOURCE, p0="f8", p1="f8", extents=("i8", 3))
 
@@ -55,15 +58,16 @@ class Flat:
         """Return the probes on operands that lie as y does, and `add` of others."""
         items = items_of(dtype)
         others = [
-            ("off_grid", "off_grid", 1, True),
-            ("on_grid", "row_off_grid", 2, False),
-            ("still", "apart", 2, False),
+            ("off_grid", "off_grid", 1, "whole_rows"),
+            ("on_grid", "row_off_grid", 2, "long_rows"),
+            ("still", "apart", 2, "short_rows"),
         ]
         found = []
         for function, types in probes(dtype):
-            wanted = [(*["on_grid"] * (len(types) - 2), 1, True), *(others if function == "add" else ())]
-            for *lies, dims, whole in wanted:
-                numbers = (128, items, 1, dims, whole, False, True)
+            wanted = [(*["on_grid"] * (len(types) - 2), 1, "whole_rows"), *(others if function == "add" else ())]
+            for *lies, dims, rows in wanted:
+                places = axis_struct((Dim(1, ()),) * dims, near=dims > 1).cpp
+                numbers = (128, items, 1, places, f"{SPACE}::{rows}", False, True)
                 found.append((SOURCE, instance("flat", function, types, numbers, lies)))
         return found
 
@@ -116,17 +120,27 @@ def build(problem: Problem[Any], shape: Merged, cut: tuning.FlatCut, beside: boo
     dims: tuple[Dim, ...] = () if linear else shape.dims
     if not linear and (len(dims) > MAX_AXIS_DIMS or shape.elements > LIMIT - cut.tile):
         return Refused("more dims or elements than the kernel counts")
-    whole = linear or dims[0].size % shape.vector == 0
+    near = not linear and max(operand.extent for operand in shape.inputs) <= NEAR
     types, rest = types_of(problem.params, problem.case.dtype), shape.elements % shape.vector
-    kernel = instance("flat", problem.params.function, types, (*cut, max(len(dims), 1), whole, beside, rest > 0), lies)
+    numbers = (*cut, axis_struct(dims, near).cpp, _rows(dims, shape.vector), beside, rest > 0)
+    kernel = instance("flat", problem.params.function, types, numbers, lies)
     blocks = ceil_div(shape.elements - rest, cut.tile) + min(rest, 1)
     if blocks > LIMIT:
         return Refused("more blocks than a grid has")
     p0, p1 = scalar_parameters(problem.params)
     packed = REST.value(p0=p0, p1=p1, extents=extents(shape))
     launch = (SOURCE, kernel, blocks, cut.threads)
-    arguments = (int64(shape.elements), axis(dims), packed)
+    arguments = (int64(shape.elements), axis(dims, near), packed)
     return plan("flat", problem, shape, launch, arguments, _shared_bytes(shape, lies), **cut._asdict(), lies=lies)
+
+
+def _rows(dims: Sequence[Dim], vector: int) -> str:
+    """Return where vectors end in y's rows (`Rows` in elementwise/flat.cu)."""
+    row = dims[0].size if dims else 0
+    if row % vector == 0:
+        return f"{SPACE}::whole_rows"
+    name = "long" if row >= SHORT_ROW else "short" if row >= vector else "least"
+    return f"{SPACE}::{name}_rows"
 
 
 def _shared_bytes(shape: Merged, lies: Sequence[str]) -> int:

@@ -25,8 +25,13 @@ def instance(kernel: str, function: str, types: Sequence[str], numbers: Sequence
     """Return a name expression. types: the type of the work, dtypes of y and of each operand; lies: one an operand."""
     work, y, *inputs = (ROUGH if name == ROUGH else dtypes.dtype(name).cpp for name in types)
     operands = [f"{SPACE}::In<{cpp}, {SPACE}::{lie}>" for cpp, lie in zip(inputs, lies, strict=True)]
-    arguments = [f"gpubench::functions::{function}", work, y, *(str(number).lower() for number in numbers), *operands]
+    arguments = [f"gpubench::functions::{function}", work, y, *(_spelt(number) for number in numbers), *operands]
     return f"{SPACE}::{kernel}<{', '.join(arguments)}>"
+
+
+def _spelt(argument: object) -> str:
+    """Return a template argument in C++: names stay as they are."""
+    return str(argument).lower() if isinstance(argument, bool) else str(argument)
 
 
 def types_of(params: ElementwiseParams, dtype: str) -> tuple[str, ...]:

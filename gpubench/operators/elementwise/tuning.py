@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -64,8 +65,8 @@ STAGED_EMPTY = 0.4
 """Part of what is outside y that a tile pays for where lines come as they lie. With what these bring in vain, a unit a
 line, fitted to 10 cuts of each of 26 random cases: 67 x 878759 int16 by tiles of 8, 16, 32, 64 and 128 rows 312, 211,
 168, 163, 152 us, 73 x 382214 - , 94, 71, 62, 58; but 27 x 32 x 1160 x 20 by 16, 32, 64 rows 51.9, 48.4, 66.6, 6 x 16 x
-18016 x 16 int32, six rows, by 8, 16, 32 98, 114, 202. Vectors of bytes lose by it, seven 0.95 times as fast as by the
-fewest outside y: 8 x 2333 x 129 int8 11.9 (9.8), 4 x 458 x 262 6.2 (6.5)."""
+18016 x 16 int32, six rows, by 8, 16, 32 98, 114, 202. Not for vectors of bytes, seven of which were 0.95 times as
+fast by it as by the fewest outside y: 8 x 2333 x 129 int8 11.9 (9.8), 4 x 458 x 262 6.2 (6.5)."""
 
 STAGED_LANES = {**TURNED_LANES, 16: 4}
 """... off the grid. 8191 x 8193, two operands, with 4, 8, 16: int8 79, 86, 94 us; float32 with 8, 16, 32: 227, 223,
@@ -103,16 +104,22 @@ NEAR_BYTES, NEAR_VECTORS = 4, 4
 fewer lines of the L1 cache a load meets. 40 x 814 x 2 x 174 uint8, last two dims exchanged, 16.1 us, by vectors of 16
 bytes 19.6; the same of 20 x 814 x 5 x 120 13.1 and 17.7."""
 
-ROW_VECTORS = 32
-"""Rows of fewer vectors are walked from end to end of y."""
+ROW_VECTORS, ROW_BYTES = 32, 2**23
+"""Rows of fewer vectors are walked from end to end of y, and so is a y of at most so many bytes that is broadcast:
+least of 2 x 128 x 1176 int64, two operands, 6.29 us, by tiles 6.59, product of 15 x 14 x 1228 float32 and a column 4.61
+and 4.77. Heavy functions, too: powers of 2614 x 4392 float64 and a column 101.8 us, by tiles 116.4, of 8400 x 2646
+float16 to float64 72.3 and 103.1."""
 
 GATHER_RUN = 40
 """Up to so many elements of y between neighbours of an operand, what a block reads of it lies in long enough runs.
 Powers of 7260 x 4 x 10 float64, one reversed, 10.0 us, in tiles 11.7."""
 
 GATHER_ELEMENTS = 2**17
-"""Up to so many elements of y, or of a group of y that is one run of an operand whose elements are near, the L2 cache
-makes up for sectors that are read again."""
+"""Up to so many elements of y the L2 cache makes up for sectors that are read again."""
+
+NEAR_GROUP = 5 * 2**16
+"""... of y that is one run of an operand whose elements are near. Largest of 8 x 7 x 42102 int32, one of two with its
+last dims exchanged, 13.7 us, in tiles 15.1; product of 2 x 7 x 31022 float16 5.2 and 6.1. Larger ones: not timed."""
 
 BYTE_RUN, BYTE_GROUP = 200, 2**15
 """The same of bytes where neither y's rows nor the operand's lines are whole vectors: tiles would turn them byte by
@@ -139,6 +146,13 @@ BYTES_OVER_ROWS, VECTORS_OVER_ROWS = 4, 2
 
 SMALL_BYTES, SMALL_SHARE = 4 * 2**20, 8
 """An operand of at most so many bytes, and of such a part of all, is read out of the L2 cache, however it lies."""
+
+
+SHORT_ROW_BYTES = 32
+"""Bytes of a row at most of which every vector is a part, where an operand has such rows in another order. Copy of
+16384 x 52 x 6 int8, dims 0 and 1 exchanged, by vectors of 1, 2, 4 and 16 elements 10.2, 9.4, 18.1, 15.1 us; abs of
+107474 x 34 x 10 bfloat16 by 1, 2, 4 and 8 53.6, 46.9, 58.6, 68.8; difference of 8 x 47399 x 16 x 4 by 2, 4, 8 43.9,
+41.6, 46.3. A thread takes 16 bytes, of elements alone eight."""
 
 
 class FlatCut(NamedTuple):
@@ -193,6 +207,12 @@ def row_cut(shape: Merged, cut: FlatCut, lies: Sequence[str], near: bool) -> Fla
     200 x 44210 x 12 int16 a distance apart 122 and 129.
     """
     row = shape.dims[0].size
+    moved = [
+        one for one, lie in zip(shape.inputs, lies, strict=True) if lie == "row_off_grid" and not is_small(shape, one)
+    ]
+    if moved and row * shape.output_itemsize <= SHORT_ROW_BYTES and cut.items == shape.vector:
+        items = _items_of_rows(shape, moved)
+        return FlatCut(SMALL_THREADS, items, max(1, min(8, 16 // (items * shape.output_itemsize))))
     over = row % shape.vector != 0 and cut.items == shape.vector
     if over and "repeating" in lies and cut.tile < REPEATED * row:
         return cut._replace(threads=SMALL_THREADS, vectors=2)
@@ -201,6 +221,12 @@ def row_cut(shape: Merged, cut: FlatCut, lies: Sequence[str], near: bool) -> Fla
     if over and shape.vector == 16 and ("apart" in lies or "row_off_grid" in lies):
         return cut._replace(items=BYTES_OVER_ROWS, vectors=VECTORS_OVER_ROWS)
     return cut
+
+
+def _items_of_rows(shape: Merged, moved: Sequence[Input]) -> int:
+    """Return the most elements of vectors on which all rows of y and of these operands begin and end."""
+    lengths = [one.step(dim) for one in moved for dim in shape.dims[1:]] + [one.offset for one in moved]
+    return math.gcd(shape.vector, shape.dims[0].size, *lengths)
 
 
 def passes(rows: int, lanes: int, blocks: int, device: DeviceInfo) -> int:

@@ -14,19 +14,24 @@ TENSORS = 4
 
 MAX_AXIS_DIMS = 6
 
-AXES, NEAR_AXES = (
-    tuple(
+NEAR = 2**32
+"""Elements of a tensor at most of which offsets have 32 bits."""
+
+
+def _axes(strides: str, *offset: str) -> tuple[Struct, ...]:
+    return tuple(
         Struct(
-            f"gpubench::Axis<{dims}{step}>",
+            f"gpubench::Axis<{', '.join((str(dims), *offset))}>",
             "gpubench/axis.cuh",
             sizes=(INTEGER_DIVIDER, dims),
-            strides=(code, dims * TENSORS),
+            strides=(strides, dims * TENSORS),
         )
         for dims in range(1, MAX_AXIS_DIMS + 1)
     )
-    for step, code in (("", "i8"), (", unsigned int", "u4"))
-)
-"""By the number of dims; the first is for one. NEAR_AXES: of operands whose offsets all fit 32 bits."""
+
+
+AXES, NEAR_AXES = _axes("i8"), _axes("u4", "gpubench::uint32")
+"""By the number of dims; the first is for one. Those of offsets of 64 bits, and of 32."""
 
 
 def axis_size(dims: Sequence[Dim]) -> int:
@@ -39,8 +44,13 @@ def axis_fits(dims: Sequence[Dim]) -> bool:
     return len(dims) <= MAX_AXIS_DIMS and axis_size(dims) <= LIMIT
 
 
-def axis(dims: Sequence[Dim], axes: Sequence[Struct] = AXES) -> Value:
+def axis_struct(dims: Sequence[Dim], near: bool = False) -> Struct:
+    """Return the `gpubench::Axis` of so many dims. near: with offsets of 32 bits."""
+    return (NEAR_AXES if near else AXES)[max(len(dims), 1) - 1]
+
+
+def axis(dims: Sequence[Dim], near: bool = False) -> Value:
     """Return a `gpubench::Axis` of these dims, fastest first, of one element where there are none."""
     every = tuple(dims) or (Dim(1, (0,)),)
     steps = [step for dim in every for step in (*dim.steps, *[0] * (TENSORS - len(dim.steps)))]
-    return axes[len(every) - 1].value(sizes=[divider(dim.size) for dim in every], strides=steps)
+    return axis_struct(every, near).value(sizes=[divider(dim.size) for dim in every], strides=steps)

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import Json, Launch, Plan, Pointer, Problem, Refused, Value
-from gpubench.operators.geometry.axes import AXES, MAX_AXIS_DIMS, NEAR_AXES, axis
+from gpubench.operators.geometry.axes import MAX_AXIS_DIMS, axis
 from gpubench.operators.geometry.merged import Dim
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add import tuning, walked
@@ -84,7 +84,7 @@ def build(problem: Problem[Any]) -> Plan | Refused:
     threads = min(THREADS, max(32, power_of_two(ceil_div(items, 32))))
     name = kernel(dtype, problem.operand("index").dtype, len(dims), vector, alone)
     shape = SHAPE.value(strides, squares=divider(1), apart=apart, items=items)
-    packed = axis(dims, NEAR_AXES if alone else AXES)
+    packed = axis(dims, near=alone)
     notes = {"vector": vector, "dims": len(dims), "alone": alone, "turned": False}
     return _plan(problem, name, (ceil_div(items, threads), threads), (shape, packed), notes)
 

@@ -114,7 +114,7 @@ def test_the_largest_operand_decides_what_lies_across() -> None:
 
 def test_a_row_that_all_share_is_kept() -> None:
     """The dim across is one along which an operand's rows are the same, whichever it is."""
-    inputs = ({"shape": (300, 7, 512)}, {"shape": (1, 7, 512)})
+    inputs = ({"shape": (700, 7, 512)}, {"shape": (1, 7, 512)})
     plan = plan_of(function="add", inputs=inputs)
     assert plan.variant == "tiles"
     assert plan.notes["lies"] == ["on_grid", "row"]
@@ -199,15 +199,52 @@ def test_a_few_bytes_a_line_are_read_element_by_element(near: int) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "dtype", "tile"),
-    [(67, "int16", (8, 4)), (20, "int16", (32, 4)), (6, "int32", (64, 2)), (73, "int8", (8, 4))],
+    [(67, "int16", (8, 4)), (20, "int16", (32, 4)), (6, "int32", (64, 2)), (73, "int8", (32, 2))],
 )
 def test_tiles_are_as_high_as_their_lines_are_worth(rows: int, dtype: str, tile: tuple[int, int]) -> None:
-    """Each line of a tile brings a unit in vain, and rows outside y cost less than that, for vectors of bytes, too."""
+    """Each line of a tile brings a unit in vain, and rows outside y cost less than that; not for vectors of bytes."""
     one = {"shape": (rows, 300_001), "layout": {"permute": (1, 0), "offset": 1}}
     plan = tiles.Tiles().plan(OPERATOR.problem(make_case("elementwise", dtype, function="neg", inputs=(one,))), DEVICE)
     assert isinstance(plan, Plan)
     assert plan.notes["lies"] == ["turned_off_grid"]
     assert (plan.notes["lanes"], plan.notes["passes"]) == tile
+
+
+@pytest.mark.parametrize(
+    ("dtype", "row", "cut"), [("int8", 6, (2, 8)), ("int16", 10, (2, 4)), ("int16", 5, (1, 8)), ("int16", 36, (8, 1))]
+)
+def test_short_rows_that_are_moved_are_whole_vectors(dtype: str, row: int, cut: tuple[int, int]) -> None:
+    """As many elements as all rows are whole vectors of, up to 16 bytes a thread; not of longer rows."""
+    one = {"shape": (16384, 52, row), "layout": {"permute": (1, 0, 2)}}
+    plan = plan_of(dtype, function="copy", inputs=(one,))
+    assert (plan.notes["items"], plan.notes["vectors"]) == cut
+    assert plan.notes["lies"] == ["row" if row * 2 <= 64 and row != 36 else "row_off_grid"]
+
+
+def test_a_group_is_one_run_only_if_it_is() -> None:
+    """Steps that are all smaller than the group do not make it one: neighbours lie a line of other groups apart."""
+    one = {"shape": (898, 7, 1714), "layout": {"permute": (2, 0, 1)}}
+    assert plan_of("int8", function="abs", inputs=(one,)).variant == "tiles"
+    near = {"shape": (898, 7, 1714), "layout": {"permute": (0, 2, 1)}}
+    assert plan_of("int8", function="abs", inputs=(near,)).variant == "flat"
+
+
+@pytest.mark.parametrize(
+    ("function", "rows", "variant"), [("add", 4096, "flat"), ("add", 4100, "tiles"), ("pow", 4100, "flat")]
+)
+def test_broadcasts_of_little_or_heavy_work_go_by_flat(function: str, rows: int, variant: str) -> None:
+    """Tiles keep a column's or row's elements over rows, which pays for large results of light functions."""
+    inputs = ({"shape": (rows, 512)}, {"shape": (rows, 1)})
+    assert plan_of("float32", function=function, inputs=inputs).variant == variant
+
+
+@pytest.mark.parametrize(("step", "offsets"), [(4, ", gpubench::uint32"), (5, "")])
+def test_offsets_have_64_bits_where_an_operand_reaches_further(step: int, offsets: str) -> None:
+    """2^30 elements some apart, off the first: up to 2^32 of the operand the offsets have 32 bits."""
+    layout = {"step": step, "offset": 5}
+    plan = plan_of("int8", function="copy", shape=(2**30,), layout=layout)
+    assert plan.notes["lies"] == ["apart"]
+    assert f"gpubench::Axis<1{offsets}>" in plan.launches[0].kernel
 
 
 def test_rows_beside_operands_off_the_grid_are_not_braided() -> None:
