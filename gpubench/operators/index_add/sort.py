@@ -21,6 +21,9 @@ LEAST_RANGE = 2048
 ONE_BLOCK = 6144
 """Indices that one block sorts: it meets nobody."""
 
+SAMPLE = 4096
+"""Indices of a list that are looked at, in groups of 32 neighbours, where the launch chooses."""
+
 WARPS = (32, 16, 8)
 MOST_PASSES = 4
 
@@ -36,6 +39,8 @@ SHAPE = Struct(
     shift="i4",
     skip="i4",
     flags="u4",
+    often="u4",
+    unused="i4",
 )
 
 
@@ -113,8 +118,16 @@ class Sort:
         """Where the pairs stand when they are in order."""
         return Workspace(self._starts[5])
 
-    def launch(self, problem: Problem[Any], flags: Workspace, flag_words: int) -> Launch:
-        """Return the launch; it also clears the flags of the one behind it."""
+    @property
+    def choice(self) -> Workspace:
+        """Where the launch says whether it sorted at all."""
+        return Workspace(self.kept.byte_offset + 4)
+
+    def launch(self, problem: Problem[Any], flags: Workspace, flag_words: int, often: int = 0) -> Launch:
+        """Return the launch; it also clears the flags of the one behind it.
+
+        often: only sort a list of which so many of `SAMPLE` indices are the same; 0 for any.
+        """
         starts = [Workspace(start) for start in self._starts]
         return Launch(
             SOURCE,
@@ -127,7 +140,7 @@ class Sort:
                 *starts[2:7],
                 self.kept,
                 flags,
-                SHAPE.value(self, flags=flag_words),
+                SHAPE.value(self, flags=flag_words, often=often, unused=0),
             ),
             shared_bytes=shared_bytes(self.warps),
             waits_for_blocks=True,
