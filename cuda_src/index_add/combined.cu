@@ -19,6 +19,7 @@
 #include "gpubench/pairs.cuh"
 #include "gpubench/warp.cuh"
 #include "index_add/owned.cuh"
+#include "index_add/sample.cuh"
 #include "index_add/walked.cuh"
 
 namespace gpubench::index_add {
@@ -228,10 +229,8 @@ GPUBENCH_DEVICE int gather_equal(Pair* list, const Index* index, uint32 first, c
 
 // Owned: one warp has all rows of its chunk, so that nobody else adds to them, and it needs no atomics.
 template <class T, class Index, int V, bool Owned>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
-    add_combined(T* destination, const T* source, const Index* index, const CombinedShape shape) {
+GPUBENCH_DEVICE void combine_rows(Pair* lists, T* destination, const T* source, const Index* index, const CombinedShape& shape) {
     using Sums = Vector<sum_t<T>, V>;
-    GPUBENCH_SHARED(Pair, lists, combined_threads);
     const int warp = thread_index_x() / warp_size, lane = lane_index() & (shape.lanes - 1), groups = warp_size / shape.lanes;
     Pair* const list = lists + warp * warp_size;
     const uint32 number = static_cast<uint32>(block_index_x()) * (combined_threads / warp_size) + warp;
@@ -267,6 +266,21 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
             sums = Sums{};
         }
     }
+}
+
+template <class T, class Index, int V, bool Owned>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
+    add_combined(T* destination, const T* source, const Index* index, const CombinedShape shape) {
+    GPUBENCH_SHARED(Pair, lists, combined_threads);
+    combine_rows<T, Index, V, Owned>(lists, destination, source, index, shape);
+}
+
+// The same, unless a sample of the list chose to sort.
+template <class T, class Index, int V>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
+    add_if_apart(const uint32* choice, T* destination, const T* source, const Index* index, const CombinedShape shape) {
+    GPUBENCH_SHARED(Pair, lists, combined_threads);
+    if (is_chosen(choice, Choice::atomics)) combine_rows<T, Index, V, false>(lists, destination, source, index, shape);
 }
 
 }  // namespace gpubench::index_add

@@ -8,7 +8,7 @@ from typing import Any
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
-from gpubench.operators.index_add import tuning, walked
+from gpubench.operators.index_add import sampled, tuning, walked
 from gpubench.operators.index_add.block_copies import BlockCopies
 from gpubench.operators.index_add.cached import Cached
 from gpubench.operators.index_add.combined import Combined
@@ -19,6 +19,7 @@ from gpubench.operators.index_add.naive import Naive
 from gpubench.operators.index_add.partitioned import Partitioned
 from gpubench.operators.index_add.private_copies import PrivateCopies
 from gpubench.operators.index_add.pytorch import LargeIndex
+from gpubench.operators.index_add.sampled import Sampled
 
 
 def choose(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
@@ -46,11 +47,11 @@ def _of_form(form: Form, dtype: str, device: DeviceInfo) -> Iterator[Variant]:
         if tuning.is_for_narrow(form):
             yield Cached()
         return
-    if tuning.is_for_partitioned(form):
-        yield Partitioned()
-    if tuning.has_totals(form, dtype):
-        yield Cached()
-    if tuning.is_for_grouped(form, dtype, device):
-        yield Grouped()
-    if tuning.is_for_cached(form):
-        yield Cached()
+    wanted = (
+        (tuning.is_for_partitioned(form), Partitioned()),
+        (sampled.is_for(form, dtype), Sampled()),
+        (tuning.has_totals(form, dtype), Cached()),
+        (tuning.is_for_grouped(form, dtype, device), Grouped()),
+        (tuning.is_for_cached(form), Cached()),
+    )
+    yield from (variant for taken, variant in wanted if taken)

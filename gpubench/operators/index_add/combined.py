@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add import owned, scattered, sort, tuning, walked
 from gpubench.operators.index_add.accuracy import atomic_plan
@@ -97,6 +97,18 @@ def kernel(dtype: str, index: str, vector: int, rows: int, *, owned: bool = Fals
     if rows == FEW_ROWS:
         return f"gpubench::index_add::add_few<{types}>"
     return f"gpubench::index_add::add_combined<{types}, {str(owned).lower()}>"
+
+
+def if_apart(launch: Launch, choice: Workspace) -> Launch:
+    """Return a launch of warps that add many rows, which does nothing where the list was sorted."""
+    types = launch.kernel.partition("<")[2].removesuffix(", false>")
+    kernel = f"gpubench::index_add::add_if_apart<{types}>"
+    return dataclasses.replace(launch, kernel=kernel, arguments=(choice, *launch.arguments))
+
+
+def if_apart_kernel(dtype: str, index: str, vector: int) -> str:
+    """Return its name expression."""
+    return f"gpubench::index_add::add_if_apart<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}, {vector}>"
 
 
 def single(dtype: str, index: str, alone: bool) -> str:

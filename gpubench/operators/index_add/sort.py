@@ -25,6 +25,9 @@ LEAST_RANGE = 2048
 ONE_BLOCK = 8192
 """Indices that one block sorts: it meets nobody."""
 
+SAMPLE = 4096
+"""Indices of a list that are looked at, in groups of 32 neighbours, where the launch chooses."""
+
 WARPS = (16, 8)
 MOST_PASSES = 4
 
@@ -40,6 +43,8 @@ SHAPE = Struct(
     shift="i4",
     skip="i4",
     flags="u4",
+    often="u4",
+    unused="i4",
 )
 
 
@@ -117,8 +122,16 @@ class Sort:
         """Where the pairs stand when they are in order."""
         return Workspace(self._starts[5])
 
-    def launch(self, problem: Problem[Any], flags: Workspace, flag_words: int) -> Launch:
-        """Return the launch; it also clears the flags of the one behind it."""
+    @property
+    def choice(self) -> Workspace:
+        """Where the launch says whether it sorted at all."""
+        return Workspace(self.kept.byte_offset + 4)
+
+    def launch(self, problem: Problem[Any], flags: Workspace, flag_words: int, often: int = 0) -> Launch:
+        """Return the launch; it also clears the flags of the one behind it.
+
+        often: only sort a list of which so many of `SAMPLE` indices are the same; 0 for any.
+        """
         starts = [Workspace(start) for start in self._starts]
         return Launch(
             SOURCE,
@@ -131,7 +144,7 @@ class Sort:
                 *starts[2:7],
                 self.kept,
                 flags,
-                SHAPE.value(self, flags=flag_words),
+                SHAPE.value(self, flags=flag_words, often=often, unused=0),
             ),
             shared_bytes=shared_bytes(self.warps),
             waits_for_blocks=True,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpubench.model import Case
-from gpubench.operators.index_add import tuning
+from gpubench.operators.index_add import sampled, tuning
 from tests.operators.cases import make_case
 
 Edge = tuple[dict[str, Any], str, str]
@@ -76,6 +76,14 @@ def _edges() -> list[Edge]:
             for near, name in ((-1, "cached"), (0, "combined"), (1, "combined"))
         ),
         *(
+            ({"shape": (2**21, width), "indices": sampled.LEAST[dtype][1] // (size * width) + near}, dtype, name)
+            for dtype, size, width, before in (("float32", 4, 8, "cached"), ("bfloat16", 2, 32, "combined"))
+            for near, name in _step(before, "sampled")
+        ),
+        ({"shape": (2**21, 4), "indices": 2**24}, "float32", "cached"),
+        ({"shape": (2**21, 9), "indices": 2**24}, "float32", "cached"),
+        ({"shape": (2**21, 40), "indices": 2**21}, "bfloat16", "combined"),
+        *(
             ({"shape": (10**5, 16), "indices": tuning.GROUPED_LEAST_SMALL + near}, "int8", name)
             for near, name in _step("combined", "grouped")
         ),
@@ -98,10 +106,11 @@ def _edges() -> list[Edge]:
                 (2**19, 32, "combined"),
                 (2**19, 64, "grouped"),
                 (2**18, 64, "combined"),
-                (2**21, 16, "grouped"),
+                (2**21, 16, "sampled"),
                 (2**20, 16, "cached"),
             )
         ),
+        ({"shape": (2**21, 16), "indices": 2**21}, "int32", "grouped"),
         ({"shape": (64, 4096, 128), "dim": 1, "indices": 4096}, "float32", "combined"),
         ({"shape": (8192, 512), "indices": 16384, "layout": {"permute": (1, 0)}}, "float32", "combined"),
         ({"shape": (600, 512), "indices": 900, "layout": {"permute": (1, 0)}}, "float32", "combined"),
