@@ -141,9 +141,12 @@ PARTITION_LEAST = 2**24
 2^22 285 (204)."""
 
 PIECE_PAIRS = 256
-"""Pairs of a block of `grouped` where rows are of 256 bytes and more; up to four times as many of shorter ones; twice
-as many where runs are longer than that, so that every piece is joined: 1024 x 128 float16, 2^20 indices, without the
-sort 97 us (105). 1000000 x 128 bfloat16 with 512: even 159 us (155), by 1 / rank 120 (126)."""
+"""Pairs of a block of `grouped` where rows are of 256 bytes and more; up to four times as many of shorter ones.
+1000000 x 128 bfloat16 with 512, without the sort: even 159 us (155), by 1 / rank 120 (126)."""
+
+RUNS = 32
+"""Indices a place from which pieces are twice as long, and half as many will do, for most pieces are joined: without
+the sort 1024 x 128 float16, 2^20 indices 97 us (105), 4096 x 256 float32, 2^18 of one place 89 (100), of two 86 (95)."""
 
 WAVES = 3
 """Pieces of `grouped` for every five blocks an SM: 64 x 4096 x 128 took 93 us with 1.6. With 6 the cases of the suite
@@ -303,9 +306,9 @@ def piece_pairs(form: Form, device: DeviceInfo) -> int:
     """Return the pairs of a block of `grouped`: more of short rows and long runs, fewer where blocks would be few."""
     vectors = form.inner // form.vector
     pairs = min(PIECE_PAIRS * max(1, 16 // power_of_two(vectors)), 4 * PIECE_PAIRS)
-    if form.count > pairs * form.places:
-        pairs = min(2 * pairs, 4 * PIECE_PAIRS)
     least = 5 * tuned("WAVES", WAVES) * device.sm_count
+    if form.count >= RUNS * form.places:
+        pairs, least = min(2 * pairs, 4 * PIECE_PAIRS), least // 2
     while pairs > 64 and form.count // pairs * max(vectors // 32, 1) * form.outers < least:
         pairs //= 2
     return pairs
