@@ -208,7 +208,9 @@ def row_cut(shape: Merged, cut: FlatCut, lies: Sequence[str], near: bool) -> Fla
     """
     row = shape.dims[0].size
     moved = [
-        one for one, lie in zip(shape.inputs, lies, strict=True) if lie == "row_off_grid" and not is_small(shape, one)
+        operand
+        for operand, lie in zip(shape.inputs, lies, strict=True)
+        if lie == "row_off_grid" and not is_small(shape, operand)
     ]
     if moved and row * shape.output_itemsize <= SHORT_ROW_BYTES and cut.items == shape.vector:
         items = _items_of_rows(shape, moved)
@@ -225,7 +227,7 @@ def row_cut(shape: Merged, cut: FlatCut, lies: Sequence[str], near: bool) -> Fla
 
 def _items_of_rows(shape: Merged, moved: Sequence[Input]) -> int:
     """Return the most elements of vectors on which all rows of y and of these operands begin and end."""
-    lengths = [one.step(dim) for one in moved for dim in shape.dims[1:]] + [one.offset for one in moved]
+    lengths = [operand.step(dim) for operand in moved for dim in shape.dims[1:]] + [operand.offset for operand in moved]
     return math.gcd(shape.vector, shape.dims[0].size, *lengths)
 
 

@@ -145,8 +145,8 @@ PIECE_PAIRS = 256
 1000000 x 128 bfloat16 with 512, without the sort: even 159 us (155), by 1 / rank 120 (126)."""
 
 RUNS = 32
-"""Indices a place from which pieces are twice as long, and half as many will do, for most pieces are joined: without
-the sort 1024 x 128 float16, 2^20 indices 97 us (105), 4096 x 256 float32, 2^18 of one place 89 (100), of two 86 (95)."""
+"""Indices a place from which pieces are twice as long, and half as many will do, for most are joined: without the
+sort 1024 x 128 float16, 2^20 indices 97 us (105), 4096 x 256 float32, 2^18 of one place 89 (100), of two 86 (95)."""
 
 WAVES = 3
 """Pieces of `grouped` for every five blocks an SM: 64 x 4096 x 128 took 93 us with 1.6. With 6 the cases of the suite

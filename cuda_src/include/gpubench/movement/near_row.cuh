@@ -44,7 +44,7 @@ struct NearRow {
 
     // Ask for another such row into the L2 cache, by all threads of the block, whenever they come.
     GPUBENCH_DEVICE void ask(const T* other) const {
-        if (step == 1) ask_lines(other, count);
+        if (step == 1) ask_sectors(other, 0, count);
     }
 
     // By all threads, which have read what was there before; it is there for all of them behind it.
