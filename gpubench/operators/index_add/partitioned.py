@@ -16,8 +16,8 @@ from gpubench.operators.index_add.sums import sum_bytes
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, unsigned
 
 SOURCE = "index_add/partitioned.cu"
-WARPS = 24
-ITEMS = 16
+WARPS = 32
+ITEMS = 12
 LEAST_RANGE = 4096
 """Indices that a block brings to the slices at least."""
 
@@ -135,7 +135,7 @@ class Cut:
     def shared_bytes(self) -> int:
         """Of a block that brings pairs to the slices."""
         tables = self.slices + 1
-        return 8 * (32 * WARPS * ITEMS + (self.grain - 1) * tables) + 14 * tables + 4 * WARPS
+        return 8 * (32 * WARPS * ITEMS + (self.grain - 1) * tables) + 10 * tables + 4 * WARPS
 
 
 def cut_of(form: Form, sums: int, device: DeviceInfo, least_range: int) -> Cut | Refused:

@@ -69,18 +69,16 @@ struct PartTables {
     static constexpr int threads = Warps * warp_size, tile = threads * Items;
     Pair* staged;       // [tile + (grain - 1) * parts]
     uint32* counts;     // [parts]: of the sample, of the tile; zero between
-    uint32* distances;  // [parts]: pairs of the tile; then from where the part begins in `staged` to its next place in the list of pairs
-    uint32* limits;     // [parts]: where the part's room ends
+    uint32* distances;  // [parts]: from where the part begins in `staged` to its next place in the list of pairs; or no_room, dropped
     uint32* exchange;   // [warps]
     uint16* starts;     // [parts]: where the part begins in `staged`
-    static constexpr uint32 no_room = 0x80000000u, dropped = 0x80000001u;  // in place of distances; lists are shorter
+    static constexpr uint32 no_room = 0x80000000u, dropped = 0x80000001u;  // lists are shorter
 
     GPUBENCH_DEVICE PartTables(Pair* memory, const Parting& parting)
         : staged(memory),
           counts(reinterpret_cast<uint32*>(memory + tile + (parting.grain - 1) * (parting.parts + 1))),
           distances(counts + parting.parts + 1),
-          limits(distances + parting.parts + 1),
-          exchange(limits + parting.parts + 1),
+          exchange(distances + parting.parts + 1),
           starts(reinterpret_cast<uint16*>(exchange + Warps)) {}
 };
 
@@ -145,7 +143,7 @@ GPUBENCH_DEVICE void sample_parts(const PartTables<Warps, Items>& tables, const 
 template <int Warps, int Items>
 GPUBENCH_DEVICE uint32 find_rooms(const PartTables<Warps, Items>& tables, const PartLists& lists, PartUnit* units, uint32 tiles,
                                   const Parting& parting) {
-    constexpr int each = (most_parts + Warps * warp_size - 1) / (Warps * warp_size);
+    constexpr int each = most_parts / (Warps * warp_size);
     const uint32 pads = (tiles * (parting.grain - 1) + parting.grain - 1) / parting.grain * parting.grain;
     uint32 rooms[each], pieces[each], room = 0, count = 0;
     GPUBENCH_UNROLL
@@ -165,9 +163,7 @@ GPUBENCH_DEVICE uint32 find_rooms(const PartTables<Warps, Items>& tables, const 
     GPUBENCH_UNROLL
     for (int k = 0; k < each; ++k) {
         const int part = thread_index_x() * each + k;
-        if (part < parting.parts) tables.limits[part] = begin + rooms[k];
         if (part < parting.parts && part % grid_size_x() == block_index_x()) {
-            GPUBENCH_NO_UNROLL
             for (uint32 piece = 0; piece < pieces[k]; ++piece) units[number + piece] = PartUnit{static_cast<uint32>(part), piece, pieces[k]};
             lists.begins[part] = begin;
             lists.cursors[part] = begin;
@@ -182,11 +178,13 @@ GPUBENCH_DEVICE uint32 find_rooms(const PartTables<Warps, Items>& tables, const 
 // The thread's parts of a tile, and where their pairs go.
 template <int Warps>
 struct OwnParts {
-    static constexpr int threads = Warps * warp_size, each = (most_parts + threads - 1) / threads;
-    uint32 next[each];  // places in the list of pairs
+    static constexpr int threads = Warps * warp_size, each = most_parts / threads;
+    uint32 counts[each];  // padded
+    uint32 next[each];    // places in the list of pairs
+    uint32 begin;         // of the first one in `staged`
 
-    // Reserve room for the tile's counts, padded, which wait in `distances`, and turn these into where each part begins. Nobody waits
-    // for the reserves here. Returns how many pairs there are.
+    // Reserve room for the tile's counts, and turn these into where each part begins. Nobody waits for the reserves here. Returns how
+    // many pairs there are.
     template <int Items>
     GPUBENCH_DEVICE uint32 reserve(const PartTables<Warps, Items>& tables, const PartLists& lists, const Parting& parting) {
         uint32 sum = 0;
@@ -194,24 +192,23 @@ struct OwnParts {
         GPUBENCH_UNROLL
         for (int k = 0; k < each; ++k) {
             const int part = thread_index_x() + k * threads;
-            if (part > parting.parts) break;
-            const uint32 count = (tables.counts[part] + parting.grain - 1) & ~(parting.grain - 1);
-            if (count > 0 && part < parting.parts) next[k] = fetch_add(lists.cursors + part, count);
-            tables.distances[part] = count;
-            sum += count;
+            counts[k] = part <= parting.parts ? (tables.counts[part] + parting.grain - 1) & ~(parting.grain - 1) : 0;
+            next[k] = counts[k] > 0 && part < parting.parts ? fetch_add(lists.cursors + part, counts[k]) : 0;
+            sum += counts[k];
         }
         const BlockPlace<uint32> place = block_scan_by_shuffles<Warps>(sum, tables.exchange, 0u, Together{});
-        uint32 start = place.before;
-        GPUBENCH_NO_UNROLL
-        for (int part = thread_index_x(); part <= parting.parts; part += threads) {
-            const uint32 count = tables.distances[part];
+        begin = place.before;
+        uint32 start = begin;
+        GPUBENCH_UNROLL
+        for (int k = 0; k < each; ++k) {
+            const int part = thread_index_x() + k * threads;
+            if (part > parting.parts) continue;
             tables.starts[part] = static_cast<uint16>(start);
-            GPUBENCH_NO_UNROLL
-            for (uint32 pad = tables.counts[part]; pad < count; ++pad) {
+            for (uint32 pad = tables.counts[part]; pad < counts[k]; ++pad) {
                 tables.staged[start + pad] = make_pair(static_cast<uint32>(part) << 16 | no_offset, 0);
             }
             tables.counts[part] = 0;
-            start += count;
+            start += counts[k];
         }
         block_barrier();
         return place.total;
@@ -219,54 +216,22 @@ struct OwnParts {
     // Then say where the pairs go. Nothing is written behind the first reserve that found too little room, and none finds any later.
     template <int Items>
     GPUBENCH_DEVICE void tell(const PartTables<Warps, Items>& tables, const PartLists& lists, int parts) const {
+        uint32 start = begin;
         GPUBENCH_UNROLL
         for (int k = 0; k < each; ++k) {
             const int part = thread_index_x() + k * threads;
-            if (part > parts) break;
-            const uint32 count = tables.distances[part];
-            uint32 distance = tables.dropped;
-            if (part < parts && count > 0) {
-                distance = next[k] - tables.starts[part];
-                if (next[k] + count > tables.limits[part]) {
-                    atomic_min(lists.limits + part, next[k]);
-                    distance = tables.no_room;
-                }
+            if (part > parts) continue;
+            uint32 distance = part == parts ? tables.dropped : next[k] - start;
+            if (part < parts && counts[k] > 0 && next[k] + counts[k] > load_relaxed(lists.limits + part)) {
+                atomic_min(lists.limits + part, next[k]);
+                distance = tables.no_room;
             }
             tables.distances[part] = distance;
+            start += counts[k];
         }
         block_barrier();
     }
 };
-
-// Write the staged pairs side by side to where their parts go on.
-template <int Warps, int Items, class LeftOver>
-GPUBENCH_DEVICE void write_pairs(const PartTables<Warps, Items>& tables, const PartLists& lists, uint32 total, const LeftOver& left_over) {
-    constexpr int at_once = 4;
-    for (uint32 first = thread_index_x(); first < total; first += at_once * tables.threads) {
-        Pair pairs[at_once];
-        uint32 distances[at_once];
-        GPUBENCH_UNROLL
-        for (int k = 0; k < at_once; ++k) {
-            const uint32 s = first + k * tables.threads;
-            pairs[k] = tables.staged[s < total ? s : first];
-            distances[k] = s < total ? tables.distances[part_of(row_of(pairs[k]))] : tables.dropped;
-        }
-        bool room = true;
-        GPUBENCH_UNROLL
-        for (int k = 0; k < at_once; ++k) {
-            room = room && distances[k] != tables.no_room;
-            if (distances[k] != tables.no_room && distances[k] != tables.dropped) {
-                lists.pairs[distances[k] + first + k * tables.threads] = pairs[k];
-            }
-        }
-        if (room) continue;
-        GPUBENCH_NO_UNROLL
-        for (uint32 s = first; s < total && s < first + at_once * tables.threads; s += tables.threads) {
-            const Pair pair = tables.staged[s];
-            if (tables.distances[part_of(row_of(pair))] == tables.no_room && offset_of(row_of(pair)) != no_offset) left_over(pair);
-        }
-    }
-}
 
 // Bring rows start ... stop - 1 to their parts. `load(tile, base, end)` brings a tile; `left_over(pair)` takes what finds no room.
 template <int Warps, int Items, class Load, class LeftOver>
@@ -281,15 +246,16 @@ GPUBENCH_DEVICE void place_parts(const PartTables<Warps, Items>& tables, const P
         for (int i = 0; i < Items; ++i) ranks.set(i, fetch_add(tables.counts + part_of(tile.rows[i]), 1u));
         const uint32 total = own.reserve(tables, lists, parting);
         GPUBENCH_UNROLL
-        for (int first = 0; first < Items; first += 4) {  // a store may reach any entry of a table, to the compiler
-            uint32 places[4];
-            GPUBENCH_UNROLL
-            for (int i = 0; i < 4; ++i) places[i] = tables.starts[part_of(tile.rows[first + i])] + ranks.get(first + i);
-            GPUBENCH_UNROLL
-            for (int i = 0; i < 4; ++i) tables.staged[places[i]] = make_pair(tile.rows[first + i], tile.values[first + i]);
+        for (int i = 0; i < Items; ++i) {
+            tables.staged[tables.starts[part_of(tile.rows[i])] + ranks.get(i)] = make_pair(tile.rows[i], tile.values[i]);
         }
         own.tell(tables, lists, parting.parts);
-        write_pairs(tables, lists, total, left_over);
+        for (uint32 s = thread_index_x(); s < total; s += tables.threads) {
+            const Pair pair = tables.staged[s];
+            const uint32 distance = tables.distances[part_of(row_of(pair))];
+            if (distance != tables.no_room && distance != tables.dropped) lists.pairs[distance + s] = pair;
+            else if (distance == tables.no_room && offset_of(row_of(pair)) != no_offset) left_over(pair);
+        }
         if (stop - base <= parting.step) break;
     }
 }
