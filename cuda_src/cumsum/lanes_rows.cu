@@ -7,8 +7,11 @@
 // Against `naive`: neighbouring lanes touch neighbouring memory. On one H200, float32, 1048576 x 128: 5040 us by one
 // thread a row (CuPy), 252 us here, 1.01 of a device copy; more vectors a thread and cache hints measured slower (258).
 // Rows at any alignment work (see movement/span.cuh); those that are not a whole number of vectors idle some lanes.
+// `lanes_rows_at_once`: integers whose sums are wider, of which a lane loads 2 to 8 bytes for the 16 that it stores: what one
+// vector a thread has under way is little then, so that lanes hold several rows at once.
 #include "gpubench/arithmetic.cuh"
 #include "gpubench/grid.cuh"
+#include "gpubench/movement/row_vectors.cuh"
 #include "gpubench/movement/shifted.cuh"
 #include "gpubench/sides.cuh"
 #include "gpubench/strided.cuh"
@@ -60,6 +63,32 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads, lanes_rows_resid
             if (opaque(lane) > 0) combine_before<N>(items, before, Add{});
         }
         store_items<V>(y + row * length, span, k, in_elements(items));
+    }
+}
+
+// Rows without gaps, of whole vectors, in x and y; all rows of a lane are asked for before the first is added up.
+template <class T, class Out, int Lanes, int Rows>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads)
+    lanes_rows_at_once(const T* x, Out* y, uint32 rows, uint32 length) {
+    using A = tile_accumulator_t<T, accumulator_t<Out>>;
+    constexpr int V = vector_items<T, Out>;
+    constexpr uint32 apart = lanes_rows_threads / Lanes;
+    const int lane = thread_index_x() % Lanes;
+    const uint32 first = block_index_x() * (apart * Rows) + thread_index_x() / Lanes, place = lane * V;
+    const auto exists = [&](int r) { return first + r * apart < rows && place < length; };
+    const auto offset = [&](int r) { return int64{first + r * apart} * length + place; };
+    Packed<T, V> raw[Rows];
+    GPUBENCH_UNROLL
+    for (int r = 0; r < Rows; ++r) raw[r] = vector_if<V>(x + offset(r), exists(r));
+    GPUBENCH_UNROLL
+    for (int r = 0; r < Rows; ++r) {
+        Vector<A, V> items = unpack_items<V, A>(raw[r]);
+        scan_items<V>(items, Add{});
+        if constexpr (Lanes > 1) {
+            const A before = shuffle_up(full_mask, scan_lanes(items[V - 1], Add{}, Lanes), 1, Lanes);
+            if (opaque(lane) > 0) combine_before<V>(items, before, Add{});
+        }
+        if (exists(r)) store_packed(y + offset(r), pack_items<V, Out>(items));
     }
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Value, Workspace
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import tuning
@@ -15,13 +16,20 @@ from gpubench.operators.geometry.rows import Rows
 from gpubench.operators.geometry.vectors import accumulator_bytes, is_narrow, items_of, sides_of, vector_items
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
-from gpubench.operators.structs import int32, int64, row_places
+from gpubench.operators.structs import int32, int64, row_places, unsigned
 
 THREADS = 256
 """`lanes_rows_threads`."""
 
 MOST_VECTORS = 128
 """Of a row that a warp holds."""
+
+ROWS_AT_ONCE = (2, 4)
+RESIDENT = 2048
+"""Rows of a lane whose sums are wider than its elements, where there are more threads than SMs hold, and than twice as
+many."""
+
+MOST_ROWS = 2**31
 
 NOT_ROWS = "takes only sums along the last dim, over rows with one pitch"
 NOT_SHORT_ROWS = NOT_ROWS + " or two; or beside a few columns that divide a vector"
@@ -37,8 +45,7 @@ class LanesRows:
     source = "cumsum/lanes_rows.cu"
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
-        """One launch, a thread a vector."""
-        del device
+        """One launch, a thread a vector, or several of narrow elements."""
         rows = short_rows_of(problem)
         if rows is None:
             return Refused(NOT_SHORT_ROWS)
@@ -48,6 +55,9 @@ class LanesRows:
             return Refused(f"a row touches {touched} vectors of 16 bytes; a warp holds {MOST_VECTORS}")
         lanes, vectors = lanes_shape(touched)
         x, y = problem.operand("x"), problem.operand("y")
+        at_once = rows_at_once(problem, rows, lanes * rows.rows, device) if vectors == 1 else 1
+        if at_once > 1:
+            return self._at_once(problem, rows, lanes, at_once)
         launch = Launch(
             self.source,
             "gpubench::cumsum::lanes_rows"
@@ -59,16 +69,38 @@ class LanesRows:
         allowed = bound(problem, items // rows.side + vectors + lanes.bit_length())
         return Plan(self.name, (launch,), allowed, notes={"lanes": lanes, "vectors": vectors})
 
+    def _at_once(self, problem: Problem[Any], rows: Rows, lanes: int, at_once: int) -> Plan:
+        x, y = problem.operand("x").dtype, problem.operand("y").dtype
+        kernel = "gpubench::cumsum::lanes_rows_at_once" + template(x, y, lanes, at_once)
+        grid = (ceil_div(rows.rows * lanes, THREADS * at_once), 1, 1)
+        operands = Pointer("x"), Pointer("y"), unsigned(rows.rows, 4), unsigned(rows.length, 4)
+        allowed = bound(problem, vector_items(problem) + 1 + lanes.bit_length())
+        notes = {"lanes": lanes, "vectors": 1, "rows": at_once}
+        return Plan(self.name, (Launch(self.source, kernel, grid, (THREADS, 1, 1), operands),), allowed, notes=notes)
+
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance a number of lanes and of columns side by side."""
         y = sum_dtype(dtype)
         shapes = [*((1 << k, 1) for k in range(6)), (32, 2), (32, 4)]
-        return [
-            (self.source, "gpubench::cumsum::lanes_rows" + template(dtype, y, *shape, aligned, *last(side)))
+        wider = dtypes.dtype(dtype).itemsize < dtypes.dtype(y).itemsize
+        names = [f"_at_once{template(dtype, y, 1 << k, at_once)}" for k in range(6 * wider) for at_once in ROWS_AT_ONCE]
+        names += [
+            template(dtype, y, *shape, aligned, *last(side))
             for shape in shapes
             for aligned in (True, False)
             for side in sides_of(dtype, y)
         ]
+        return [(self.source, f"gpubench::cumsum::lanes_rows{name}") for name in names]
+
+
+def rows_at_once(problem: Problem[Any], rows: Rows, threads: int, device: DeviceInfo) -> int:
+    """Return the rows of a lane: several where sums are wider than elements, and threads more than are resident."""
+    x, y = (dtypes.dtype(problem.operand(name).dtype) for name in "xy")
+    whole = rows.contiguous and rows.side == 1 and rows.length % vector_items(problem) == 0
+    if x.itemsize == y.itemsize or not whole or not is_aligned(problem, rows) or rows.rows > MOST_ROWS:
+        return 1
+    waves = threads / (device.sm_count * RESIDENT)
+    return ROWS_AT_ONCE[-1] if waves > ROWS_AT_ONCE[0] else ROWS_AT_ONCE[0] if waves > 1 else 1
 
 
 def last(side: int) -> tuple[int, ...]:

@@ -108,7 +108,7 @@ def staged_cut(shape: Merged, axes: Axes, reach: int, device: DeviceInfo) -> Til
         lanes = min(tuning.STAGED_MOST[vector], max(THREADS * passes // rows, 1), longest)
         passes = max(1, min(passes, rows * lanes // THREADS))
     turned = [dtypes.dtype(operand.dtype).itemsize for operand in shape.inputs if operand.number in axes.turned]
-    waste = Waste(reach, every, 0, max(turned) if vector < 16 else 0)
+    waste = Waste(reach, every, 0, max(turned))
     lanes, passes = _fitted((lanes, tuning.STAGED_MOST[vector]), passes, vector, 1, waste)
     blocks = shape.elements / (THREADS * vector)
     while _is_too_few(blocks / passes, passes, tuning.TURNED_BLOCKS, device):
@@ -126,7 +126,7 @@ class Waste:
     """What tiles of so many elements by rows would bring, and hold, in vain.
 
     reach, rows: elements of y along the rows, and rows. spare: elements of a tile's row that are not stored.
-    itemsize: bytes of an element of lines that come as they lie, in whole units and one more; 0: these do not count.
+    itemsize: bytes of an element of lines that come as they lie, in whole units and one more; 0 where it counts little.
     """
 
     reach: int
