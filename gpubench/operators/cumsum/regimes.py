@@ -136,7 +136,10 @@ def _for_sides(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     A walk would read a few bytes a lane, far apart.
     """
     rows = short_rows_of(problem)
-    if rows is None or rows.rows * rows.length < tuned("SIDES_LEAST", tuning.SIDES_LEAST):
+    if rows is None:
+        return ()
+    least = tuning.SIDES_LEAST_LONG if rows.length >= tuning.SIDES_LONG else tuning.SIDES_LEAST
+    if rows.rows * rows.length < tuned("SIDES_LEAST", least):
         return ()
     if rows.step != 1:
         return ("copied_first",) if is_narrow(problem.operand("x").dtype) else ("lanes_rows", "copied_first")

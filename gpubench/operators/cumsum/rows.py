@@ -27,7 +27,8 @@ MOST_VECTORS = 128
 ROWS_AT_ONCE = (2, 4)
 RESIDENT = 2048
 """Rows of a lane whose sums are wider than its elements, where there are more threads than SMs hold, and than twice as
-many."""
+many. With 4 rows 278272 x 4 int8 6.0 us (6.8 with one), int32 7.1 (7.4), 193705 x 16 uint8 10.8 (11.8), 400000 x 64
+int8 63 (68), 3000000 x 8 int32 75.6 (75.0), with 2 65536 x 16 int16 6.5 (6.9); 16 cases 1.05 times as fast."""
 
 MOST_ROWS = 2**31
 

@@ -19,7 +19,7 @@ from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum.flat_rows import longest
 from gpubench.operators.geometry.vectors import items_of
 from gpubench.operators.results import sum_dtype
-from tests.operators.cases import auto, make_case, planned
+from tests.operators.cases import DEVICE, auto, make_case, planned
 from tests.operators.cumsum.edges import edges
 from tests.operators.sampling import some
 
@@ -155,6 +155,27 @@ def test_rows_with_a_step_or_a_pitch(layout: dict[str, Any]) -> None:
     """Rows of x need be neither neighbours nor in one piece."""
     outputs("block_rows", "float32", shape=[6, 300], dim=1, layout=layout)
     outputs("lanes_rows", "float32", shape=[40, 30], dim=1, layout=layout)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32"])
+@pytest.mark.parametrize(("rows", "length"), [(2049, 2), (1500, 4), (2101, 12), (140, 62)])
+def test_several_rows_of_narrow_elements_are_held_at_once(dtype: str, rows: int, length: int) -> None:
+    """The last rows of a block may not exist, nor the last lanes of a row; sums wrap in y's type alone."""
+    outputs("lanes_rows", dtype, "random:3", 1, {"sm_count": 1}, shape=[rows, length], dim=1, distribution="integers")
+
+
+def test_rows_are_held_at_once_where_threads_are_more_than_resident() -> None:
+    """Two from one wave on, four from two; not elements as wide as their sums, odd rows, or rows with gaps."""
+    lanes = next(variant for variant in CUMSUM.variants if variant.name == "lanes_rows")
+
+    def rows(count: int, length: int, dtype: str = "int8", **params: Any) -> int:
+        case = make_case("cumsum", dtype, shape=[count, length], dim=1, **params)
+        return int(planned(lanes, CUMSUM.problem(case), DEVICE).notes.get("rows", 1))
+
+    wave = DEVICE.sm_count * 2048 // 2
+    assert [rows(wave + near, 4) for near in (-1, 0, 1)] == [1, 1, 2]
+    assert [rows(2 * wave + near, 4, "int32") for near in (0, 1)] == [2, 4]
+    assert rows(2 * wave, 4, "int64") == rows(2 * wave, 5) == rows(2 * wave, 4, layout={"offset": 1}) == 1
 
 
 @pytest.mark.parametrize(("name", "length"), [("lanes_rows", 60), ("lanes_rows", 33), ("block_rows", 701)])

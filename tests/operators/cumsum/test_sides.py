@@ -165,6 +165,14 @@ def test_few_elements_are_walked(near: int, name: str) -> None:
     assert chosen((tuning.SIDES_LEAST // 8 + near, 4, 2), 1) == name
 
 
+@pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "lanes_rows"), (1, "lanes_rows")])
+def test_few_elements_of_longer_columns_are_not(near: int, name: str) -> None:
+    """A thread would walk them for long, a few bytes at a time."""
+    length = tuning.SIDES_LONG // 2
+    assert chosen((tuning.SIDES_LEAST_LONG // tuning.SIDES_LONG + near, length, 2), 1) == name
+    assert chosen((2 * tuning.SIDES_LEAST_LONG // length, length - 1, 2), 1) == "walked_lines"
+
+
 def test_rows_in_groups_of_columns_are_short_rows_too() -> None:
     """A permuted x whose rows of columns lie whole goes to lanes or blocks, where it was walked or copied first."""
     assert chosen((64, 8, 512, 4), 2, "float16", permute=(1, 0, 2, 3)) == "block_rows"
