@@ -288,6 +288,7 @@ def main() -> int:
     parser.add_argument("--others", action="store_true", help="time the other variants where auto is behind")
     parser.add_argument("--call-limit", type=float, default=60.0, help="seconds of a contender's first call in a case")
     parser.add_argument("--out", type=argparse.FileType("w"))
+    parser.add_argument("--compile-only", action="store_true", help="into the caches on disk; time nothing")
     options = parser.parse_args()
     cases = [
         case
@@ -299,8 +300,10 @@ def main() -> int:
         cases = [case for case in cases if not is_endless(case)]
     if len(cases) < drawn:
         print(f"{drawn - len(cases)} of {drawn} cases left out: libraries add such integers one by one")
-    if options.processes > 1:
+    if options.processes > 1 or options.compile_only:
         warm(options.device, "inductor" in options.peer, cases, options.processes)
+    if options.compile_only:
+        return 0
     bench = Bench(options.device, options.peer, options.call_limit)
     bench.ceiling = measure_ceiling(bench.device, SIZES[::2])
     results = time_all(bench, cases, options.out)
