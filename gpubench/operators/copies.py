@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, cast
 
-from gpubench.model import Case, DeviceInfo, Launch, Memset, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.model import Accuracy, Case, DeviceInfo, Launch, Memset, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.parameters import to_json
 
 if TYPE_CHECKING:
@@ -23,6 +23,16 @@ def copy_plan(problem: Problem[Any], dtype: str, device: DeviceInfo) -> Plan | R
     )
     normal = to_json(operator.normalise(params, x))
     return operator.choose(operator.problem(Case("copy", operator.name, x, normal)), device)
+
+
+def as_copy(name: str, problem: Problem[Any], accuracy: Accuracy, device: DeviceInfo) -> Plan | Refused:
+    """Return the plan of a variant whose sums are the elements of x themselves: the copy of x to y."""
+    copy = copy_plan(problem, problem.operand("y").dtype, device)
+    if isinstance(copy, Refused):
+        return copy
+    steps = tuple(in_places(step, {"a": Pointer("x")}, 0) for step in copy.steps)
+    notes = {"copy": copy.variant, **copy.notes}
+    return dataclasses.replace(copy, variant=name, steps=steps, accuracy=accuracy, notes=notes)
 
 
 def in_places(step: Launch | Memset, places: dict[str, Pointer | Workspace], room: int) -> Launch | Memset:

@@ -101,7 +101,7 @@ def rows_at_once(problem: Problem[Any], rows: Rows, threads: int, device: Device
     if x.itemsize == y.itemsize or not whole or not is_aligned(problem, rows) or rows.rows > MOST_ROWS:
         return 1
     waves = threads / (device.sm_count * RESIDENT)
-    return ROWS_AT_ONCE[-1] if waves > ROWS_AT_ONCE[0] else ROWS_AT_ONCE[0] if waves > 1 else 1
+    return next((rows_held for rows_held in reversed(ROWS_AT_ONCE) if waves > rows_held // 2), 1)
 
 
 def last(side: int) -> tuple[int, ...]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from gpubench.model import DeviceInfo, Plan, Pointer, Problem, Refused
-from gpubench.operators.copies import copy_plan, in_places
+from gpubench.model import DeviceInfo, Plan, Problem, Refused
+from gpubench.operators.copies import as_copy
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import line_length
 
@@ -23,12 +22,7 @@ class SingleElements:
         """Plan the copy. Takes an x with elements whose summed dim has one place, or none at all."""
         if problem.operand("x").view.size == 0 or line_length(problem) != 1:
             return Refused("takes only lines of one element")
-        copy = copy_plan(problem, problem.operand("y").dtype, device)
-        if isinstance(copy, Refused):
-            return copy
-        steps = tuple(in_places(step, {"a": Pointer("x")}, 0) for step in copy.steps)
-        notes = {"copy": copy.variant, **copy.notes}
-        return dataclasses.replace(copy, variant=self.name, steps=steps, accuracy=bound(problem, 1), notes=notes)
+        return as_copy(self.name, problem, bound(problem, 1), device)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """None of its own: those of the copy."""

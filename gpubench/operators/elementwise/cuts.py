@@ -107,8 +107,8 @@ def staged_cut(shape: Merged, axes: Axes, reach: int, device: DeviceInfo) -> Til
     if rows < THREADS // lanes * passes:
         lanes = min(tuning.STAGED_MOST[vector], max(THREADS * passes // rows, 1), longest)
         passes = max(1, min(passes, rows * lanes // THREADS))
-    turned = [dtypes.dtype(operand.dtype).itemsize for operand in shape.inputs if operand.number in axes.turned]
-    waste = Waste(reach, every, 0, max(turned))
+    turned = [operand.dtype for operand in shape.inputs if operand.number in axes.turned]
+    waste = Waste(reach, every, 0, max(dtypes.dtype(name).itemsize for name in turned))
     lanes, passes = _fitted((lanes, tuning.STAGED_MOST[vector]), passes, vector, 1, waste)
     blocks = shape.elements / (THREADS * vector)
     while _is_too_few(blocks / passes, passes, tuning.TURNED_BLOCKS, device):

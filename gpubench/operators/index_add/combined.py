@@ -99,11 +99,10 @@ def kernel(dtype: str, index: str, vector: int, rows: int, *, owned: bool = Fals
     return f"gpubench::index_add::add_combined<{types}, {str(owned).lower()}>"
 
 
-def if_apart(launch: Launch, choice: Workspace) -> Launch:
+def if_apart(launch: Launch, problem: Problem[Any], vector: int, choice: Workspace) -> Launch:
     """Return a launch of warps that add many rows, which does nothing where the list was sorted."""
-    types = launch.kernel.partition("<")[2].removesuffix(", false>")
-    kernel = f"gpubench::index_add::add_if_apart<{types}>"
-    return dataclasses.replace(launch, kernel=kernel, arguments=(choice, *launch.arguments))
+    name = if_apart_kernel(problem.case.dtype, problem.operand("index").dtype, vector)
+    return dataclasses.replace(launch, kernel=name, arguments=(choice, *launch.arguments))
 
 
 def if_apart_kernel(dtype: str, index: str, vector: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Problem, Refused
+from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.index_add import combined, grouped, sort, tuning
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import Form, OfForm
@@ -56,7 +56,7 @@ class Sampled(OfForm):
         choice = sort.sort_of(form.count, form.places, device).choice
         steps = (
             *in_order.steps,
-            *(combined.if_apart(step, choice) for step in direct.steps if isinstance(step, Launch)),
+            *(combined.if_apart(step, problem, form.vector, choice) for step in direct.launches),
         )
         notes = {**in_order.notes, "rows": direct.notes["rows"]}
         return atomic_plan("sampled", steps, problem, in_order.workspace_bytes, workspace_zeroed=True, notes=notes)

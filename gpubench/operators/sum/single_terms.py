@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from gpubench.model import Accuracy, DeviceInfo, Plan, Pointer, Problem, Refused
-from gpubench.operators.copies import copy_plan, in_places
+from gpubench.model import Accuracy, DeviceInfo, Plan, Problem, Refused
+from gpubench.operators.copies import as_copy
 from gpubench.operators.sum import fast
 
 
@@ -25,13 +24,7 @@ class SingleTerms:
             return shape
         if shape.terms * shape.multiple != 1:
             return Refused("takes only sums of one term")
-        copy = copy_plan(problem, problem.operand("y").dtype, device)
-        if isinstance(copy, Refused):
-            return copy
-        steps = tuple(in_places(step, {"a": Pointer("x")}, 0) for step in copy.steps)
-        accuracy = Accuracy(1, fast.accumulator(problem.case.dtype))
-        notes = {"copy": copy.variant, **copy.notes}
-        return dataclasses.replace(copy, variant=self.name, steps=steps, accuracy=accuracy, notes=notes)
+        return as_copy(self.name, problem, Accuracy(1, fast.accumulator(problem.case.dtype)), device)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """None of its own: those of the copy."""
