@@ -18,6 +18,7 @@ from gpubench.operators.cumsum.geometry import (
     short_rows_of,
     transposed_of,
 )
+from gpubench.operators.cumsum.line_runs import taken_runs
 from gpubench.operators.cumsum.rows import lanes_vectors
 from gpubench.operators.cumsum.strips import best_strips, shared_us
 from gpubench.operators.cumsum.turned import SECTOR, UNIT, for_transposed, goes_in_runs, has_few_strips
@@ -40,6 +41,8 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     """Return the names of the variants for the problem's regime, best first."""
     if line_length(problem) == 1:
         return ("single_elements",)
+    if taken_runs(problem, device) is not None:
+        return ("walked_lines",)
     rows = rows_of(problem) or grouped_rows_of(problem)
     transposed = transposed_of(problem)
     if transposed is not None and _is_short_of_a_vector(problem, transposed):

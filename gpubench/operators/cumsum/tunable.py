@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpubench.operators.constants import Constant, Regime
-from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning, walk_tuning
+from gpubench.operators.cumsum import resident_tuning, run_tuning, transposed_tuning, tuning, walk_tuning
 
 FLAT_LEAST = Constant("FLAT_LEAST", tuning.FLAT_LEAST, (1 << 13, 1 << 20, 1 << 40))
 FLAT_VECTORS = Constant("FLAT_VECTORS", tuning.FLAT_VECTORS, (2, 8))
@@ -60,6 +60,9 @@ WALK_FEW = Constant("WALK_FEW", walk_tuning.WALK_FEW, (0, 128, 2048))
 WALK_SHARED = Constant("WALK_SHARED", walk_tuning.WALK_SHARED, (0, 1 << 16, 1 << 20))
 FAR_LEAST = Constant("FAR_LEAST", walk_tuning.FAR_LEAST, (1 << 12, 1 << 16))
 STAGED_LEAST = Constant("STAGED_LEAST", walk_tuning.STAGED_LEAST, (1 << 17, 1 << 24))
+RUN_LEAST = Constant("RUN_LEAST", run_tuning.RUN_LEAST, (1 << 17, 1 << 22, 1 << 40))
+RUN_CROSSED_LEAST = Constant("RUN_CROSSED_LEAST", run_tuning.RUN_CROSSED_LEAST, (1 << 17, 1 << 23, 1 << 40))
+RUN_THREADS = Constant("RUN_THREADS", run_tuning.RUN_THREADS, (64, 256))
 LINE_WARPS = Constant("LINE_WARPS", transposed_tuning.LINE_WARPS, (1, 4))
 
 BLOCKS = ("block_rows", "flat_rows", "lanes_rows", "linked_blocks", "carry_forward")
@@ -93,9 +96,17 @@ REGIMES: tuple[Regime, ...] = (
         (LINKED_VECTORS, LINKED_SHAPE),
     ),
     Regime("long-rows", _ROWS, BLOCKS, (RING, STREAMING_L2)),
-    Regime("columns-side-by-side", "contiguous and inner <= 8", (*COLUMNS, *BLOCKS), (SIDES_LEAST, WALKED_COLUMN)),
     Regime(
-        "short-columns", "contiguous and row_size <= 384", COLUMNS, (WALKED_COLUMN, SHARED_US, WALK_BLOCKS, WALK_FEW)
+        "columns-side-by-side",
+        "contiguous and inner <= 8",
+        (*COLUMNS, *BLOCKS),
+        (SIDES_LEAST, WALKED_COLUMN, RUN_LEAST, RUN_THREADS),
+    ),
+    Regime(
+        "short-columns",
+        "contiguous and row_size <= 384",
+        COLUMNS,
+        (WALKED_COLUMN, SHARED_US, WALK_BLOCKS, WALK_FEW, RUN_LEAST, RUN_THREADS),
     ),
     Regime(
         "few-columns",
@@ -108,7 +119,7 @@ REGIMES: tuple[Regime, ...] = (
         "short-transposed-lines",
         "row_size <= 512",
         (*TRANSPOSED, *BLOCKS),
-        (TRANSPOSED_LENGTH, LINE_STRIPS, LINE_WARPS, WALK_SHARED, FAR_LEAST, STAGED_LEAST),
+        (TRANSPOSED_LENGTH, LINE_STRIPS, LINE_WARPS, WALK_SHARED, FAR_LEAST, STAGED_LEAST, RUN_CROSSED_LEAST),
     ),
     Regime(
         "transposed-lines",

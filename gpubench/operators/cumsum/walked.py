@@ -10,6 +10,7 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import walk_tuning
 from gpubench.operators.cumsum.accuracy import bound
+from gpubench.operators.cumsum.line_runs import instances, plan_runs, taken_runs
 from gpubench.operators.cumsum.walks import (
     Walk,
     lines_of,
@@ -44,10 +45,12 @@ class WalkedLines:
             return Refused("takes only a contiguous y with elements")
         if max(walk.vectors, walk.length) >= 2**31 or len(walk.sizes) > MAX_DIMS:
             return Refused(f"takes fewer than 2^31 elements a line, and vectors of lines of at most {MAX_DIMS} dims")
+        if (taken := taken_runs(problem, device)) is not None:
+            return plan_runs(self.name, problem, *taken)
         return _shared(problem) if shares_lines(problem, device) else _alone(problem, walk, device)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """One instance a number of rows, for vectors, single lines and tiles; those of lines that are shared."""
+        """One instance a number of rows, for vectors, single lines and tiles; those of shared lines and of runs."""
         y = sum_dtype(dtype)
         itemsize, y_itemsize = dtypes.dtype(dtype).itemsize, dtypes.dtype(y).itemsize
         forms = [
@@ -61,7 +64,7 @@ class WalkedLines:
             staged_kernel(dtype, y, items, rows) for items, rows, tiled, runs in forms if tiled and max(runs) == 1
         ]
         shared = [shared_kernel(dtype, y, vectors) for vectors in (0, *shared_vectors(items_of(dtype, y)))]
-        return [(self.source, name) for name in (*walked, *staged, *shared)]
+        return [*((self.source, name) for name in (*walked, *staged, *shared)), *instances(dtype)]
 
 
 def _alone(problem: Problem[Any], walk: Walk, device: DeviceInfo) -> Plan:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpubench.model import Case, DeviceInfo, Plan
 from gpubench.operators import OPERATORS
-from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning, walk_tuning
+from gpubench.operators.cumsum import resident_tuning, run_tuning, transposed_tuning, tuning, walk_tuning
 from gpubench.operators.cumsum.flat_rows import longest
 from tests.operators.cases import DEVICE, make_case
 
@@ -76,6 +76,10 @@ def _around(sms: int, near: int) -> list[Edge]:
         ((transposed_tuning.LINE_STRIPS * sms + near, 13, 32), 1, "float32", {"permute": (0, 2, 1)}),
         ((5000, 16 + near), 1, "float32", {}),  # a power of two of whole vectors or not
         ((5000, longest(4) + near), 1, "float32", {}),
+        ((run_tuning.RUN_LEAST // 45 + near, 9, 5), 1, "float32", {}),
+        ((run_tuning.RUN_LEAST // 45 + near, 9, 5), 1, "bfloat16", {"permute": (0, 2, 1)}),
+        ((run_tuning.RUN_CROSSED_LEAST // 31 + near, 31), 1, "float16", TRANSPOSED),
+        ((5000, 32 * run_tuning.RUN_CROSSED_SHARES - 1 + 2 * near, 3), 1, "uint8", {"permute": (0, 2, 1)}),
     ]
 
 

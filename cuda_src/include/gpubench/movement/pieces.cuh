@@ -1,7 +1,8 @@
-// What a block has put together in shared memory goes out in pieces.
+// What a block has put together in shared memory goes out, in pieces or as one run.
 #pragma once
 
 #include "gpubench/types.cuh"
+#include "gpubench/vector.cuh"
 #include "gpubench/warp.cuh"
 
 namespace gpubench {
@@ -27,6 +28,20 @@ GPUBENCH_DEVICE void store_pieces(const Out* stage, int runs, int pitch, uint32 
         }
     }
     block_barrier();
+}
+
+// `count` elements side by side, which go to y as one run: by whole vectors but at its two ends. They begin in shared memory as far
+// behind 16 bytes as they do in y, `begin` elements. The block waits for all that is put there.
+template <class Out>
+GPUBENCH_DEVICE void store_whole_run(const Out* stage, int begin, Out* y, int count) {
+    constexpr int V = 16 / static_cast<int>(sizeof(Out));
+    const int thread = thread_index_x(), end = begin + count;
+    const int up = (begin + V - 1) / V * V, first = up < end ? up : end, down = end / V * V, last = down > first ? down : first;
+    y -= begin;
+    block_barrier();
+    for (int at = first + thread * V; at < last; at += block_size_x() * V) store_packed(y + at, load_packed<V>(stage + at));
+    if (thread < first - begin) y[begin + thread] = stage[begin + thread];
+    if (thread < end - last) y[last + thread] = stage[last + thread];
 }
 
 }  // namespace gpubench
