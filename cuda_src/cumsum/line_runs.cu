@@ -26,14 +26,15 @@ namespace gpubench::cumsum {
 
 constexpr int run_threads = 512;  // of a block, at most
 
-// From a thread's elements, zero behind those that exist, to the block's run of y, through shared memory.
-template <int Rows, class T, class Out>
+// From a thread's elements, zero behind those that exist, to the block's run of y, through shared memory. InPlace: where x stands.
+template <bool InPlace, int Rows, class T, class Out>
 GPUBENCH_DEVICE void store_sums(const Packed<T, 1> (&raw)[Rows], const RunShare& own, const LineRuns& runs, Word128* shared, Out* y) {
     using A = tile_accumulator_t<T, accumulator_t<Out>>;
     const int lines = static_cast<int>(runs.lines.divisor), inner = static_cast<int>(runs.inner.divisor);
     A* const totals = reinterpret_cast<A*>(shared + runs.totals) + own.line;
+    const bool in_shares = runs.share < runs.length;
     const auto leave = [&] {
-        if (runs.share >= runs.length || own.rows == 0) return;
+        if (!in_shares || own.rows == 0) return;
         A total{};
         GPUBENCH_UNROLL
         for (int r = 0; r < Rows; ++r) total = add(total, unpack_items<1, A>(raw[r])[0]);
@@ -45,7 +46,8 @@ GPUBENCH_DEVICE void store_sums(const Packed<T, 1> (&raw)[Rows], const RunShare&
         for (int s = 0; s < shares; ++s) sum = add(sum, totals[s * lines]);
         return sum;
     };
-    A sum = exchange(leave, before);
+    A sum{};
+    if (InPlace || in_shares) sum = exchange(leave, before);
     y += int64{RunShare::first_group(runs)} * runs.group;
     const int begin = empty_slots<16 / static_cast<int>(sizeof(Out))>(y, 0);
     Out* const stage = reinterpret_cast<Out*>(shared);
@@ -70,7 +72,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(run_threads) landed_runs(const T* x,
     source += own.group * runs.group + own.row * step + own.beside * static_cast<int>(runs.x_line);
     Packed<T, 1> raw[Rows];
     take_share(raw, source, step, own.rows);
-    store_sums(raw, own, runs, shared, y);
+    store_sums<true>(raw, own, runs, shared, y);
 }
 
 // x_lines: from the number of a line, in the order of y, to its first element in x.
@@ -81,7 +83,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(run_threads) crossed_runs(const T* x
     const T* source = x + x_lines.offset(RunShare::first_group(runs) * runs.inner.divisor + own.line) + own.row * runs.x_row;
     Packed<T, 1> raw[Rows];
     load_share(raw, source, runs.x_row, own.rows);
-    store_sums(raw, own, runs, shared, y);
+    store_sums<false>(raw, own, runs, shared, y);
 }
 
 }  // namespace gpubench::cumsum

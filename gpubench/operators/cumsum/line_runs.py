@@ -124,7 +124,7 @@ def cut_of(problem: Problem[Any], runs: LineRuns, device: DeviceInfo) -> RunCut 
     x, y = (problem.operand(name).dtype for name in ("x", "y"))
     itemsizes = dtypes.dtype(x).itemsize, dtypes.dtype(y).itemsize
     rows, shares, share = _shares(runs, itemsizes[0])
-    room, nbytes = run_tuning.RUN_BYTES, runs.group * max(itemsizes)
+    room, nbytes = tuned("RUN_BYTES", run_tuning.RUN_BYTES), runs.group * max(itemsizes)
     most = min(run_tuning.RUN_MOST_THREADS // (runs.inner * shares), room // nbytes)
     wanted = tuned("RUN_THREADS", run_tuning.RUN_THREADS) // (runs.inner * shares)
     if not runs.landed:
@@ -152,7 +152,7 @@ def _shares(runs: LineRuns, itemsize: int) -> tuple[int, int, int]:
 
     These are an odd number where lines lie along x, so that threads with neighbouring shares meet different banks.
     """
-    forms = rows_forms(itemsize)
+    forms = rows_forms(itemsize, tuned("RUN_ROW_BYTES", run_tuning.RUN_ROW_BYTES))
     rows = next((rows for rows in forms if rows >= runs.length), forms[-1])
     shares = ceil_div(runs.length, rows)
     share = ceil_div(runs.length, shares)
@@ -171,9 +171,8 @@ def _on_whole(most: int, nbytes: int) -> int:
     return most
 
 
-def rows_forms(itemsize: int) -> Sequence[int]:
-    """Return the numbers of elements of so many bytes that a thread may hold."""
-    most = run_tuning.RUN_ROW_BYTES
+def rows_forms(itemsize: int, most: int = run_tuning.RUN_ROW_BYTES) -> Sequence[int]:
+    """Return the numbers of elements of so many bytes that a thread may hold, of at most so many bytes in all."""
     return [rows for rows in run_tuning.RUN_ROWS if rows * itemsize <= most] or list(run_tuning.RUN_ROWS[:1])
 
 
