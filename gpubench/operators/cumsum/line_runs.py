@@ -105,13 +105,12 @@ def _are_better(problem: Problem[Any], runs: LineRuns) -> bool:
     """Tell whether there are enough elements, and rows or ends of lines cut vectors, or sectors, of y."""
     size, row = problem.operand("x").view.size, runs.inner * dtypes.dtype(problem.operand("y").dtype).itemsize
     narrow = runs.inner > 1 and row <= tuned("RUN_SIDE", run_tuning.RUN_SIDE)
-    if runs.length < vector_items(problem):
-        return False  # a thread would have too little under way
     if not runs.landed:
-        cut = runs.length % vector_items(problem) != 0
+        cut = runs.length >= vector_items(problem) and runs.length % vector_items(problem) != 0
         least = tuned("RUN_CROSSED_LEAST", run_tuning.RUN_CROSSED_LEAST)
         return size >= least and (cut if runs.inner == 1 else narrow and row % VECTOR_BYTES != 0)
-    if size < tuned("RUN_LEAST", run_tuning.RUN_LEAST) or not narrow:
+    little = row // runs.inner * runs.length < tuned("RUN_LINE", run_tuning.RUN_LINE)
+    if size < tuned("RUN_LEAST", run_tuning.RUN_LEAST) or little or not narrow:
         return False
     if runs.x_line == 1:  # two columns side by side, or four, are rows of them
         return row % VECTOR_BYTES != 0 and short_rows_of(problem) is None

@@ -13,6 +13,9 @@ RUN_SIDE = 128
 """Bytes of a row of y, at most, of the lines beside each other: a warp that walks wider ones writes mostly whole
 sectors."""
 
+RUN_LINE = 32
+"""Bytes of a line of y from which its group lands as a run: of shorter ones threads have too little under way."""
+
 RUN_LENGTH = 8
 """Elements of a line that lies along x from which its group goes in a run: a thread loads shorter ones as a vector."""
 

@@ -21,7 +21,7 @@ from tests.operators.sampling import some
 
 WALKED = WalkedLines()
 ALONG, ACROSS, BLOCKS = [0, 2, 1], [1, 0], [1, 0, 2]
-ANY_SIZE = {"RUN_LEAST": 1, "RUN_CROSSED_LEAST": 1, "RUN_LENGTH": 2, "RUN_SIDE": 1 << 20}
+ANY_SIZE = {"RUN_LEAST": 1, "RUN_CROSSED_LEAST": 1, "RUN_LENGTH": 2, "RUN_LINE": 1, "RUN_SIDE": 1 << 20}
 
 
 def goes(problem: Any) -> bool:
@@ -166,8 +166,8 @@ def test_rows_that_other_variants_write_whole_stay_theirs() -> None:
     """Whole vectors, whole sectors, rows wider than a cache line, columns that are rows of two or four."""
     many = run_tuning.RUN_LEAST
     assert chosen((many, 9, 5), 1) == "walked_lines"
-    assert goes(problem_of([many, 8, 5], 1, "float16"))
-    assert not goes(problem_of([many, 7, 5], 1, "float16"))  # a thread would have too little under way
+    assert goes(problem_of([many, 16, 5], 1, "float16"))
+    assert not goes(problem_of([many, 15, 5], 1, "float16"))  # a thread would have too little under way
     for side in (4, 8, 33):
         assert not goes(problem_of([many, 9, side], 1))
     assert chosen((many, 9, 2), 1) == "flat_rows"
