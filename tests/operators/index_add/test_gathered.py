@@ -9,7 +9,7 @@ import pytest
 
 from gpubench.model import Plan
 from gpubench.operators.index_add import gathered
-from tests.operators.index_add.test_fast_index_adds import answers, form, problem_of
+from tests.operators.index_add.answers import answers, form, problem_of
 from tests.operators.on_host import host
 
 PATTERNS: tuple[Any, ...] = ("zipf", "sorted", "same", {"below": 3})

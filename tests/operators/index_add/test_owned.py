@@ -10,7 +10,7 @@ import pytest
 from gpubench.model import Plan, Refused
 from gpubench.operators.index_add import owned
 from gpubench.operators.index_add.auto import choose
-from tests.operators.index_add.test_fast_index_adds import PATTERNS, answers, noted, problem_of
+from tests.operators.index_add.answers import PATTERNS, answers, noted, problem_of
 from tests.operators.on_host import host, one_sm
 
 

@@ -13,7 +13,7 @@ from gpubench.model import Plan, Workspace
 from gpubench.operators.index_add import grouped, sort
 from gpubench.operators.index_add.accuracy import grouped_accuracy
 from tests.operators.cases import DEVICE
-from tests.operators.index_add.test_fast_index_adds import INDEX_ADD, answers, form, problem_of
+from tests.operators.index_add.answers import INDEX_ADD, answers, form, problem_of
 from tests.operators.on_host import host
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpubench.model import Plan, Refused
 from gpubench.operators.index_add import walked
-from tests.operators.index_add.test_fast_index_adds import answers, noted, problem_of
+from tests.operators.index_add.answers import answers, noted, problem_of
 from tests.operators.on_host import one_sm
 
 

@@ -1,0 +1,72 @@
+"""Running an index_add's plan on the host simulator, and what its tests share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpubench.devices.host_options import parse_schedule
+from gpubench.engine.buffers import Operands, Pristine
+from gpubench.measure.check import check
+from gpubench.model import Plan, Problem, Refused
+from gpubench.operators import OPERATORS
+from gpubench.operators.index_add.form import Form, form_of
+from tests.operators.cases import make_case
+from tests.operators.on_host import host
+
+INDEX_ADD = OPERATORS["index_add"]
+PATTERNS = ("uniform", "zipf", "sorted", "same", "half_same", {"duplicates": 40}, {"out_of_range": 30})
+
+
+def problem_of(shape: tuple[int, ...], indices: int, dtype: str = "float32", **params: Any) -> Problem[Any]:
+    """Return an index_add's problem."""
+    return INDEX_ADD.problem(make_case("index_add", dtype, shape=shape, indices=indices, **params))
+
+
+def noted(plan: Plan | Refused, **notes: Any) -> Plan:
+    """Return a plan that was made and has these notes."""
+    assert isinstance(plan, Plan), plan
+    assert notes.items() <= plan.notes.items(), dict(plan.notes)
+    return plan
+
+
+def answers(problem: Problem[Any], plan: Plan | Refused, schedule: str = "forward", stale: int = 0) -> list[bytes]:
+    """Run a plan twice on one workspace, full of `stale` bytes at first; check each answer where it is defined."""
+    assert isinstance(plan, Plan), plan
+    device = host()
+    device.options = type(device.options)(parse_schedule(schedule), "checked", 1)
+    inputs = INDEX_ADD.inputs(problem)
+    pristine = Pristine(device, problem, inputs, keep_inputs=True)
+    operands = Operands(device, problem, pristine, plan.workspace_bytes, True)
+    if stale:
+        device.fill(operands.workspace, stale)
+    run = device.bind(plan, operands.addresses, operands.workspace).run
+    found = []
+    for _ in range(2):
+        operands.restore()
+        run()
+        output = operands.output()
+        if "out_of_range" in problem.case.id:
+            np.testing.assert_allclose(output, without_wrong_ones(problem, inputs), rtol=1e-4, atol=1e-4)
+        else:
+            verdict = check(problem, INDEX_ADD.reference(problem, inputs), plan.accuracy, output)
+            assert verdict.ok, (problem.case.id, plan.variant, dict(plan.notes), verdict.first_mismatch)
+        found.append(np.ascontiguousarray(output).tobytes())
+    return found
+
+
+def without_wrong_ones(problem: Problem[Any], inputs: dict[str, Any]) -> Any:
+    """Return numpy's sums over the indices that are inside the dim."""
+    wanted = problem.operand("destination").view.of(inputs["destination"]).astype(np.float64)
+    source, index = problem.operand("source").view.of(inputs["source"]), inputs["index"]
+    inside = (index >= 0) & (index < wanted.shape[0])
+    np.add.at(wanted, index[inside], source[inside])
+    return wanted
+
+
+def form(problem: Problem[Any]) -> Form:
+    """Return the problem's form."""
+    found = form_of(problem)
+    assert isinstance(found, Form), found
+    return found

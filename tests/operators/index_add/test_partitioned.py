@@ -1,0 +1,72 @@
+"""`partitioned` where it could go wrong: what a sample did not see, pads, slices, shared memory."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpubench.model import DeviceInfo, Plan, Problem, Refused
+from gpubench.operators.index_add import partitioned
+from tests.operators.cases import DEVICE
+from tests.operators.index_add.answers import INDEX_ADD, PATTERNS, answers, form, problem_of
+from tests.operators.on_host import host
+
+
+def small_slices(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
+    """Return a partitioned plan of slices of 8 KB, filled by several blocks."""
+    return partitioned.build(
+        problem, form(problem), dataclasses.replace(device, max_shared_bytes=9 * 1024), least_range=300
+    )
+
+
+@pytest.mark.parametrize(("pattern", "dtype"), [("uniform", "float32"), ("sorted", "int8"), ("half_same", "bfloat16")])
+def test_partitions_are_right(pattern: str, dtype: str) -> None:
+    """A list that is moved, and one in order that stays."""
+    problem = problem_of((60_000,), 3000, dtype, pattern=pattern, alpha=2.0)
+    answers(problem, small_slices(problem, host().info), "random:2")
+
+
+@pytest.mark.parametrize(("places", "runs"), [(3_000_000, "short"), (6000, "long")])
+@pytest.mark.parametrize("dtype", ["int32", "int8"])
+def test_a_sample_that_saw_nothing_of_the_list_costs_time_alone(
+    monkeypatch: pytest.MonkeyPatch, places: int, runs: str, dtype: str
+) -> None:
+    """All indices but the sampled ones are of other slices, whose room is soon full; runs with pads and without."""
+    problem = problem_of((places,), 40_000, dtype)
+    plan = small_slices(problem, host().info)
+    assert isinstance(plan, Plan)
+    assert plan.notes["grain"] == (partitioned.GRAIN if runs == "long" else 1)
+    inputs = INDEX_ADD.inputs(problem)
+    size, each = int(str(plan.notes["slice"])), -(-40_000 // int(str(plan.notes["blocks"])))
+    at = np.arange(40_000)
+    span, piece = partitioned.SAMPLE_SPAN, partitioned.SAMPLE_PIECE
+    turns = (at // each * each // span + at % each // span) * 2654435769 % 2**32 >> 27
+    seen = at % each % span // piece == turns
+    inputs["index"] = np.where(seen, at % size, size + at % size).astype(np.int64)
+    monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
+    answers(problem, plan, "random:4")
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=str)
+@pytest.mark.parametrize("places", [6000, 3_000_000])
+def test_runs_with_pads_and_without_reach_their_slices(pattern: Any, places: int) -> None:
+    """Few slices, whose runs in a tile are long and padded, and many; an answer must not depend on the schedule."""
+    problem = problem_of((places,), 20_000, "int32", pattern=pattern)
+    answers(problem, small_slices(problem, host().info), "random:5")
+
+
+def test_partitions_need_the_shared_memory_of_their_pairs() -> None:
+    """A device of 64 KB has no room for a block's pairs: refused before the launch fails."""
+    small = dataclasses.replace(DEVICE, max_shared_bytes=64 << 10)
+    problem = problem_of((3000,), 2**20)
+    assert isinstance(partitioned.Partitioned().plan(problem, DEVICE), Plan)
+    assert isinstance(partitioned.Partitioned().plan(problem, small), Refused)
+
+
+def test_partitions_count_lists_of_over_a_billion() -> None:
+    """Three times the indices of a slice are more than 32 bits count where there is one slice: the bound is cut."""
+    problem = problem_of((521,), 1_628_235_599, "uint8")
+    assert isinstance(partitioned.build(problem, form(problem), DEVICE), Plan)

@@ -1,0 +1,55 @@
+"""Tables and copies in shared memory where they could go wrong: gaps, tiles, totals, copies joined in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpubench.operators.index_add import cached, private_copies
+from tests.operators.index_add.answers import answers, form, problem_of
+from tests.operators.on_host import host, one_sm
+
+
+@pytest.mark.parametrize("pattern", ["uniform", "half_same", {"duplicates": 90}], ids=str)
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_totals_of_small_integers_are_right_and_leave_zeros(dtype: str, pattern: Any) -> None:
+    """Sums of 32 bits in the workspace wrap as the dtype does; rows that end inside a vector; two runs."""
+    problem = problem_of((2, 401, 3), 2500, dtype, dim=1, alpha=-3.0, pattern=pattern)
+    answers(problem, cached.build(problem, form(problem), 2, totals=True), "random:2")
+
+
+@pytest.mark.parametrize("pattern", ["uniform", "same", "half_same", {"duplicates": 700}], ids=str)
+def test_elements_with_gaps_go_through_a_table(pattern: Any) -> None:
+    """Operands that lie turned, steps between elements, and rows with gaps between them."""
+    for params in (
+        {"shape": (3, 300), "dim": 1, "layout": {"permute": (1, 0)}},
+        {"shape": (300,), "layout": {"step": 3}, "source_layout": {"step": 2}},
+        {"shape": (7, 100, 3), "dim": 1, "layout": {"permute": (1, 0, 2)}},
+    ):
+        problem = problem_of(indices=2100, pattern=pattern, **params)
+        answers(problem, cached.build(problem, form(problem), 3), "random:2")
+
+
+@pytest.mark.parametrize("pattern", ["same", "sorted", {"duplicates": 700}], ids=str)
+def test_sums_of_a_list_in_order_are_kept_across_tiles(pattern: Any) -> None:
+    """A block takes several tiles of one place, of few, and of many."""
+    problem = problem_of((300,), 30_011, pattern=pattern)
+    answers(problem, cached.build(problem, form(problem), 3))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int16", "complex128"])
+def test_private_copies_give_the_same_bits(dtype: str) -> None:
+    """A copy a lane, joined in order by the block that arrives last, whichever that is."""
+    problem = problem_of((9,), 4000, dtype)
+    plan = private_copies.build(problem, form(problem), host().info)
+    assert len({bits for schedule in ("forward", "random:5") for bits in answers(problem, plan, schedule)}) == 1
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "int8", "complex64"])
+@pytest.mark.parametrize("layout", [{"permute": (1, 0)}, {"step": 2}], ids=str)
+def test_private_copies_take_a_repetition_a_warp(dtype: str, layout: Any) -> None:
+    """More repetitions than warps, more places than lanes, operands that turn, gaps; the same bits each time."""
+    problem = problem_of((150, 40), 300, dtype, dim=1, pattern="half_same", layout=layout, alpha=2.0)
+    plan = private_copies.build_rows(problem, form(problem), one_sm())
+    assert len({bits for schedule in ("forward", "random:5") for bits in answers(problem, plan, schedule)}) == 1
