@@ -73,7 +73,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps * 32, 32 / Warps)
     const bool stays = meet(meetings, launch, every_thread(in_order(index, start, stop, shape)));
     if (grid_thread() == 0) kept[0] = stays ? 1 : 0;
     if (stays) return;
-    sample_parts(tables, lists, index, start, stop, slices.parts, [&](Index row) { return located(static_cast<int64>(row), shape); });
+    sample_parts(tables, lists, index, start, stop, shape.count, slices.parts,
+                 [&](Index row) { return located(static_cast<int64>(row), shape); });
     meet(meetings + grid_size_x(), launch);
     const uint32 tiles = (shape.range + slices.step - 1) / slices.step * grid_size_x();
     const uint32 all = find_rooms(tables, lists, units, tiles, slices);

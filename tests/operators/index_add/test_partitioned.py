@@ -22,6 +22,21 @@ def small_slices(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
     )
 
 
+def sampled_pieces(spans: Any, seed: int) -> Any:
+    """Return the piece of each span that is sampled, as gpubench/grid/partition.cuh does."""
+    hashes = (spans ^ seed * 2654435769 % 2**32) * 2246822507 % 2**32
+    return (hashes ^ hashes >> 13) * 3266489909 % 2**32 >> 27
+
+
+@pytest.mark.parametrize("period", [1, 2, 3, 32, 55, 89, 144, 256, 1000])
+def test_a_list_that_repeats_itself_is_seen_everywhere(period: int) -> None:
+    """Spans `period` apart have pieces of their own: every piece of a span is sampled, none much more often."""
+    for seed in (2**24, 2**26, 3 * 2**24 + 1):
+        found = np.bincount(sampled_pieces(np.arange(4096, dtype=np.int64) * period, seed), minlength=32)
+        assert found.min() > 64
+        assert found.max() < 256
+
+
 @pytest.mark.parametrize(("pattern", "dtype"), [("uniform", "float32"), ("sorted", "int8"), ("half_same", "bfloat16")])
 def test_partitions_are_right(pattern: str, dtype: str) -> None:
     """A list that is moved, and one in order that stays."""
@@ -43,7 +58,7 @@ def test_a_sample_that_saw_nothing_of_the_list_costs_time_alone(
     size, each = int(str(plan.notes["slice"])), -(-40_000 // int(str(plan.notes["blocks"])))
     at = np.arange(40_000)
     span, piece = partitioned.SAMPLE_SPAN, partitioned.SAMPLE_PIECE
-    turns = (at // each * each // span + at % each // span) * 2654435769 % 2**32 >> 27
+    turns = sampled_pieces(at // each * each // span + at % each // span, 40_000)
     seen = at % each % span // piece == turns
     inputs["index"] = np.where(seen, at % size, size + at % size).astype(np.int64)
     monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
