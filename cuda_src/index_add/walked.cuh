@@ -3,9 +3,11 @@
 // Data: a thread owns K vectors of positions (the elements beside the indexed dim), a block's width apart, in the order of the
 // destination's memory. All its loads of the source, for every index, are on their way beside the indices themselves; then it reads the
 // places that they name, and writes each once. So no additions meet, and none needs atomics. Where another dim is the source's fastest, both
-// dims are cut in two, and the near parts counted first: a warp covers a rectangle of whole sectors of both.
+// dims are cut in two, and the near parts counted first: a warp covers a rectangle of whole sectors of both. Where the dim has one place
+// any number of indices comes to it: a thread adds up those of a piece of the list, eight on their way, and sends one sum.
 #pragma once
 
+#include "gpubench/atomics.cuh"
 #include "gpubench/axis.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/movement/row_vectors.cuh"
@@ -92,6 +94,38 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(walked_threads)
             store_packed(place, added(old[k][n], sums));
         }
     }
+}
+
+// A dim of one place: the source added up along the indices that are inside it. The blocks of a row of the grid have a piece of the
+// list, `piece` indices; where there is one piece alone, nobody else adds to a thread's place.
+template <class T, class Index, int V, int Dims, bool Rectangles>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(walked_threads, 4)
+    add_to_one(T* destination, const T* source, const Index* index, uint32 piece, const WalkedShape shape, const Axis<Dims> axis) {
+    constexpr int at_once = 8;
+    int64 to, of;
+    const bool exists = find_item<Rectangles>(to, of, static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x(), axis, shape);
+    const bool alone = piece >= shape.count;
+    const uint32 start = static_cast<uint32>(block_index_y()) * piece, stop = shape.count - start < piece ? shape.count : start + piece;
+    const Packed<T, V> old = row_vector<V>(destination + to, exists && alone);
+    const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
+    Vector<sum_t<T>, V> sums{};
+    for (uint32 base = start; base < stop; base += at_once) {
+        Index rows[at_once];
+        Packed<T, V> raw[at_once];
+        GPUBENCH_UNROLL
+        for (int u = 0; u < at_once; ++u) {
+            rows[u] = load_if(index + base + u, base + u < stop);
+            raw[u] = vector_if<V>(source + of + (base + u) * shape.index_step, exists && base + u < stop);
+        }
+        GPUBENCH_UNROLL
+        for (int u = 0; u < at_once; ++u) {
+            const bool inside = base + u < stop && rows[u] == 0;
+            add_scaled<T, V>(sums, inside ? raw[u] : Packed<T, V>{}, alpha);  // no branch, behind which a load would wait
+        }
+    }
+    if (!exists) return;
+    if (alone) store_packed(destination + to, added(old, sums));
+    else atomic_add_vector(destination + to, pack_items<V, T>(sums));
 }
 
 }  // namespace gpubench::index_add

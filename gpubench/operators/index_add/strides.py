@@ -34,6 +34,11 @@ class Strides:
         """Elements that the destination has between neighbours along the indexed dim."""
         return math.prod(dim.size for dim in self.dims if dim.steps[0] < self.place_step)
 
+    @property
+    def fastest_of_source(self) -> int:
+        """The number of the dim that is fastest in the source; 0 where there is none."""
+        return min(range(len(self.dims)), key=lambda number: self.dims[number].steps[1], default=0)
+
     def is_denser(self, operand: int) -> bool:
         """Say whether the destination (0), or the source (1), is denser along the indexed dim than along all others."""
         return all((self.place_step, self.index_step)[operand] < dim.steps[operand] for dim in self.dims)

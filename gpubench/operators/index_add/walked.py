@@ -13,11 +13,11 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.geometry.axes import MAX_AXIS_DIMS, axis
 from gpubench.operators.geometry.merged import Dim
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
-from gpubench.operators.index_add.accuracy import grouped_accuracy
+from gpubench.operators.index_add.accuracy import atomic_plan, grouped_accuracy
 from gpubench.operators.index_add.form import LIMIT, fits
-from gpubench.operators.index_add.strides import strides_of, vector_of
+from gpubench.operators.index_add.strides import Strides, strides_of, vector_of
 from gpubench.operators.index_add.tuning import SMALL
-from gpubench.operators.structs import Struct
+from gpubench.operators.structs import Struct, unsigned
 
 SOURCE = "index_add/combined.cu"
 THREADS = 256
@@ -37,6 +37,13 @@ LEAST_SMALL = 2**11
 """Indices up to which a thread has them all, of a source of so many bytes; of `SMALL`, whose words atomics take in two
 steps, of one or two indices, or so many elements: 8 x 256 x 496 of int64, 8 indices 30 us (52 by an atomic each),
 60564 x 11 x 4, 2 of float32 13.2 (16.8), 56932 x 2 x 48, 8 of int16 32 (118), 15104 x 32, 1 of int16 5.3 (6.9)."""
+
+ONE_LEAST = 2**18
+ONE_BLOCKS = 4
+ONE_AT_ONCE = 8
+"""Elements of the source from which more indices than that are added up so where the dim has one place, and the
+source's fastest dim is another than the destination's; blocks an SM, for which the list is cut in pieces; indices on
+their way, of which a piece is a multiple. Not timed yet: 126 x 1 x 512, 29 indices by an atomic each 16.7 us."""
 
 APART = 64
 """Bytes from a position of the destination to the next from which elements of up to 8 bytes are atomics, which need no
@@ -70,6 +77,8 @@ class Walk:
 def is_for(problem: Problem[Any]) -> bool:
     """Say whether a thread should have all indices of its positions."""
     source, dtype, strides = problem.operand("source").view, problem.case.dtype, strides_of(problem)
+    if is_for_one(strides):
+        return True
     itemsize, small = dtypes.dtype(dtype).itemsize, dtype in SMALL
     apart = bool(strides.dims) and strides.dims[0].steps[0] * itemsize >= APART and itemsize <= 8
     if strides.count > MOST or (apart and not (small and strides.count > 1)):
@@ -79,11 +88,25 @@ def is_for(problem: Problem[Any]) -> bool:
     return source.size * itemsize >= LEAST
 
 
+def is_for_one(strides: Strides) -> bool:
+    """Say whether the source is added up along indices that can but name one place, and operands lie apart."""
+    if strides.places != 1 or strides.count <= MOST or strides.count * strides.positions < ONE_LEAST:
+        return False
+    return bool(strides.fastest_of_source) and 0 < strides.dims[strides.fastest_of_source].steps[1] < strides.index_step
+
+
 def kernel(dtype: str, index: str, vector: int, most: int, each: int, walk: Walk) -> str:
     """Return the name expression; most: indices, each: items of a thread."""
     types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}"
     rectangles = str(walk.width > 0).lower()
     return f"gpubench::index_add::add_walked<{types}, {vector}, {most}, {each}, {len(walk.dims)}, {rectangles}>"
+
+
+def kernel_of_one(dtype: str, index: str, vector: int, walk: Walk) -> str:
+    """Return the name expression for a dim of one place."""
+    types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}"
+    rectangles = str(walk.width > 0).lower()
+    return f"gpubench::index_add::add_to_one<{types}, {vector}, {len(walk.dims)}, {rectangles}>"
 
 
 def instances(dtype: str) -> Iterator[tuple[str, str]]:
@@ -93,6 +116,7 @@ def instances(dtype: str) -> Iterator[tuple[str, str]]:
         yield SOURCE, kernel(dtype, index, 16 // dtypes.dtype(dtype).itemsize, 1, 1, line)
         yield SOURCE, kernel(dtype, index, 1, 1, SEVERAL, square)
         yield SOURCE, kernel(dtype, index, 1, MOST, 1, square)
+        yield SOURCE, kernel_of_one(dtype, index, 1, square)
 
 
 def walk_of(dims: tuple[Dim, ...], sector: int) -> Walk:
@@ -129,8 +153,11 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         walk = Walk((Dim(dims[0].size // vector, (vector, vector)), *dims[1:]))
     else:
         walk = walk_of(dims, max(8, SECTOR // itemsize))
-    if strides.count > MOST or len(walk.dims) > MAX_AXIS_DIMS or not fits(walk.items + SEVERAL * THREADS):
+    too_many = strides.count > MOST and strides.places != 1
+    if too_many or len(walk.dims) > MAX_AXIS_DIMS or not fits(walk.items + SEVERAL * THREADS, strides.count):
         return Refused(f"more than {MOST} indices, {MAX_AXIS_DIMS} dims after merging, or {LIMIT} positions")
+    if strides.count > MOST:
+        return _of_one(problem, strides, walk, vector, device)
     most = power_of_two(strides.count)
     dense = bool(dims) and dims[0].steps[0] == 1 and dims[0].size * itemsize >= SECTOR
     small = most <= 2 and vector * itemsize <= SEVERAL_BYTES
@@ -152,4 +179,37 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
     )
     notes = {"rows": most, "vector": vector, "dims": len(walk.dims), "each": each, "rectangles": walk.width > 0}
     exact = is_exact(dtype)  # floats repeat, too; but the source has atomics
+    return Plan("combined", (launch,), grouped_accuracy(problem, 1), 0, False, notes, repeatable=exact)
+
+
+def _of_one(problem: Problem[Any], strides: Strides, walk: Walk, vector: int, device: DeviceInfo) -> Plan:
+    """Return the plan for a dim of one place: the list in as many pieces as give all SMs work, joined by atomics."""
+    dtype, blocks = problem.case.dtype, ceil_div(walk.items, THREADS)
+    turns = ceil_div(strides.count, ONE_AT_ONCE)
+    piece = ONE_AT_ONCE * ceil_div(turns, min(turns, max(1, ONE_BLOCKS * device.sm_count // blocks)))
+    pieces = ceil_div(strides.count, piece)
+    launch = Launch(
+        SOURCE,
+        kernel_of_one(dtype, problem.operand("index").dtype, vector, walk),
+        (blocks, pieces, 1),
+        (THREADS, 1, 1),
+        (
+            Pointer("destination"),
+            Pointer("source"),
+            Pointer("index"),
+            unsigned(piece, 4),
+            SHAPE.value(strides, walk, alpha=problem.params.alpha),
+            axis(walk.dims),
+        ),
+    )
+    notes = {
+        "one_place": True,
+        "vector": vector,
+        "dims": len(walk.dims),
+        "pieces": pieces,
+        "rectangles": walk.width > 0,
+    }
+    if pieces > 1:
+        return atomic_plan("combined", (launch,), problem, notes=notes)
+    exact = is_exact(dtype)  # as in `build`
     return Plan("combined", (launch,), grouped_accuracy(problem, 1), 0, False, notes, repeatable=exact)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from gpubench.model import Plan, Refused
 from gpubench.operators.index_add import walked
+from gpubench.operators.index_add.strides import strides_of
 from tests.operators.index_add.answers import answers, noted, problem_of
 from tests.operators.on_host import one_sm
 
@@ -52,6 +54,39 @@ def test_any_layout(data: st.DataObject) -> None:
     dim, indices = data.draw(st.integers(0, len(shape) - 1)), data.draw(st.integers(1, walked.MOST))
     problem = problem_of(shape, indices, data.draw(st.sampled_from(["int16", "float32"])), dim=dim, **layouts)
     answers(problem, plan_of(problem), "random:5")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bfloat16", "complex128", "int64"])
+@pytest.mark.parametrize(("indices", "pieces"), [(9, 2), (29, 4), (61, 8)])
+def test_one_place_takes_any_number_of_indices(dtype: str, indices: int, pieces: int) -> None:
+    """Pieces of the list that meet, turns that no list fills, rectangles that no size fills; some alpha."""
+    turned: dict[str, Any] = {"layout": {"permute": (1, 0, 2)}, "source_layout": {"permute": (1, 2, 0)}}
+    problem = problem_of((21, 1, 37), indices, dtype, dim=1, alpha=-2.0, **turned)
+    device = dataclasses.replace(one_sm(), sm_count=40)
+    answers(problem, noted(walked.build(problem, device), pieces=pieces, rectangles=True), "random:2")
+
+
+def test_one_place_in_one_piece_repeats() -> None:
+    """No atomics where the blocks are enough: the same bits under every schedule; indices outside add nothing."""
+    for pattern in ("uniform", {"out_of_range": 7}):
+        problem = problem_of((1, 21, 37), 29, pattern=pattern, source_layout={"permute": (0, 2, 1)}, alpha=1.0)
+        plan = plan_of(problem, pieces=1, rectangles=True)
+        assert len({bits for schedule in ("forward", "random:3") for bits in answers(problem, plan, schedule)}) == 1
+
+
+@pytest.mark.parametrize(("shape", "source", "one"), [
+    ((1, 512, 512), (0, 2, 1), True),
+    ((1, 512, 512), (0, 1, 2), False),
+    ((1, 512, 512), (2, 1, 0), False),
+    ((1, 64, 64), (0, 2, 1), False),
+    ((2, 512, 512), (0, 2, 1), False),
+])  # fmt: skip
+def test_one_place_is_walked_where_operands_lie_apart(
+    shape: tuple[int, ...], source: tuple[int, ...], one: bool
+) -> None:
+    """Not where dims merge, where the source is dense along the list, where there is little, or two places."""
+    problem = problem_of(shape, 9, source_layout={"permute": source})
+    assert walked.is_for_one(strides_of(problem)) is one
 
 
 def test_more_indices_than_a_thread_holds_are_refused() -> None:
