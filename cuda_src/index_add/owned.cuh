@@ -2,7 +2,8 @@
 // layouts whose dims do not merge.
 //
 // Data: positions are the elements beside the indexed dim, in the order of the destination's memory. A block sorts the list in
-// shared memory (a long one was sorted before, and is taken in pieces), then walks tiles of positions. The threads of a position have
+// shared memory (a long one is taken in pieces: sorted before, or each by the blocks that have it, whose sums all go by atomics),
+// then walks tiles of positions. The threads of a position have
 // neighbouring windows of the sorted pairs; a thread adds up the runs of one place in registers, and writes the place once. A run
 // over several windows is joined through shared memory, in order; one over several pieces by atomics. Where the source is dense
 // along the indexed dim, a tile of it comes to shared memory first, side by side. Where the operands are dense along different
@@ -49,8 +50,10 @@ struct OwnedShape {
 };
 GPUBENCH_LAYOUT(OwnedShape, 160, alpha, 152);
 
-// What one thread has of a tile: a position and a window of the pairs.
-template <class T>
+// What one thread has of a tile: a position and a window of the pairs. Pieces: what others may add to too: the rows at the piece's ends,
+// or, where blocks sort their pieces, any.
+enum class Pieces { one, sorted, own };
+template <class T, Pieces pieces>
 struct Window {
     using A = sum_t<T>;
     T* destination;
@@ -67,7 +70,7 @@ struct Window {
         return shape.pitch != 0 ? source[position] : load<Cache::read_only>(source + position * shape.index_step);
     }
     GPUBENCH_DEVICE void finish(uint32 row, const T& old, A total) const {
-        if (row == before || row == behind) atomic_add(place(row), convert<T>(total));
+        if (pieces == Pieces::own || (pieces == Pieces::sorted && (row == before || row == behind))) atomic_add(place(row), convert<T>(total));
         else *place(row) = convert<T>(add(convert<A>(old), total));
     }
     GPUBENCH_DEVICE bool goes_on(uint32 end) const {
@@ -88,7 +91,7 @@ struct Window {
                 ends[u] = mine[u] != no_pair && row_of(list[base + u + 1]) != row_of(mine[u]);
                 if (mine[u] == no_pair) continue;
                 raw[u] = item(position_of(mine[u]));
-                if (ends[u]) old[u] = *place(row_of(mine[u]));
+                if (ends[u] && pieces != Pieces::own) old[u] = *place(row_of(mine[u]));
             }
             GPUBENCH_UNROLL
             for (int u = 0; u < U; ++u) {
@@ -120,7 +123,7 @@ struct Window {
             GPUBENCH_UNROLL
             for (uint32 k = 0; k < at_once; ++k) total = add(total, left[k]);
         }
-        finish(row, *place(row), total);
+        finish(row, pieces == Pieces::own ? T{} : *place(row), total);
     }
 };
 
@@ -136,6 +139,7 @@ struct OwnedList {
 
     GPUBENCH_DEVICE void bring(uint32 piece, const OwnedShape& shape) {
         if (piece == held) return;
+        const bool piece_before = held != 0xffffffffu;
         held = piece;
         if constexpr (is_same<Index, Pair>) {
             const uint32 start = piece * shape.piece, all = *kept;
@@ -145,10 +149,12 @@ struct OwnedList {
             after_all(0, [](int) {});
             together(count + 1, [&](uint32 i) { list[i] = i < count ? index[start + i] : no_pair; });
         } else {
-            count = shape.count;
+            const uint32 start = piece * shape.piece;
+            count = shape.count - start < shape.piece ? shape.count - start : shape.piece;
+            if (piece_before) after_all(0, [](int) {});  // its threads may still walk it
             together(shape.padded + 1, [&](uint32 i) {
-                const int64 row = i < count ? static_cast<int64>(index[i]) : -1;
-                list[i] = row >= 0 && row < shape.places ? make_pair(static_cast<uint32>(row), i) : no_pair;
+                const int64 row = i < count ? static_cast<int64>(index[start + i]) : -1;
+                list[i] = row >= 0 && row < shape.places ? make_pair(static_cast<uint32>(row), start + i) : no_pair;
             });
             sort_pairs(list, shape.padded);
         }
@@ -192,7 +198,8 @@ GPUBENCH_DEVICE void bring_tile(T* near, const T* source, uint32 tile, const Off
     }
 }
 
-template <class T, class Index>
+// Meets: whether the list, not sorted before, is taken in several pieces.
+template <class T, class Index, bool Meets>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) > 4 ? 3 : 4)
     add_owned(T* destination, const T* source, const Index* index, const uint32* kept, uint64* meetings, const DividedStrided to_rest,
               const DividedStrided of_rest, const OwnedShape shape) {
@@ -215,7 +222,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) > 4 ? 3 : 4)
         if (shape.pitch != 0) exchange([&] { bring_tile(near, source, at.remainder, offsets, shape); }, [] {});
         const uint32 first_pair = number * shape.window, first = first_pair < pairs.count ? first_pair : pairs.count;
         const uint32 last = pairs.count - first < shape.window ? pairs.count : first + shape.window;
-        Window<T> window{nullptr, nullptr, list, first, last, pairs.count, pairs.before, pairs.behind, shape, A{}, A{}, false};
+        constexpr Pieces pieces = is_same<Index, Pair> ? Pieces::sorted : Meets ? Pieces::own : Pieces::one;
+        Window<T, pieces> window{nullptr, nullptr, list, first, last, pairs.count, pairs.before, pairs.behind, shape, A{}, A{}, false};
         int64 to, of;
         if (offsets(at.remainder, p, to, of)) {
             window.destination = destination + to;

@@ -8,7 +8,7 @@ from typing import Any
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
-from gpubench.operators.index_add import sampled, tuning, walked
+from gpubench.operators.index_add import owning, sampled, tuning, walked
 from gpubench.operators.index_add.block_copies import BlockCopies
 from gpubench.operators.index_add.cached import Cached
 from gpubench.operators.index_add.combined import Combined
@@ -30,7 +30,9 @@ def choose(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
 def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
     """Yield the variants from best to last."""
     form = form_of(problem)
-    if isinstance(form, Form) and not walked.is_for(problem) and not tuning.is_for_owned(problem, form):
+    gathers = isinstance(form, Form) and tuning.is_for_gathered(form, device)
+    owns = not gathers and owning.is_for_owned(problem, form)
+    if isinstance(form, Form) and not walked.is_for(problem) and not owns:
         yield from _of_form(form, problem.case.dtype, device)
     yield from (Combined(), LargeIndex(), Naive())
 

@@ -10,7 +10,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
-from gpubench.operators.index_add import owned, scattered, sort, tuning, walked
+from gpubench.operators.index_add import owned, owning, scattered, sort, tuning, walked
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits, form_of
 from gpubench.operators.index_add.sums import alpha_value
@@ -57,7 +57,7 @@ class Combined(OfForm):
             if isinstance(plan, Plan):
                 return plan
         form = form_of(problem)
-        owns = problem.params.count > walked.MOST and tuning.is_for_owned(problem, form)
+        owns = problem.params.count > walked.MOST and owning.is_for_owned(problem, form)
         plan = owned.build(problem, device) if owns else super().plan(problem, device)
         return scattered.build(problem) if isinstance(plan, Refused) else plan
 

@@ -12,7 +12,7 @@ from gpubench.dtypes import is_exact
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.geometry.merged import Dim
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two, power_of_two_within
-from gpubench.operators.index_add import sort
+from gpubench.operators.index_add import owning, sort
 from gpubench.operators.index_add.accuracy import atomic_plan, grouped_accuracy
 from gpubench.operators.index_add.form import LIMIT, fits
 from gpubench.operators.index_add.strides import Strides, strides_of
@@ -25,8 +25,7 @@ FEW_INSIDE = 64
 """Indices from which neighbouring threads have windows of one position, if only the destination is dense along the dim:
 fewer make the source's lines short, 501518 x 12, 19 of uint8 321 us (73 by atomics)."""
 
-MOST_SORTED = 512
-"""Indices that each block sorts by itself: 1884 into 2 x 256 x 266 x 5 86 us, sorted before 48."""
+MOST_SORTED = owning.OWNED_SORTED
 
 PIECES = (128, 2048)
 """The fewest and the most pairs of a longer list that a block takes at once."""
@@ -53,14 +52,16 @@ PAIRS = "gpubench::Pair"
 
 
 def instances(dtype: str) -> Iterator[tuple[str, str]]:
-    """Yield one an index dtype, and one for sorted pairs."""
-    yield from ((SOURCE, kernel(dtype, index)) for index in ("int64", "int32", PAIRS))
+    """Yield two an index dtype, for a list of one piece and of several, and one for sorted pairs."""
+    for index in ("int64", "int32"):
+        yield from ((SOURCE, kernel(dtype, index, meets=meets)) for meets in (False, True))
+    yield SOURCE, kernel(dtype, PAIRS, meets=False)
 
 
-def kernel(dtype: str, index: str) -> str:
-    """Return the name expression."""
+def kernel(dtype: str, index: str, *, meets: bool) -> str:
+    """Return the name expression; meets: whether blocks that sort other pieces add to the same places."""
     listed = index if index == PAIRS else dtypes.dtype(index).cpp
-    return f"gpubench::index_add::add_owned<{dtypes.dtype(dtype).cpp}, {listed}>"
+    return f"gpubench::index_add::add_owned<{dtypes.dtype(dtype).cpp}, {listed}, {str(meets).lower()}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +101,11 @@ def tile_of(strides: Strides, dtype: str, room: int, device: DeviceInfo) -> Tile
         return Tile(width, 1, max(shares, 32 // width), inside=1)
     width = min(THREADS, max(32, fill), power_of_two(strides.positions))
     shares = max(min(THREADS // width, power_of_two(ceil_div(count, 2))), 32 // width)
-    across = _fastest_of_source(strides)
+    across = strides.fastest_of_source
     if across and width >= 32 and strides.dims[0].size >= 4 and strides.dims[across].size >= 4:
         along = min(8 if itemsize >= 4 else 16, power_of_two(strides.dims[0].size))
         return Tile(along, width // along, shares)
     return Tile(width, 1, shares)
-
-
-def _fastest_of_source(strides: Strides) -> int:
-    """Return the number of the dim that is fastest in the source."""
-    return min(range(len(strides.dims)), key=lambda number: strides.dims[number].steps[1], default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +131,7 @@ class Walk:
 def _walk(strides: Strides, tile: Tile) -> Walk:
     first, second, rest = Dim(strides.positions, (0, 0)), Dim(1, (0, 0)), strides.dims
     if tile.height > 1:
-        number = _fastest_of_source(strides)
+        number = strides.fastest_of_source
         first, second = rest[0], rest[number]
         rest = tuple(dim for other, dim in enumerate(rest) if other not in (0, number))
     columns, rows = ceil_div(first.size, tile.width), ceil_div(second.size, tile.height)
@@ -157,11 +153,17 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
     too_much = Refused(f"more than {MAX_DIMS} dims after merging, or {LIMIT} places or pieces of work")
     if not fits(strides.positions, strides.places, count):
         return too_much
-    sorting = sort.sort_of(count, strides.places, device) if count > MOST_SORTED else None
     room = device.max_shared_bytes - 2048 - THREADS * sum_bytes(dtype) - 8 * power_of_two(count)
     tile = tile_of(strides, dtype, room, device)
     walk = _walk(strides, tile)
-    piece = count
+    sorting = None
+    if count > MOST_SORTED and (tile.pitch or not owning.is_owned_alone(strides, dtype)):
+        sorting = sort.sort_of(count, strides.places, device)
+    piece = count if sorting or tile.pitch else min(count, MOST_SORTED)
+    while PIECES[0] < piece < count and 4 * strides.places <= piece:  # two indices of half a piece come to each place
+        if walk.tiles * count >= 2 * device.sm_count * piece:
+            break
+        piece //= 2
     if sorting and not tile.pitch:
         piece = max(PIECES[0], min(PIECES[1], power_of_two_within(count * walk.tiles // (4 * device.sm_count))))
     pieces = ceil_div(count, piece)
@@ -169,11 +171,11 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         return too_much
     adding = _launch(problem, strides, tile, walk, piece, sorting, device)
     notes = {"width": tile.width, "height": tile.height, "shares": tile.shares}
-    notes |= {"near": tile.pitch > 0, "inside": tile.inside > 0, "pieces": pieces}
+    notes |= {"near": tile.pitch > 0, "inside": tile.inside > 0, "pieces": pieces, "sorted": bool(sorting)}
     steps = (sorting.launch(problem, Workspace(0), 0), adding) if sorting else (adding,)
     size = sorting.size if sorting else 0
     if pieces > 1:
-        return atomic_plan("combined", steps, problem, size, workspace_zeroed=True, notes=notes)
+        return atomic_plan("combined", steps, problem, size, workspace_zeroed=bool(sorting), notes=notes)
     exact = is_exact(dtype)  # floats repeat, too, unless pieces meet; but the source has atomics
     return Plan("combined", steps, grouped_accuracy(problem, 16), size, bool(sorting), notes, repeatable=exact)
 
@@ -189,6 +191,7 @@ def _launch(
 ) -> Launch:
     """Return the launch: as many blocks as are resident, since each brings the list."""
     dtype, itemsize = problem.case.dtype, dtypes.dtype(problem.case.dtype).itemsize
+    listed = PAIRS if sorting else problem.operand("index").dtype
     padded = piece + piece % 2 if sorting else power_of_two(piece)  # even: what stands behind is aligned to 16 bytes
     near = tile.width * tile.height * tile.pitch * itemsize
     shared = ceil_div(tile.threads * sum_bytes(dtype) + 8 * (padded + 2) + near, 16) * 16
@@ -196,7 +199,7 @@ def _launch(
     units, sizes = walk.tiles * ceil_div(strides.count, piece), [dim.size for dim in walk.rest]
     return Launch(
         SOURCE,
-        kernel(dtype, PAIRS if sorting else problem.operand("index").dtype),
+        kernel(dtype, listed, meets=not sorting and piece < strides.count),
         (min(units, device.sm_count * max(1, resident)), 1, 1),
         (tile.threads, 1, 1),
         (

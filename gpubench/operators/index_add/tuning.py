@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from gpubench import dtypes
-from gpubench.model import DeviceInfo, Problem, Refused
+from gpubench.model import DeviceInfo
 from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add.form import Form
 from gpubench.operators.index_add.sort import ONE_BLOCK
-from gpubench.operators.index_add.strides import Strides, strides_of
 
 SMALL = ("int8", "uint8", "int16")
 """Dtypes of which words are added to, and carries taken back: a second addition for each that carries."""
@@ -102,19 +99,6 @@ many of eight bytes where indices seldom come again. 32768 x 16 x 10, 21 indices
 SHORT = 8
 """Elements of a row up to which they do where dims merge: warps add up longer ones, 1093 x 1 x 15, 1418 47 us (83)."""
 
-FEW_ACROSS = 4
-ACROSS_LEAST = 2**19
-"""Indices, and elements, from which an atomic each, indices fastest, is better where only the destination is dense
-along the dim and indices seldom come again: 300000 x 40, 20 of float32 52 us (95 by owners), 29 x 3856 x 185, 215 of
-int32 298 (752); 619 x 284, 50 of float32 7.0 (6.4 elements fastest)."""
-
-OWNED_MOST = 2048
-OWNED_MOST_TURNED = 8192
-CROWDED = 64
-"""Indices up to which they do where dims merge; and from which they do whatever it costs where not: all of 60000 may
-meet one place, 19 us (1593 by atomics). Not where lanes that look for their place in others see those, unless so many
-indices come to each place: 19 x 4096 x 4, 52949 of complex64 33 us (76), 2 x 300 x 3 x 2, 200000 48 (36)."""
-
 SQUARES_LEAST = 2048
 """Indices from which operands that turn are added by squares in shared memory until a sort pays: 16 x 100000, 60000
 indices 13.7 us (39.6 sorted, 21.6 by a table)."""
@@ -156,42 +140,6 @@ that change took 1.07 times as long, 18 random ones 1.055 times."""
 def sorting_us(count: int) -> float:
     """Return what the sort and its launch cost: 4096 indices 19, 65536 25, 2^20 32."""
     return 14 + 1.3e-3 * count if count <= ONE_BLOCK else 24 + 8e-6 * count
-
-
-def is_for_owned(problem: Problem[Any], form: Form | Refused) -> bool:
-    """Say whether a thread should own each place: no atomics that could meet, and any strides."""
-    count, elements, dtype = problem.params.count, problem.operand("source").view.size, problem.case.dtype
-    strides, small, itemsize = strides_of(problem), dtype in SMALL, dtypes.dtype(dtype).itemsize
-    dense = count >= 2 * strides.places
-    least = OWNED_LEAST[itemsize] if dense or itemsize < 8 else 2 * OWNED_LEAST[itemsize]
-    if isinstance(form, Form) and not form.is_turned:
-        return _is_for_owned_rows(form, small, elements, least if dense or small else 2 * least)
-    if isinstance(form, Form) and (is_for_private_copies(form) or is_for_squares(form, dtype) or is_for_narrow(form)):
-        return False
-    across = is_across(strides, dtype) and not dense
-    seen = strides.inside < 32 and count < CROWDED * strides.places  # by lanes that look for others with their place
-    return (elements >= least and not across) or (count > OWNED_MOST_TURNED and not seen)
-
-
-def is_across(strides: Strides, dtype: str) -> bool:
-    """Say whether much comes to a destination that alone is dense along the dim: atomics take its indices first."""
-    fits = dtype not in SMALL and dtypes.dtype(dtype).itemsize <= 8
-    large = strides.count > FEW_ACROSS and strides.count * strides.positions >= ACROSS_LEAST
-    return fits and large and strides.is_denser(0) and not strides.is_denser(1)
-
-
-def _is_for_owned_rows(form: Form, small: bool, elements: int, least: int) -> bool:
-    """Say the same where dims merge and do not turn."""
-    if is_for_private_copies(form) or form.inner * form.outers < 32:
-        return False
-    if form.inner == 1 and form.outers >= 1024 and 128 * form.places <= form.count <= OWNED_MOST_TURNED:
-        return elements >= OWNED_LEAST[4]
-    if form.count > OWNED_MOST or elements < least:
-        return False
-    if small and form.vector == 1 and form.inner >= 128:
-        return True
-    short = (form.inner < SHORT and form.vector == 1) or form.outers > 65535
-    return short and form.outers > 1 and form.row_bytes < 128
 
 
 def is_for_narrow(form: Form) -> bool:

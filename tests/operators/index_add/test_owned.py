@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpubench.model import Plan, Refused
-from gpubench.operators.index_add import owned
+from gpubench.operators.index_add import owned, owning
 from gpubench.operators.index_add.auto import choose
 from tests.operators.index_add.answers import PATTERNS, answers, noted, problem_of
 from tests.operators.on_host import host, one_sm
@@ -29,12 +29,35 @@ def test_runs_over_windows_give_the_same_bits(pattern: Any) -> None:
 
 @pytest.mark.parametrize("pattern", ["uniform", "half_same", "same"])
 @pytest.mark.parametrize("dtype", ["float32", "int8", "bfloat16"])
-def test_runs_over_pieces_meet(pattern: str, dtype: str) -> None:
+def test_runs_over_pieces_meet(pattern: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A list that was sorted before, in pieces of which several end in one place."""
+    monkeypatch.setattr(owning, "OWNED_ALONE", 0)
     problem = problem_of((3, 90, 2), 2500, dtype, dim=1, pattern=pattern, source_layout={"permute": (1, 2, 0)})
-    plan = plan_of(problem, near=False)
+    plan = plan_of(problem, near=False, sorted=True)
     assert plan.notes["pieces"] != 1
     answers(problem, plan, "random:2")
+
+
+@pytest.mark.parametrize("pattern", [*PATTERNS[:-2], {"duplicates": 70}], ids=str)
+@pytest.mark.parametrize(("dtype", "layouts"), [
+    ("float32", {"source_layout": {"permute": (0, 2, 1)}}),
+    ("int32", {"layout": {"permute": (2, 1, 0)}, "source_layout": {"permute": (1, 0, 2)}}),
+    ("complex128", {}),
+])  # fmt: skip
+def test_pieces_that_blocks_sort_for_themselves_meet(pattern: Any, dtype: str, layouts: Any) -> None:
+    """Places of several pieces, the last one short; a block takes tiles of one piece after the other."""
+    problem = problem_of((20, 9, 37), 1300, dtype, pattern=pattern, alpha=-1.0, **layouts)
+    plan = plan_of(problem, sorted=False, pieces=3)
+    answers(problem, plan, "random:2")
+
+
+@pytest.mark.parametrize(("places", "alone"), [(64, True), (500, False)])
+def test_many_places_are_sorted_for(places: int, alone: bool) -> None:
+    """Each place of a piece is an atomic: few of them cost less than a launch that sorts, many do not."""
+    problem = problem_of((places, 9, 133), 3517, "int32", source_layout={"permute": (0, 2, 1)})
+    device = dataclasses.replace(host().info, sm_count=132)
+    noted(owned.build(problem, device), sorted=not alone)
+    assert owned.build(problem, device) == choose(problem, device)
 
 
 @pytest.mark.parametrize("pattern", ["zipf", "same", {"below": 2}], ids=str)
