@@ -7,7 +7,6 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import Problem, Refused
-from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.index_add.form import Form
 from gpubench.operators.index_add.strides import Strides, strides_of
 from gpubench.operators.index_add.tuning import (
@@ -29,13 +28,8 @@ OWNED_RESIDENT = 2**15
 OWNED_ALONE = 0.5
 """Atomics in a microsecond, what sorting a piece of `OWNED_SORTED` indices takes, positions that resident blocks have
 at once, and the share of a sort's time up to which owners of a longer list rather take such pieces, which blocks sort
-for themselves. Not timed yet: 64 x 9 x 133, 3517 of int32 with a launch that sorts, 31.3 us."""
-
-OWNED_LEAST_ALONE = 4
-OWNED_POSITIONS = 2**12
-"""Part of `OWNED_LEAST` that will do where nothing is sorted before, indices come to one place twice in the mean, they
-are fastest in neither operand, and positions times pieces of the list are so many: threads for every SM. Not timed yet:
-an atomic each may bring a sector of the source each."""
+for themselves: 64 x 9 x 133, 3517 of int32 28.9 us (31.0 with a launch that sorts), half of them to one place 29.6
+(32.5), 28 x 8 x 16 x 6, 10686 of complex128 132 (143)."""
 
 FEW_ACROSS = 4
 ACROSS_LEAST = 2**19
@@ -61,10 +55,6 @@ def is_for_owned(problem: Problem[Any], form: Form | Refused) -> bool:
         return _is_for_owned_rows(form, small, elements, least if dense or small else 2 * least)
     if isinstance(form, Form) and (is_for_private_copies(form) or is_for_squares(form, dtype) or is_for_narrow(form)):
         return False
-    many = strides.positions * ceil_div(count, OWNED_SORTED) >= OWNED_POSITIONS
-    beside = not (strides.is_denser(0) or strides.is_denser(1))
-    if dense and many and beside and is_owned_alone(strides, dtype):
-        least //= OWNED_LEAST_ALONE
     across = is_across(strides, dtype) and not dense
     seen = strides.inside < 32 and count < CROWDED * strides.places  # by lanes that look for others with their place
     return (elements >= least and not across) or (count > OWNED_MOST_TURNED and not seen)
