@@ -7,8 +7,9 @@
 // Against `naive`: neighbouring lanes touch neighbouring memory. On one H200, float32, 1048576 x 128: 5040 us by one
 // thread a row (CuPy), 252 us here, 1.01 of a device copy; more vectors a thread and cache hints measured slower (258).
 // Rows at any alignment work (see movement/span.cuh); those that are not a whole number of vectors idle some lanes.
-// `lanes_rows_at_once`: integers whose sums are wider, of which a lane loads 2 to 8 bytes for the 16 that it stores: what one
-// vector a thread has under way is little then, so that lanes hold several rows at once.
+// `lanes_rows_at_once`: rows of whole vectors, which take half of the code; small launches wait for that. Of integers whose sums
+// are wider a lane loads 2 to 8 bytes for the 16 that it stores: what one vector a thread has under way is little then, so that
+// lanes hold several rows at once.
 #include "gpubench/arithmetic.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/movement/row_vectors.cuh"

@@ -16,7 +16,7 @@ from gpubench.operators.cumsum.geometry import short_rows_of
 from gpubench.operators.cumsum.transposed_tuning import ACROSS
 from gpubench.operators.cumsum.walks import SECTOR, Steps, lines_of
 from gpubench.operators.geometry.rounding import ceil_div
-from gpubench.operators.geometry.vectors import VECTOR_BYTES, accumulator_bytes, vector_items
+from gpubench.operators.geometry.vectors import VECTOR_BYTES, accumulator_bytes, is_narrow, vector_items
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divided_strided, divider
@@ -103,13 +103,18 @@ def taken_runs(problem: Problem[Any], device: DeviceInfo) -> tuple[LineRuns, Run
 
 def _are_better(problem: Problem[Any], runs: LineRuns) -> bool:
     """Tell whether there are enough elements, and rows or ends of lines cut vectors, or sectors, of y."""
-    size, row = problem.operand("x").view.size, runs.inner * dtypes.dtype(problem.operand("y").dtype).itemsize
-    narrow = runs.inner > 1 and row <= tuned("RUN_SIDE", run_tuning.RUN_SIDE)
+    size, itemsize = problem.operand("x").view.size, dtypes.dtype(problem.operand("y").dtype).itemsize
+    row, line = runs.inner * itemsize, runs.length * itemsize
+    wide = runs.landed and runs.x_line == 1 and runs.inner <= run_tuning.RUN_SIDE_ITEMS
+    narrow = runs.inner > 1 and row <= tuned("RUN_SIDE", run_tuning.RUN_SIDE) * (2 if wide else 1)
     if not runs.landed:
-        cut = runs.length >= vector_items(problem) and runs.length % vector_items(problem) != 0
+        unit = (
+            SECTOR if is_narrow(problem.operand("x").dtype) else VECTOR_BYTES
+        )  # narrow ones leave by elements elsewhere
+        cut = runs.length >= vector_items(problem) and line % unit != 0 and line > VECTOR_BYTES
         least = tuned("RUN_CROSSED_LEAST", run_tuning.RUN_CROSSED_LEAST)
         return size >= least and (cut if runs.inner == 1 else narrow and row % VECTOR_BYTES != 0)
-    little = row // runs.inner * runs.length < tuned("RUN_LINE", run_tuning.RUN_LINE)
+    little = line < tuned("RUN_LINE", run_tuning.RUN_LINE)
     if size < tuned("RUN_LEAST", run_tuning.RUN_LEAST) or little or not narrow:
         return False
     if runs.x_line == 1:  # two columns side by side, or four, are rows of them

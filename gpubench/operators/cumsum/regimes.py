@@ -72,8 +72,9 @@ def leftovers(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     if shares_lines(problem, device):
         return ("walked_lines",)
     few = x.size <= walk_tuning.WALKS * length and length >= walk_tuning.LONG_WALK
-    tiled = _tiled_walk(problem)
-    if few or (tiled is not None and (_are_bytes_torn(problem, tiled) or _are_rows_apart(problem, tiled))):
+    walk, tiled = walk_of(problem), _tiled_walk(problem)
+    apart = walk is not None and _are_rows_apart(problem, walk)
+    if few or apart or (tiled is not None and _are_bytes_torn(problem, tiled)):
         return ("copied_first", "walked_lines")
     transposed = transposed_of(problem)
     if transposed is not None and not transposed.x_along_lines and length >= transposed_tuning.FEW_LENGTH:
@@ -92,7 +93,8 @@ def _is_worth_no_turn(
     """
     itemsize = dtypes.dtype(problem.operand("x").dtype).itemsize
     if cut_lines:
-        return rows.pitch * itemsize < SECTOR
+        little = transposed.length * rows.rows <= tuned("WALK_SHARED", walk_tuning.WALK_SHARED)
+        return little or rows.pitch * itemsize < SECTOR
     vector = transposed.length == vector_items(problem)  # more in groups are a thread's: lanes would find each its own
     if goes_in_runs(problem, transposed) and rows.pitch == 1 and (vector or not rows.group):
         return True  # lanes side by side have neighbouring rows, and store a vector each
@@ -120,6 +122,8 @@ def _for_grouped(problem: Problem[Any], rows: Rows) -> tuple[str, ...]:
 def _for_rows(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuple[str, ...]:
     items = vector_items(problem)
     vectors = rows.vectors(items)
+    if _are_walked(problem, rows):
+        return ("walked_lines",)
     most = lanes_vectors(problem) if rows.rows >= tuning.LANES_ROWS * device.sm_count else tuning.LANES_VECTORS
     if vectors <= tuned("LANES_LONGEST", most):
         idle = rows.length % items != 0 or vectors & (vectors - 1) != 0  # lanes, or parts of vectors
@@ -131,6 +135,14 @@ def _for_rows(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuple[st
     if rows.rows >= tuning.BLOCK_ROWS_PER_SM * device.sm_count or vectors <= linked:
         return ("block_rows", "carry_forward")
     return ("linked_blocks", "carry_forward", "block_rows")
+
+
+def _are_walked(problem: Problem[Any], rows: Rows) -> bool:
+    """Tell whether rows that cut vectors are so short, and so few, that a thread each has less code than lanes."""
+    itemsize, few = dtypes.dtype(problem.operand("y").dtype).itemsize, rows.length <= walk_tuning.SHORT_FEW
+    most = tuned("SHORT_ROWS", walk_tuning.SHORT_ROWS) // (1 if few else 4)
+    cut = rows.length % vector_items(problem) != 0 and rows.side == rows.step == 1
+    return cut and rows.length * itemsize <= walk_tuning.SHORT_ROW and rows.rows * rows.length <= most
 
 
 def _for_sides(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
@@ -159,7 +171,8 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
     walked = tuned("WALKED_COLUMN", tuning.WALKED_COLUMN) * empty
     if walk is not None:
         itemsize = dtypes.dtype(problem.operand("x").dtype).itemsize
-        most = walk_tuning.MANY_SINGLE_COLUMN if walk.items * itemsize <= 2 else walk_tuning.MANY_COLUMN
+        single = walk.items * itemsize <= 2 or (walk.items == 1 and problem.operand("x").dtype == "float32")
+        most = walk_tuning.MANY_SINGLE_COLUMN if single else walk_tuning.MANY_COLUMN
         at_once = columns.length <= rows_at_once(walk, itemsize, device)
         many = columns.length <= most and walk.vectors >= walk_tuning.MANY_WALKS
         if at_once or many or (columns.length <= walked and walk.vectors >= _least_walks(columns)):
@@ -170,7 +183,7 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
     resident = ("resident_columns",) if _is_worth_residence(problem, columns, device) else ()
     x = problem.operand("x")
     small = x.view.size * dtypes.dtype(x.dtype).itemsize <= tuning.LINKED_BYTES
-    if shares_lines(problem, device) and columns.length <= walk_tuning.SHARED_COLUMN:
+    if shares_lines(problem, device, columns=True) and columns.length <= walk_tuning.SHARED_COLUMN:
         return ("walked_lines",)
     if small and columns.length <= tuned("LINKED_COLUMN", tuning.LINKED_COLUMN):
         return ("linked_columns", "column_forward", "columns")

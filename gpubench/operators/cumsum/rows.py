@@ -24,11 +24,12 @@ THREADS = 256
 MOST_VECTORS = 128
 """Of a row that a warp holds."""
 
-ROWS_AT_ONCE = (2, 4)
+ROWS_AT_ONCE = (1, 2, 4)
 RESIDENT = 2048
-"""Rows of a lane whose sums are wider than its elements, where there are more threads than SMs hold, and than twice as
-many. With 4 rows 278272 x 4 int8 6.0 us (6.8 with one), int32 7.1 (7.4), 193705 x 16 uint8 10.8 (11.8), 400000 x 64
-int8 63 (68), 3000000 x 8 int32 75.6 (75.0), with 2 65536 x 16 int16 6.5 (6.9); 16 cases 1.05 times as fast."""
+"""Rows of a lane, where they are whole vectors without gaps: several where sums are wider than elements, and there are
+more threads than SMs hold, and than twice as many. With 4 rows 278272 x 4 int8 6.0 us (6.8 with one), int32 7.1 (7.4),
+193705 x 16 uint8 10.8 (11.8), 400000 x 64 int8 63 (68), 3000000 x 8 int32 75.6 (75.0), with 2 65536 x 16 int16 6.5
+(6.9); 16 cases 1.05 times as fast."""
 
 MOST_ROWS = 2**31
 
@@ -56,8 +57,8 @@ class LanesRows:
             return Refused(f"a row touches {touched} vectors of 16 bytes; a warp holds {MOST_VECTORS}")
         lanes, vectors = lanes_shape(touched)
         x, y = problem.operand("x"), problem.operand("y")
-        at_once = rows_at_once(problem, rows, lanes * rows.rows, device) if vectors == 1 else 1
-        if at_once > 1:
+        at_once = rows_at_once(problem, rows, lanes * rows.rows, device) if vectors == 1 else 0
+        if at_once:
             return self._at_once(problem, rows, lanes, at_once)
         launch = Launch(
             self.source,
@@ -76,7 +77,7 @@ class LanesRows:
         grid = (ceil_div(rows.rows * lanes, THREADS * at_once), 1, 1)
         operands = Pointer("x"), Pointer("y"), unsigned(rows.rows, 4), unsigned(rows.length, 4)
         allowed = bound(problem, vector_items(problem) + 1 + lanes.bit_length())
-        notes = {"lanes": lanes, "vectors": 1, "rows": at_once}
+        notes = {"lanes": lanes, "vectors": 1} | ({"rows": at_once} if at_once > 1 else {})
         return Plan(self.name, (Launch(self.source, kernel, grid, (THREADS, 1, 1), operands),), allowed, notes=notes)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
@@ -84,7 +85,8 @@ class LanesRows:
         y = sum_dtype(dtype)
         shapes = [*((1 << k, 1) for k in range(6)), (32, 2), (32, 4)]
         wider = dtypes.dtype(dtype).itemsize < dtypes.dtype(y).itemsize
-        names = [f"_at_once{template(dtype, y, 1 << k, at_once)}" for k in range(6 * wider) for at_once in ROWS_AT_ONCE]
+        most = len(ROWS_AT_ONCE) if wider else 1
+        names = [f"_at_once{template(dtype, y, 1 << k, count)}" for k in range(6) for count in ROWS_AT_ONCE[:most]]
         names += [
             template(dtype, y, *shape, aligned, *last(side))
             for shape in shapes
@@ -95,13 +97,15 @@ class LanesRows:
 
 
 def rows_at_once(problem: Problem[Any], rows: Rows, threads: int, device: DeviceInfo) -> int:
-    """Return the rows of a lane: several where sums are wider than elements, and threads more than are resident."""
+    """Return the rows of a lane, 0 where they have gaps or cut vectors: several where sums are wider than elements, and
+    threads more than are resident.
+    """
     x, y = (dtypes.dtype(problem.operand(name).dtype) for name in "xy")
     whole = rows.contiguous and rows.side == 1 and rows.length % vector_items(problem) == 0
-    if x.itemsize == y.itemsize or not whole or not is_aligned(problem, rows) or rows.rows > MOST_ROWS:
-        return 1
-    waves = threads / (device.sm_count * RESIDENT)
-    return next((rows_held for rows_held in reversed(ROWS_AT_ONCE) if waves > rows_held // 2), 1)
+    if not whole or not is_aligned(problem, rows) or rows.rows > MOST_ROWS:
+        return 0
+    waves = threads / (device.sm_count * RESIDENT) if x.itemsize < y.itemsize else 0.0
+    return next((held for held in reversed(ROWS_AT_ONCE) if waves > held // 2), 1)
 
 
 def last(side: int) -> tuple[int, ...]:

@@ -1,17 +1,17 @@
-"""The tuned numbers of lines that go to y in runs, apart from what they do as those of tuning.py.
-
-None is timed yet: each says what was expected.
-"""
+"""The tuned numbers of lines that go to y in runs, apart from what they do as those of tuning.py; times cold, in us."""
 
 from __future__ import annotations
 
-RUN_LEAST, RUN_CROSSED_LEAST = 1 << 19, 1 << 20
+RUN_LEAST, RUN_CROSSED_LEAST = 1 << 19, 1 << 18
 """Elements from which blocks take runs of y: less is a launch's latency, to which two barriers and a trip through
-shared memory would be added. Where x lies across the lines the other variants read it at once as well."""
+shared memory would be added. 4681 x 16 x 7 float32 6.3 us (walked 6.5), but 845 x 31 x 5 float16 5.2 (4.9), 1365 x 16 x
+6 turned 5.7 (4.6); across x 34952 x 15 float16 5.3 us (by lanes 6.7), 8 x 2184 x 15 float32 5.2 (5.8), 23831 x 11 int8
+4.9 (5.0), but 2080 x 63 float32 5.3 (5.0), 8 x 528 x 31 int16 5.6 (5.1)."""
 
-RUN_SIDE = 128
+RUN_SIDE, RUN_SIDE_ITEMS = 128, 64
 """Bytes of a row of y, at most, of the lines beside each other: a warp that walks wider ones writes mostly whole
-sectors."""
+sectors. Twice as many of up to so many elements where they are beside each other in x, too: 20000 x 50 x 37 float32 105
+us (walked 154), 40000 x 16 x 45 85 (97), 30000 x 30 x 19 float64 98 (129); but 30000 x 20 x 99 float16 117 (106)."""
 
 RUN_LINE = 32
 """Bytes of a line of y from which its group lands as a run: of shorter ones threads have too little under way."""

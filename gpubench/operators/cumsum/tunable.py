@@ -57,6 +57,7 @@ CHUNKED_LENGTH = Constant("CHUNKED_LENGTH", transposed_tuning.CHUNKED_LENGTH, (1
 CHUNK_TILES = Constant("CHUNK_TILES", transposed_tuning.CHUNK_TILES, (2, 4))
 STRAIGHT_ELEMENTS = Constant("STRAIGHT_ELEMENTS", transposed_tuning.STRAIGHT_ELEMENTS, (0, 2 << 20, 16 << 20))
 WALK_FEW = Constant("WALK_FEW", walk_tuning.WALK_FEW, (0, 128, 2048))
+SHORT_ROWS = Constant("SHORT_ROWS", walk_tuning.SHORT_ROWS, (0, 1 << 17, 1 << 21))
 WALK_SHARED = Constant("WALK_SHARED", walk_tuning.WALK_SHARED, (0, 1 << 16, 1 << 20))
 FAR_LEAST = Constant("FAR_LEAST", walk_tuning.FAR_LEAST, (1 << 12, 1 << 16))
 STAGED_LEAST = Constant("STAGED_LEAST", walk_tuning.STAGED_LEAST, (1 << 17, 1 << 24))
@@ -83,8 +84,8 @@ REGIMES: tuple[Regime, ...] = (
     Regime(
         "short-rows",
         f"{_ROWS} and row_size * x_itemsize <= 1024",
-        ("single_elements", "lanes_rows", "flat_rows", "block_rows"),
-        (FLAT_LEAST, FLAT_VECTORS, LANES_LONGEST),
+        ("single_elements", "walked_lines", "lanes_rows", "flat_rows", "block_rows"),
+        (SHORT_ROWS, FLAT_LEAST, FLAT_VECTORS, LANES_LONGEST),
     ),
     _block_regime("rows-of-4K", 4096),
     _block_regime("rows-of-16K", 16384),

@@ -14,7 +14,8 @@ single elements: 65536 x 42 x 10 bfloat16 by pairs 88 us with 8, by single eleme
 MANY_WALKS = 16384
 MANY_COLUMN = 512
 MANY_SINGLE_COLUMN = 1024
-"""Threads from which longer columns are walked, too, and single ones of up to 2 bytes even longer ones: 40 x 700 x
+"""Threads from which longer columns are walked, too, and single ones of up to 2 bytes, or of float32, even longer ones:
+4 x 700 x 8193 float32 87 us (strips 104), 8 x 526 x 21971 391 (439), but int32 30 x 600 x 1501 176 (166); 40 x 700 x
 999 bfloat16 52 us (strips 62), 1024 x 16385 int16 58.5 (68.3), but 30 x 900 x 1501 int32 213 (194); 3862 x 142 x 14
 float16 22.8 us (strips 36.4), 64 x 4 x 104 x 138 int8 16.5 (21.9), 256 x 64 x 8 x 150 float32 44.9 (50.9), 5 x 289 x
 34944 float32 112 (123)."""
@@ -51,7 +52,15 @@ WALK_SHARED = 1 << 18
 """Elements up to which threads share a line that a walk would take several turns for; half of that where neither x nor
 y lies along it, for each element apart is a sector. 512 x 2 x 32 x 2 permuted int64 6.3 us (walked 9.1), 118 x 148 x 4
 float64 7.5 (9.1), 1519 x 64 float32 8.5 (copied first 11.8), 64 x 3 x 333 x 4 8.3 (11.2), 8 x 4 x 5 x 1246 int32 8.7
-(ring 18.8); 512 x 16 x 32 float32 11.0 (10.2 copied first), 7000 x 60 15.1 (13.1)."""
+(ring 18.8); 512 x 16 x 32 float32 11.0 (10.2 copied first), 7000 x 60 15.1 (13.1). Twice as many of up to WALKS lines
+of LONG_WALK elements and more: 15 cases 1.15 times as fast, 32 x 4736 x 2 int64 8.7 (copied first 12.5), 158 x 64 x 13
+complex128 7.2 (9.5), 256 x 109 x 8 8.5 (walked 10.3), the worst 2 x 5152 x 32 float16 12.6 (11.6); not of columns, 1024
+x 256 int64 9.3 (linked 7.0)."""
+
+SHARED_LINE, SHARED_FEW = 32, 64
+"""Elements of a line along x from which they do so though it is one turn, and lines an SM, at most: 171 x 32 x 3
+permuted int64 4.4 us (5.3 by a thread each), 32 x 160 x 5 float64 4.8 (5.1), 4 x 3 x 80 x 32 4.7 (`transposed_lines`
+6.8), 54 x 32 x 17 int8 4.35 both; of 16 elements 16 x 128 x 8 float32 4.75 (4.4)."""
 
 SHARED_STRIPS, SHARED_COLUMN = 1 << 17, 1024
 """Elements up to which they do so though strips are enough for half of the SMs; the longest columns they share before
@@ -75,3 +84,14 @@ APART_LEAST = 1 << 20
 """Elements from which odd rows in another order are copied first where lanes cannot count their dims, or hold less than
 half a vector of a row: 10 x 213 x 512 x 17 permuted int8 71 us (walked 148), 131072 x 16 x 3 float16 22 (lanes 52), 2 x
 8 x 1072808 x 3 132 (423); but 7968 x 1024 x 3 int16 153 (156), 9840 x 115 x 6 uint8 34 (28)."""
+
+SHORT_ROW, SHORT_ROWS, SHORT_FEW = 24, 1 << 19, 5
+"""Bytes of y of a row that cuts vectors up to which a thread walks it, and elements of all, of longer ones than
+SHORT_FEW elements a quarter: 174763 x 3 bfloat16 4.8 us (5.5 by lanes), 161368 x 2 4.5 (6.0), 14567 x 9 4.3 (4.6),
+104857 x 5 float32 5.4 (5.5); but 349527 x 3 float32 7.2 (6.8), 18729 x 7 4.4 both, 74903 x 7 6.9 (5.7), 69906 x 15
+19 (6.8)."""
+
+SHORT_TURN, SHORT_BYTES = 8, 32 << 20
+"""Rows of a line that is one turn, and bytes of x and y, either up to which `short_lines` has it: 4 x 3 x 683 x 2
+bfloat16 3.84 us (3.98 by `walked_lines`), 7 x 1392400 float16 14.0 (15.1), but 16 x 2202550 int32 131 (125), 40000 x 16
+x 45 float32 79 (73)."""

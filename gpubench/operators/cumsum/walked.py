@@ -12,10 +12,13 @@ from gpubench.operators.cumsum import walk_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.line_runs import instances, plan_runs, taken_runs
 from gpubench.operators.cumsum.walks import (
+    SHORT_DIMS,
     Walk,
+    is_short,
     lines_of,
     near_places,
     rows_at_once,
+    short_argument,
     walk_argument,
     walk_blocks,
     walk_forms,
@@ -26,6 +29,9 @@ from gpubench.operators.geometry.vectors import items_of, vector_items
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import MAX_DIMS
+
+SHORT_SOURCE = "cumsum/short_lines.cu"
+"""Where the kernel of lines that are one turn stands."""
 
 
 class WalkedLines:
@@ -60,11 +66,18 @@ class WalkedLines:
             if rows >= max(runs) and (rows < walk_tuning.WALK_ROWS[-1] or items * itemsize <= walk_tuning.WALK_BYTES)
         ]
         walked = [kernel(dtype, y, *form) for form in forms]
+        short = [
+            short_kernel(dtype, y, items, rows, dims, runs)
+            for items, rows, tiled, runs in forms
+            if not tiled
+            for dims in range(1, SHORT_DIMS + 1)
+        ]
         staged = [
             staged_kernel(dtype, y, items, rows) for items, rows, tiled, runs in forms if tiled and max(runs) == 1
         ]
         shared = [shared_kernel(dtype, y, vectors) for vectors in (0, *shared_vectors(items_of(dtype, y)))]
-        return [*((self.source, name) for name in (*walked, *staged, *shared)), *instances(dtype)]
+        names = [(self.source, name) for name in (*walked, *staged, *shared)]
+        return [*names, *((SHORT_SOURCE, name) for name in short), *instances(dtype)]
 
 
 def _alone(problem: Problem[Any], walk: Walk, device: DeviceInfo) -> Plan:
@@ -82,13 +95,20 @@ def _alone(problem: Problem[Any], walk: Walk, device: DeviceInfo) -> Plan:
     threads = next(fit, walk_tuning.WALK_THREADS[-1])
     places = threads // walk.lanes
     near = near_places(walk, x_itemsize, y_itemsize, places)
-    alone = kernel(x, y, walk.items, rows, walk.far is not None, (walk.x_run, walk.y_run))
+    runs = walk.x_run, walk.y_run
+    if is_short(walk, rows, problem.bytes):
+        dims, argument = short_argument(walk)
+        source, name = SHORT_SOURCE, short_kernel(x, y, walk.items, rows, max(dims, 1), runs)
+    else:
+        argument, source = walk_argument(walk, near, places), WalkedLines.source
+        alone = kernel(x, y, walk.items, rows, walk.far is not None, runs)
+        name = staged_kernel(x, y, walk.items, rows) if walk.staged else alone
     launch = Launch(
-        WalkedLines.source,
-        staged_kernel(x, y, walk.items, rows) if walk.staged else alone,
+        source,
+        name,
         (walk_blocks(walk, near, places), 1, 1),
         (threads, 1, 1),
-        (Pointer("x"), Pointer("y"), walk_argument(walk, near, places)),
+        (Pointer("x"), Pointer("y"), argument),
         shared_bytes=_stage_bytes(walk, threads, rows, y_itemsize),
     )
     notes = {"items": walk.items, "threads": threads, "rows": rows} | ({"near": near} if near else {})
@@ -111,16 +131,26 @@ def takes_one_turn(problem: Problem[Any], device: DeviceInfo) -> bool:
     return walk is not None and walk.length <= rows_at_once(walk, itemsize, device)
 
 
-def shares_lines(problem: Problem[Any], device: DeviceInfo) -> bool:
-    """Tell whether a walk would take several turns for so little data that threads had better share a line."""
+def shares_lines(problem: Problem[Any], device: DeviceInfo, *, columns: bool = False) -> bool:
+    """Tell whether a walk would take several turns, or one that `_is_slow`, for so little data that threads had better
+    share a line. columns: whether strips are the other way, not a walk or a copy.
+    """
     lines = lines_of(problem)
-    if lines is None or takes_one_turn(problem, device):
+    if lines is None or (takes_one_turn(problem, device) and not _is_slow(lines, device)):
         return False
-    apart = (lines.x_row != 1) + (lines.y_row != 1)
-    little = lines.vectors * lines.length * apart <= tuned("WALK_SHARED", walk_tuning.WALK_SHARED)
+    apart = max((lines.x_row != 1) + (lines.y_row != 1), 1)
+    few = lines.length >= walk_tuning.LONG_WALK and lines.vectors <= walk_tuning.WALKS and not columns
+    most = tuned("WALK_SHARED", walk_tuning.WALK_SHARED) * (2 if few else 1)
+    little = lines.vectors * lines.length * apart <= most
     items = vector_items(problem)
     fits = ceil_div(lines.length, items) <= 32 * 32 * shared_vectors(items)[-1]
     return little and fits
+
+
+def _is_slow(lines: Walk, device: DeviceInfo) -> bool:
+    """Tell whether one turn is long for so few threads, and lanes would read x along its lines."""
+    few = lines.vectors <= walk_tuning.SHARED_FEW * device.sm_count
+    return few and lines.x_row == 1 < lines.y_row and lines.length >= walk_tuning.SHARED_LINE
 
 
 def shared_vectors(items: int) -> tuple[int, ...]:
@@ -150,6 +180,11 @@ def _shared(problem: Problem[Any]) -> Plan:
 def kernel(x: str, y: str, items: int, rows: int, tiled: bool, runs: tuple[int, int]) -> str:
     """Return the name expression; runs: of x and of y, elements that move at once."""
     return "gpubench::cumsum::walked_lines" + template(x, y, items, rows, tiled, *(runs if max(runs) > 1 else ()))
+
+
+def short_kernel(x: str, y: str, items: int, rows: int, dims: int, runs: tuple[int, int]) -> str:
+    """Return the name expression of lines that are one turn, over so many quick dims; runs: as of `kernel`."""
+    return "gpubench::cumsum::short_lines" + template(x, y, items, rows, dims, *(runs if max(runs) > 1 else ()))
 
 
 def staged_kernel(x: str, y: str, items: int, rows: int) -> str:

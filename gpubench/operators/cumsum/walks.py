@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import Any
 
 from gpubench import dtypes
@@ -33,6 +34,20 @@ LINE_WALK = Struct(
     y_apart="i8",
     places=(WALK_DIM, MAX_DIMS),
 )
+
+SHORT_DIM = Struct("gpubench::ShortDim", "gpubench/movement/walk.cuh", size=INTEGER_DIVIDER, x="i4", y="i4")
+SHORT_DIMS = 2
+SHORT_WALK = Struct(
+    "gpubench::ShortWalk",
+    "gpubench/movement/walk.cuh",
+    vectors="u4",
+    length="i4",
+    **dict.fromkeys(("x_row", "y_row", "x_slow", "y_slow"), "i4"),
+    quick=(SHORT_DIM, SHORT_DIMS),
+)
+
+MOST_SHORT = 2**31
+"""Elements between the first and the last of a `ShortWalk`, at most: also what a thread's last step adds up to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +233,27 @@ def walk_argument(walk: Walk, near: int, threads: int) -> Value:
         near_bits=max(near.bit_length() - 1, 0),
         places=places + [(divider(1), 0, 0, 0)] * (MAX_DIMS - len(places)),
     )
+
+
+def short_argument(walk: Walk) -> tuple[int, Value]:
+    """Return the quick dims and the kernel's `ShortWalk` of a walk that `is_short`."""
+    (_, *slow), *quick = zip(walk.sizes or (1,), walk.x_steps or (0,), walk.y_steps or (0,), strict=True)
+    dims = [(divider(size), *steps) for size, *steps in reversed(quick)]
+    unused = [(divider(1), 0, 0)] * (SHORT_DIMS - len(dims))
+    return len(dims), SHORT_WALK.value(walk, x_slow=slow[0], y_slow=slow[1], quick=dims + unused)
+
+
+def is_short(walk: Walk, rows: int, nbytes: int) -> bool:
+    """Tell whether a line is one turn of so many rows, in few dims, whose distances in x and y fit 32 bits; and the
+    rows, or the bytes of x and y, so few that the code counts.
+    """
+    if walk.far is not None or walk.length > rows or len(walk.sizes) > SHORT_DIMS + 1:
+        return False
+    if rows > walk_tuning.SHORT_TURN and nbytes > walk_tuning.SHORT_BYTES:
+        return False
+    sizes = (*walk.sizes, rows)
+    x_end, y_end = sum(map(mul, sizes, (*walk.x_steps, walk.x_row))), sum(map(mul, sizes, (*walk.y_steps, walk.y_row)))
+    return bool(max(x_end, y_end, walk.vectors * walk.lanes) < MOST_SHORT)
 
 
 def rows_at_once(walk: Walk, itemsize: int, device: DeviceInfo) -> int:

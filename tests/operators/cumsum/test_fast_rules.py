@@ -43,7 +43,7 @@ def test_rows_that_start_anywhere_need_one_vector_more(length: int, name: str) -
 
 
 @pytest.mark.parametrize(
-    ("length", "name"), [(2, "flat_rows"), (3, "flat_rows"), (4, "lanes_rows"), (15, "flat_rows"), (16, "lanes_rows")]
+    ("length", "name"), [(7, "flat_rows"), (9, "flat_rows"), (4, "lanes_rows"), (15, "flat_rows"), (16, "lanes_rows")]
 )
 def test_short_rows_are_flat_where_lanes_would_idle(length: int, name: str) -> None:
     """Only rows of a power of two of whole vectors get lanes of their own, unless there are too few to matter."""
@@ -54,7 +54,7 @@ def test_short_rows_are_flat_where_lanes_would_idle(length: int, name: str) -> N
 @pytest.mark.parametrize(("rows", "name"), [(-1, "lanes_rows"), (0, "flat_rows"), (1, "flat_rows")])
 def test_a_few_short_rows_are_not_worth_long_code(rows: int, name: str) -> None:
     """Below FLAT_LEAST elements the launch is what counts."""
-    assert chosen((tuning.FLAT_LEAST // 2 + rows, 2), 1) == name
+    assert chosen((tuning.FLAT_LEAST // 8 + rows, 8), 1, "int8", offset=1) == name
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (5000, 1), (3, 1, 7), (tuning.FLAT_LEAST, 1)])
@@ -247,7 +247,7 @@ def test_the_edges_reach_every_variant_that_auto_picks() -> None:
     ("layout", "aligned"),
     [({}, True), ({"offset": 4}, True), ({"offset": 1}, False), ({"step": 2}, False), ({"expand": [0]}, True)],
 )
-@pytest.mark.parametrize(("name", "shape"), [("lanes_rows", (70, 16)), ("linked_blocks", (3, 20000))])
+@pytest.mark.parametrize(("name", "shape"), [("lanes_rows", (70, 300)), ("linked_blocks", (3, 20000))])
 def test_aligned_rows_have_code_of_their_own(
     name: str, shape: tuple[int, int], layout: dict[str, Any], aligned: bool
 ) -> None:
@@ -303,3 +303,12 @@ def test_more_strips_than_a_grid_has_blocks_are_left_to_others() -> None:
     columns = next(variant for variant in CUMSUM.variants if variant.name == "columns")
     assert "grid" in (refusal(columns, problem) or "")
     assert auto(problem)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"), [("float32", "walked_lines"), ("int32", "columns"), ("int16", "walked_lines")]
+)
+def test_many_single_columns_are_walked_far(dtype: str, name: str) -> None:
+    """Up to MANY_SINGLE_COLUMN rows of 16384 threads and more, where strips would have a column a lane."""
+    assert chosen((4, walk_tuning.MANY_COLUMN + 1, 8193), 1, dtype) == name
+    assert chosen((4, walk_tuning.MANY_SINGLE_COLUMN + 1, 8193), 1, dtype) == "columns"

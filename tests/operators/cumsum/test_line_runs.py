@@ -163,13 +163,15 @@ def test_from_how_many_elements_on(near: int) -> None:
 
 
 def test_rows_that_other_variants_write_whole_stay_theirs() -> None:
-    """Whole vectors, whole sectors, rows wider than a cache line, columns that are rows of two or four."""
+    """Whole vectors, whole sectors, rows wider than two cache lines, columns that are rows of two or four."""
     many = run_tuning.RUN_LEAST
     assert chosen((many, 9, 5), 1) == "walked_lines"
     assert goes(problem_of([many, 16, 5], 1, "float16"))
     assert not goes(problem_of([many, 15, 5], 1, "float16"))  # a thread would have too little under way
     for side in (4, 8, 33):
-        assert not goes(problem_of([many, 9, side], 1))
+        assert goes(problem_of([many, 9, side], 1)) == (side == 33)
+    for side, by_runs in ((63, True), (65, False)):
+        assert goes(problem_of([many, 9, side], 1, "float32" if by_runs else "float16")) == by_runs
     assert chosen((many, 9, 2), 1) == "flat_rows"
     assert not goes(problem_of([many, 9, 4], 1, "float16"))
     assert not goes(problem_of([many, 32], 1, permute=ACROSS))

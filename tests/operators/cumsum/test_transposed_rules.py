@@ -164,7 +164,7 @@ def test_wide_elements_across_x_are_turned_where_lines_are_whole(near: int, name
     """Lanes with 8 bytes an element touch a sector for each."""
     rows = transposed_tuning.STRAIGHT_WIDE // 32 + near
     assert chosen((rows, 32), 1, "float64", permute=(1, 0)) == name
-    assert chosen((rows, 31), 1, "float64", permute=(1, 0)) == "lanes_rows"
+    assert chosen((rows, 31), 1, "float64", permute=(1, 0)) == "walked_lines"  # in runs
 
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "copied_first"), (0, "transposed_tiles"), (1, "transposed_tiles")])

@@ -268,3 +268,23 @@ def test_what_it_does_not_take() -> None:
     """Nothing at all, and no dims."""
     assert refusal(WALKED, problem_of([0, 4], 0)) is not None
     assert refusal(WALKED, problem_of([], 0)) is not None
+
+
+@pytest.mark.parametrize(
+    ("length", "shape", "lanes"),
+    [(31, (171, 3), 0), (32, (171, 3), 8), (32, (64 * 132, 3), 0)],
+)
+def test_a_long_turn_along_x_is_shared(length: int, shape: tuple[int, int], lanes: int) -> None:
+    """Of few lines, from SHARED_LINE elements on; a thread each has shorter ones, and those across x."""
+    outer, inner = shape
+    plan = planned(WALKED, problem_of([outer, length, inner], 1, permute=[0, 2, 1]), DEVICE)
+    assert plan.notes.get("lanes", 0) == lanes
+    assert "lanes" not in planned(WALKED, problem_of([outer, length, inner], 1), DEVICE).notes
+
+
+@pytest.mark.parametrize(("more", "name"), [(0, "walked_lines"), (1, "copied_first")])
+def test_twice_as_much_of_few_long_lines_is_shared(more: int, name: str) -> None:
+    """Where the other way is a copy: not of columns, which strips take."""
+    length = 2 * walk_tuning.WALK_SHARED // (60 * 2) + more
+    assert chosen((60, length, 2), 1, "int64", permute=(0, 2, 1)) == name
+    assert chosen((1024, 257), 0, "int64", offset=1) == "linked_columns"

@@ -43,6 +43,36 @@ struct LineWalk {
 };
 GPUBENCH_LAYOUT(LineWalk, 320, places, 64);
 
+// The same of so little data that all distances fit 32 bits, over at most three dims: a third of the instructions up to the
+// first load, which small launches wait for, as they do for each line of parameters.
+struct ShortDim {
+    IntegerDivider size;
+    int x, y;
+};
+GPUBENCH_LAYOUT(ShortDim, 20, y, 16);
+struct ShortWalk {
+    uint32 vectors;
+    int length;
+    int x_row, y_row, x_slow, y_slow;
+    ShortDim quick[2];  // fastest first
+
+    // The elements before the vector with this number, over so many quick dims and the slow one.
+    template <int Dims>
+    GPUBENCH_DEVICE void place(uint32 index, int& x, int& y) const {
+        x = y = 0;
+        GPUBENCH_UNROLL
+        for (int dim = 0; dim < Dims; ++dim) {
+            const IntegerDivider::Result place = quick[dim].size.divide(index);
+            index = place.quotient;
+            x += static_cast<int>(place.remainder) * quick[dim].x;
+            y += static_cast<int>(place.remainder) * quick[dim].y;
+        }
+        x += static_cast<int>(index) * x_slow;
+        y += static_cast<int>(index) * y_slow;
+    }
+};
+GPUBENCH_LAYOUT(ShortWalk, 64, quick, 24);
+
 // Ask for rows, of which `left` exist, Run at a time: those lie side by side in x then, in vectors of their own.
 template <int Items, int Run, int Moves, class T>
 GPUBENCH_DEVICE void load_rows(Packed<T, Items * Run> (&raw)[Moves], const T* x, int left, long long x_row) {
@@ -79,8 +109,8 @@ GPUBENCH_DEVICE void store_run(Out* y, const Packed<Out, N>& packed) {
 // Their running totals, which go on from `sums`: all of them, or the `left` that exist. Apart: a vector's lines are no
 // neighbours in y, but y_apart from each other. YRun: rows that lie side by side in y and go at once, together with those
 // of the vector's other lines where these are neighbours, each line a run. `left` is whole runs.
-template <bool Whole, bool Apart, int Run, int YRun, int Items, int Moves, class T, class Out, class A, class Combine>
-GPUBENCH_DEVICE void store_rows(const Packed<T, Items * Run> (&raw)[Moves], Out* y, int left, const LineWalk& lines,
+template <bool Whole, bool Apart, int Run, int YRun, int Items, int Moves, class T, class Out, class A, class Lines, class Combine>
+GPUBENCH_DEVICE void store_rows(const Packed<T, Items * Run> (&raw)[Moves], Out* y, int left, const Lines& lines,
                                 Vector<A, Items>& sums, Combine combine) {
     Vector<A, Items * YRun> held;
     GPUBENCH_UNROLL
