@@ -10,7 +10,7 @@ are timed cold, by turns, as `gpubench run` does. Prints a line a case and, at t
 library / ours), the share of the cases no slower than 0.95 of it, the worst, and the share of the ceiling. --others
 times the other variants, too, on the cases that `auto` loses, or does at under 0.80 of the ceiling. --out writes one
 JSON line a case. A call that takes longer than --call-limit ends the run and is named: the first one of a contender in
-a case, which no sample follows. Cases in which libraries would take long for certain (8- and 16-bit integers that one
+a case, which no sample follows. Cases in which libraries would take long for certain (8- and 16-bit numbers that one
 place gets many of) are left out, and counted. Draw seeds that no kernel was tuned with.
 """
 

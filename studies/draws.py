@@ -18,8 +18,9 @@ from gpubench.operators.parameters import to_json
 from gpubench.operators.sum.params import SumParams
 from gpubench.suite.expand import expand
 
-MOST_SWAPS = 50_000
-"""Additions of integers of 8 or 16 bits to one place: 74,130 take torch and JAX 0.4 s on an H200, twice as many 4 x."""
+MOST_SWAPS, MOST_HALF_SWAPS = 50_000, 200_000
+"""Additions of integers of 8 or 16 bits to one place, and of 16-bit floats: 74,130 of integers take torch and JAX 0.4 s on
+an H200, twice as many 4 x; 293,460 of float16 take JAX over 10 s."""
 
 LAYOUTS = {
     "many": {"contiguous": 0.5, "transposed": 0.15, "permuted": 0.15, "misaligned": 0.2},
@@ -61,14 +62,14 @@ def draw_case(seed: int, number: int, least: float, most: float) -> Case:
 
 
 def is_endless(case: Case) -> bool:
-    """Tell whether a library that compares and swaps would take long to add so many small integers to a place."""
+    """Tell whether a library that compares and swaps would take long to add so many small numbers to a place."""
     params, kind = OPERATORS[case.operator].problem(case).params, dtype(case.dtype)
-    small = kind.numpy.kind in "iu" and kind.itemsize <= 2
-    if not isinstance(params, IndexAddParams) or not small:
+    if not isinstance(params, IndexAddParams) or kind.itemsize > 2:
         return False
+    most = MOST_SWAPS if kind.kind == "integer" else MOST_HALF_SWAPS
     places = params.shape[params.dim] if params.shape else 1
     indices = draw_indices(params.pattern, places, params.count, case.seed, 1)
-    return bool(indices.size and np.bincount(indices).max() > MOST_SWAPS)
+    return bool(indices.size and np.bincount(indices).max() > most)
 
 
 def draw_cases(operator: str, seed: int, count: int, least: float, most: float, layouts: str) -> list[Case]:

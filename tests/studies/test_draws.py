@@ -22,10 +22,12 @@ def index_add(dtype: str, count: int, pattern: str) -> Case:
         ("int16", 60_000, "uniform", False),
         ("int16", 40_000, "same", False),
         ("float16", 60_000, "same", False),
+        ("float16", 300_000, "same", True),
+        ("bfloat16", 300_000, "half_same", False),
         ("int32", 60_000, "same", False),
     ],
 )
-def test_small_integers_that_one_place_gets_many_of_are_endless(
+def test_small_numbers_that_one_place_gets_many_of_are_endless(
     dtype: str, count: int, pattern: str, endless: bool
 ) -> None:
     """Libraries add such by compare and swap, in time that grows with the square of their number."""
