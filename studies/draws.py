@@ -19,8 +19,8 @@ from gpubench.operators.sum.params import SumParams
 from gpubench.suite.expand import expand
 
 MOST_SWAPS, MOST_HALF_SWAPS = 50_000, 200_000
-"""Additions of integers of 8 or 16 bits to one place, and of 16-bit floats: 74,130 of integers take torch and JAX 0.4 s on
-an H200, twice as many 4 x; 293,460 of float16 take JAX over 10 s."""
+"""Additions of integers of 8 or 16 bits to one place, and of 16-bit floats: 74,130 of integers take torch and JAX 0.4 s
+on an H200, twice as many 4 x; 293,460 of float16 take JAX over 10 s."""
 
 LAYOUTS = {
     "many": {"contiguous": 0.5, "transposed": 0.15, "permuted": 0.15, "misaligned": 0.2},
