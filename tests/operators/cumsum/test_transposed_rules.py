@@ -320,3 +320,18 @@ def test_plain_operands_are_never_transposed() -> None:
         for dim in (0, 1):
             problem = CUMSUM.problem(make_case("cumsum", "float32", shape=[64, 64], dim=dim, layout=layout))
             assert refusal(variant, problem, DEVICE) is not None
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "name"),
+    [
+        ((100, 1997), "bfloat16", "walked_lines"),
+        ((100, 2 * walk_tuning.WALK_SHARED // 100), "uint8", "walked_lines"),
+        ((100, 2 * walk_tuning.WALK_SHARED // 100 + 1), "uint8", "transposed_tiles"),
+        ((104, 1997), "bfloat16", "transposed_ring"),
+        ((150, 1234), "float32", "transposed_tiles"),
+    ],
+)
+def test_little_that_only_tiles_would_turn_is_shared(shape: tuple[int, int], dtype: str, name: str) -> None:
+    """Lines along x that cut units of 16 bytes, of short elements."""
+    assert chosen(shape, 0, dtype, permute=(1, 0)) == name
