@@ -54,8 +54,8 @@ def for_transposed(problem: Problem[Any], transposed: Transposed, device: Device
 def _are_short_units_cut(problem: Problem[Any], transposed: Transposed) -> bool:
     """Tell whether lines along x of elements of 1 or 2 bytes cut units, so that tiles are all that turns them.
 
-    Of little, 100 x 1997 bfloat16 7.8 us (6.3 with lines shared), 200 x 785 uint8 7.3 (6.3), 100 x 4278 10.4 (9.8); 150 x
-    1234 float32 7.0 (7.1); and of whole units the ring is ahead, 128 x 3104 int16 7.0 (9.5).
+    Of little, 100 x 1997 bfloat16 7.8 us (6.3 with lines shared), 200 x 785 uint8 7.3 (6.3), 100 x 4278 10.4 (9.8); 150
+    x 1234 float32 7.0 (7.1); and of whole units the ring is ahead, 128 x 3104 int16 7.0 (9.5).
     """
     itemsize = dtypes.dtype(problem.operand("x").dtype).itemsize
     return transposed.x_along_lines and itemsize <= 2 and transposed.length * itemsize % UNIT != 0
