@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -34,15 +35,32 @@ def variant(operator: str, name: str) -> Any:
     return next(variant for variant in OPERATORS[operator].variants if variant.name == name)
 
 
-def output(problem: Problem[Any], plan: Plan, schedule: str = "forward") -> Array:
-    """Run the plan on the problem's own inputs and return what it wrote. DeviceError for a rule that a kernel broke."""
+def outputs(
+    problem: Problem[Any], plan: Plan, runs: int, schedule: str = "forward", stale: int | None = None
+) -> Iterator[Array]:
+    """Run the plan so many times on the problem's own inputs and one workspace; yield what each run wrote.
+
+    stale: what the workspace is full of at first, in place of what the plan asks for. DeviceError for a rule that a
+    kernel broke.
+    """
     device = host()
     device.options = type(device.options)(parse_schedule(schedule), "checked", 1)
     inputs = OPERATORS[problem.case.operator].inputs(problem)
     pristine = Pristine(device, problem, inputs, keep_inputs=True)
     operands = Operands(device, problem, pristine, plan.workspace_bytes, plan.workspace_zeroed)
-    device.bind(plan, operands.addresses, operands.workspace).run()
-    return operands.output()
+    if stale is not None:
+        device.fill(operands.workspace, stale)
+    run = device.bind(plan, operands.addresses, operands.workspace).run
+    for _ in range(runs):
+        operands.poison()
+        operands.restore()
+        run()
+        yield operands.output().copy()
+
+
+def output(problem: Problem[Any], plan: Plan, schedule: str = "forward") -> Array:
+    """Run the plan on the problem's own inputs and return what it wrote."""
+    return next(outputs(problem, plan, 1, schedule))
 
 
 def verdict(problem: Problem[Any], plan: Plan, schedule: str = "forward") -> Check:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,17 +18,13 @@ from gpubench.operators import OPERATORS
 from gpubench.operators.cumsum.flat_rows import longest
 from gpubench.operators.geometry.vectors import items_of
 from gpubench.operators.results import sum_dtype
+from tests.operators import on_host
 from tests.operators.cases import DEVICE, auto, make_case, planned
 from tests.operators.cumsum.edges import edges
+from tests.operators.on_host import host
 from tests.operators.sampling import some
 
 CUMSUM = OPERATORS["cumsum"]
-
-
-@functools.cache
-def device(schedule: str = "forward") -> HostDevice:
-    """Return the simulator with this schedule."""
-    return HostDevice(parse_options(f"build=checked,workers=1,schedule={schedule}"))
 
 
 def outputs(
@@ -47,20 +42,12 @@ def outputs(
     distribution = params.pop("distribution", "normal")
     problem = CUMSUM.problem(make_case("cumsum", dtype, distribution, **params))
     variant = next(variant for variant in CUMSUM.variants if variant.name == name)
-    host = device(schedule)
-    info = dataclasses.replace(host.info, **(figures or {}))  # type: ignore[arg-type]  # one kind of value for all
+    info = dataclasses.replace(host().info, **(figures or {}))  # type: ignore[arg-type]  # one kind of value for all
     plan = planned(variant, problem, info)
-    inputs = CUMSUM.inputs(problem)
-    reference = CUMSUM.reference(problem, inputs)
-    pristine = Pristine(host, problem, inputs, keep_inputs=True)
-    operands = Operands(host, problem, pristine, plan.workspace_bytes, plan.workspace_zeroed)
-    executable = host.bind(plan, operands.addresses, operands.workspace)
-    found = []
-    for _ in range(runs):
-        operands.poison()
-        executable.run()
-        found.append(operands.output().copy())
-        verdict = check(problem, reference, plan.accuracy, found[-1])
+    reference = CUMSUM.reference(problem, CUMSUM.inputs(problem))
+    found = list(on_host.outputs(problem, plan, runs, schedule))
+    for output in found:
+        verdict = check(problem, reference, plan.accuracy, output)
         assert verdict.ok, verdict.first_mismatch
     return found
 
@@ -88,7 +75,7 @@ def staged_outputs(sms: int, dtype: str, schedule: str, **params: Any) -> list[A
     figures = {"sm_count": sms, "max_threads_per_sm": 1024}
     problem = CUMSUM.problem(make_case("cumsum", dtype, **{**params, "distribution": "normal"}))
     variant = next(variant for variant in CUMSUM.variants if variant.name == "linked_blocks")
-    plan = planned(variant, problem, dataclasses.replace(device().info, **figures))  # type: ignore[arg-type]  # all int
+    plan = planned(variant, problem, dataclasses.replace(host().info, **figures))  # type: ignore[arg-type]  # all int
     assert plan.notes["staged"] > 0
     return outputs("linked_blocks", dtype, schedule, 2, figures, **params)
 
@@ -290,12 +277,12 @@ def test_transposed_tiles_one_after_the_other(shape: list[int], dim: int, schedu
 
 def test_both_sides_of_every_edge_are_right() -> None:
     """What auto picks just below, at and above each of its thresholds gives the right answer."""
-    host = device()
-    small = [case for case in edges(host.info) if CUMSUM.problem(case).operand("x").view.size <= 300_000]
+    device = host()
+    small = [case for case in edges(device.info) if CUMSUM.problem(case).operand("x").view.size <= 300_000]
     assert len(small) >= 30
-    picked = [auto(CUMSUM.problem(case), host.info) for case in small]
-    plans = [planned(variant, CUMSUM.problem(case), host.info) for variant, case in zip(picked, small, strict=True)]
-    host.compile([launch for plan in plans for launch in plan.launches])  # together: they share their headers
+    picked = [auto(CUMSUM.problem(case), device.info) for case in small]
+    plans = [planned(variant, CUMSUM.problem(case), device.info) for variant, case in zip(picked, small, strict=True)]
+    device.compile([launch for plan in plans for launch in plan.launches])  # together: they share their headers
     for variant, case in zip(picked, small, strict=True):
         outputs(variant.name, case.dtype, runs=1, **dict(case.params))
 
@@ -304,14 +291,14 @@ def test_both_sides_of_every_edge_are_right() -> None:
 @pytest.mark.parametrize("rows", [3, 9, 40])
 def test_an_optimised_build_adds_up_every_row(dtype: str, rows: int) -> None:
     """Vectors made of a thread's loop by the compiler once lost the sums of rows: 64 columns, two a lane."""
-    host = HostDevice(parse_options("build=fast,workers=1"))
+    device = HostDevice(parse_options("build=fast,workers=1"))
     layout = {"offset": 2} if dtype == "int32" else {}
     problem = CUMSUM.problem(make_case("cumsum", dtype, "integers", shape=[rows, 64], dim=0, layout=layout))
     variant = next(variant for variant in CUMSUM.variants if variant.name == "column_forward")
-    plan, inputs = planned(variant, problem, host.info), CUMSUM.inputs(problem)
-    pristine = Pristine(host, problem, inputs, keep_inputs=True)
-    operands = Operands(host, problem, pristine, plan.workspace_bytes, plan.workspace_zeroed)
+    plan, inputs = planned(variant, problem, device.info), CUMSUM.inputs(problem)
+    pristine = Pristine(device, problem, inputs, keep_inputs=True)
+    operands = Operands(device, problem, pristine, plan.workspace_bytes, plan.workspace_zeroed)
     operands.poison()
-    host.bind(plan, operands.addresses, operands.workspace).run()
+    device.bind(plan, operands.addresses, operands.workspace).run()
     verdict = check(problem, CUMSUM.reference(problem, inputs), plan.accuracy, operands.output())
     assert verdict.ok, verdict.first_mismatch

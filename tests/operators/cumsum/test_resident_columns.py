@@ -17,7 +17,8 @@ from gpubench.operators.cumsum.resident_columns import ResidentCut, copy_slack, 
 from gpubench.operators.geometry.vectors import accumulator_bytes, published_bytes
 from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.cumsum.column_problems import columns_and_devices
-from tests.operators.cumsum.test_fast_kernels import device, outputs
+from tests.operators.cumsum.test_fast_kernels import outputs
+from tests.operators.on_host import host
 
 CUMSUM = OPERATORS["cumsum"]
 RESIDENT = next(variant for variant in CUMSUM.variants if variant.name == "resident_columns")
@@ -44,7 +45,7 @@ def pieces_of(dtype: str, shape: list[int], figures: dict[str, int], **layout: A
     problem = CUMSUM.problem(make_case("cumsum", dtype, shape=shape, dim=len(shape) - 2, layout=layout))
     columns = columns_of(problem)
     assert columns is not None
-    info = dataclasses.replace(device().info, **figures)  # type: ignore[arg-type]  # all int
+    info = dataclasses.replace(host().info, **figures)  # type: ignore[arg-type]  # all int
     one = resident_cut(problem, columns, info)
     assert one is not None
     return one.pieces - one.held - one.spilled, one.held, one.spilled

@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gpubench.devices.host_options import parse_schedule
-from gpubench.engine.buffers import Operands, Pristine
 from gpubench.measure.check import check
 from gpubench.model import Plan, Problem, Refused
 from gpubench.operators import OPERATORS
 from gpubench.operators.index_add.form import Form, form_of
 from tests.operators.cases import make_case
-from tests.operators.on_host import host
+from tests.operators.on_host import outputs
 
 INDEX_ADD = OPERATORS["index_add"]
 PATTERNS = ("uniform", "zipf", "sorted", "same", "half_same", {"duplicates": 40}, {"out_of_range": 30})
@@ -34,19 +32,8 @@ def noted(plan: Plan | Refused, **notes: Any) -> Plan:
 def answers(problem: Problem[Any], plan: Plan | Refused, schedule: str = "forward", stale: int = 0) -> list[bytes]:
     """Run a plan twice on one workspace, full of `stale` bytes at first; check each answer where it is defined."""
     assert isinstance(plan, Plan), plan
-    device = host()
-    device.options = type(device.options)(parse_schedule(schedule), "checked", 1)
-    inputs = INDEX_ADD.inputs(problem)
-    pristine = Pristine(device, problem, inputs, keep_inputs=True)
-    operands = Operands(device, problem, pristine, plan.workspace_bytes, True)
-    if stale:
-        device.fill(operands.workspace, stale)
-    run = device.bind(plan, operands.addresses, operands.workspace).run
-    found = []
-    for _ in range(2):
-        operands.restore()
-        run()
-        output = operands.output()
+    inputs, found = INDEX_ADD.inputs(problem), []
+    for output in outputs(problem, plan, 2, schedule, stale):
         if "out_of_range" in problem.case.id:
             np.testing.assert_allclose(output, without_wrong_ones(problem, inputs), rtol=1e-4, atol=1e-4)
         else:

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gpubench.engine.buffers import Operands, Pristine
 from gpubench.measure.check import check
 from gpubench.model import Plan, Problem, Refused
 from gpubench.operators import OPERATORS
@@ -21,7 +20,7 @@ from gpubench.operators.sum.auto import choose, preferred
 from gpubench.operators.sum.lines import MOST_PLACES, Cut, least_places, lines_of
 from gpubench.operators.sum.merged import merged
 from tests.operators.cases import DEVICE, make_case
-from tests.operators.on_host import host
+from tests.operators.on_host import host, outputs
 
 SUM = OPERATORS["sum"]
 
@@ -33,19 +32,8 @@ def problem_of(shape: tuple[int, ...], dim: Any, dtype: str = "float32", **layou
 
 def answers(problem: Problem[Any], plan: Plan, stale: int = 0) -> list[bytes]:
     """Run a plan twice on one workspace, full of `stale` bytes at first; check each answer."""
-    device = host()
-    inputs = SUM.inputs(problem)
-    operands = Operands(
-        device, problem, Pristine(device, problem, inputs, keep_inputs=True), plan.workspace_bytes, True
-    )
-    if stale:
-        device.fill(operands.workspace, stale)
-    run = device.bind(plan, operands.addresses, operands.workspace).run
-    found = []
-    for _ in range(2):
-        operands.poison()
-        run()
-        output = operands.output()
+    inputs, found = SUM.inputs(problem), []
+    for output in outputs(problem, plan, 2, stale=stale):
         verdict = check(problem, SUM.reference(problem, inputs), plan.accuracy, output)
         assert verdict.ok, (problem.case.id, plan.variant, dict(plan.notes), verdict.first_mismatch)
         found.append(np.ascontiguousarray(output).tobytes())
