@@ -108,9 +108,8 @@ def _are_better(problem: Problem[Any], runs: LineRuns) -> bool:
     wide = runs.landed and runs.x_line == 1 and runs.inner <= run_tuning.RUN_SIDE_ITEMS
     narrow = runs.inner > 1 and row <= tuned("RUN_SIDE", run_tuning.RUN_SIDE) * (2 if wide else 1)
     if not runs.landed:
-        unit = (
-            SECTOR if is_narrow(problem.operand("x").dtype) else VECTOR_BYTES
-        )  # narrow ones leave by elements elsewhere
+        # narrow integers that cut sectors would leave by elements elsewhere
+        unit = SECTOR if is_narrow(problem.operand("x").dtype) else VECTOR_BYTES
         cut = runs.length >= vector_items(problem) and line % unit != 0 and line > VECTOR_BYTES
         least = tuned("RUN_CROSSED_LEAST", run_tuning.RUN_CROSSED_LEAST)
         return size >= least and (cut if runs.inner == 1 else narrow and row % VECTOR_BYTES != 0)
@@ -128,19 +127,15 @@ def cut_of(problem: Problem[Any], runs: LineRuns, device: DeviceInfo) -> RunCut 
     x, y = (problem.operand(name).dtype for name in ("x", "y"))
     itemsizes = dtypes.dtype(x).itemsize, dtypes.dtype(y).itemsize
     rows, shares, share = _shares(runs, itemsizes[0])
-    room, nbytes = tuned("RUN_BYTES", run_tuning.RUN_BYTES), runs.group * max(itemsizes)
-    most = min(run_tuning.RUN_MOST_THREADS // (runs.inner * shares), room // nbytes)
+    nbytes = runs.group * max(itemsizes)
+    most = min(run_tuning.RUN_MOST_THREADS // (runs.inner * shares), run_tuning.RUN_BYTES // nbytes)
     wanted = tuned("RUN_THREADS", run_tuning.RUN_THREADS) // (runs.inner * shares)
     if not runs.landed:
-        side = max(tuned("RUN_CROSSED", run_tuning.RUN_CROSSED) // max(itemsizes), WARP)
+        side = max(run_tuning.RUN_CROSSED // max(itemsizes), WARP)
         wanted = max(wanted, ceil_div(side, runs.inner))
     at_once = _on_whole(min(max(wanted, 1), most), runs.group * itemsizes[1])
     lines = at_once * runs.inner
-    most_shares = (
-        tuned("RUN_SHARES", run_tuning.RUN_SHARES)
-        if runs.landed
-        else tuned("RUN_CROSSED_SHARES", run_tuning.RUN_CROSSED_SHARES)
-    )
+    most_shares = run_tuning.RUN_SHARES if runs.landed else run_tuning.RUN_CROSSED_SHARES
     if shares > most_shares or lines < (1 if runs.landed else WARP):
         return None
     stage = ceil_div(at_once * nbytes, VECTOR_BYTES) * VECTOR_BYTES + 2 * VECTOR_BYTES  # both ends cut a vector
@@ -156,7 +151,7 @@ def _shares(runs: LineRuns, itemsize: int) -> tuple[int, int, int]:
 
     These are an odd number where lines lie along x, so that threads with neighbouring shares meet different banks.
     """
-    forms = rows_forms(itemsize, tuned("RUN_ROW_BYTES", run_tuning.RUN_ROW_BYTES))
+    forms = rows_forms(itemsize)
     rows = next((rows for rows in forms if rows >= runs.length), forms[-1])
     shares = ceil_div(runs.length, rows)
     share = ceil_div(runs.length, shares)
@@ -175,9 +170,10 @@ def _on_whole(most: int, nbytes: int) -> int:
     return most
 
 
-def rows_forms(itemsize: int, most: int = run_tuning.RUN_ROW_BYTES) -> Sequence[int]:
-    """Return the numbers of elements of so many bytes that a thread may hold, of at most so many bytes in all."""
-    return [rows for rows in run_tuning.RUN_ROWS if rows * itemsize <= most] or list(run_tuning.RUN_ROWS[:1])
+def rows_forms(itemsize: int) -> Sequence[int]:
+    """Return the numbers of elements of so many bytes that a thread may hold."""
+    fitting = [rows for rows in run_tuning.RUN_ROWS if rows * itemsize <= run_tuning.RUN_ROW_BYTES]
+    return fitting or run_tuning.RUN_ROWS[:1]
 
 
 def plan_runs(name: str, problem: Problem[Any], runs: LineRuns, cut: RunCut) -> Plan:

@@ -72,9 +72,8 @@ def leftovers(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     if shares_lines(problem, device):
         return ("walked_lines",)
     few = x.size <= walk_tuning.WALKS * length and length >= walk_tuning.LONG_WALK
-    walk, tiled = walk_of(problem), _tiled_walk(problem)
-    apart = walk is not None and _are_rows_apart(problem, walk)
-    if few or apart or (tiled is not None and _are_bytes_torn(problem, tiled)):
+    walk = walk_of(problem)
+    if few or (walk is not None and (_are_bytes_torn(problem, walk) or _are_rows_apart(problem, walk))):
         return ("copied_first", "walked_lines")
     transposed = transposed_of(problem)
     if transposed is not None and not transposed.x_along_lines and length >= transposed_tuning.FEW_LENGTH:
@@ -228,7 +227,7 @@ def _are_rows_apart(problem: Problem[Any], walk: Walk) -> bool:
 def _are_bytes_torn(problem: Problem[Any], walk: Walk) -> bool:
     """Tell whether a walk by tiles would store sums of bytes in pieces that cut sectors, where much goes to y."""
     x = problem.operand("x")
-    if walk.staged or dtypes.dtype(x.dtype).itemsize > 1:
+    if walk.far is None or walk.staged or dtypes.dtype(x.dtype).itemsize > 1:
         return False
     itemsize = dtypes.dtype(problem.operand("y").dtype).itemsize
     cut = any(step * itemsize % SECTOR for step in (*walk.y_steps[:-1], walk.y_apart, walk.y_row))

@@ -8,9 +8,8 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.constants import tuned
-from gpubench.operators.cumsum import walk_tuning
+from gpubench.operators.cumsum import line_runs, walk_tuning
 from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.line_runs import instances, plan_runs, taken_runs
 from gpubench.operators.cumsum.walks import (
     SHORT_DIMS,
     Walk,
@@ -51,8 +50,8 @@ class WalkedLines:
             return Refused("takes only a contiguous y with elements")
         if max(walk.vectors, walk.length) >= 2**31 or len(walk.sizes) > MAX_DIMS:
             return Refused(f"takes fewer than 2^31 elements a line, and vectors of lines of at most {MAX_DIMS} dims")
-        if (taken := taken_runs(problem, device)) is not None:
-            return plan_runs(self.name, problem, *taken)
+        if (taken := line_runs.taken_runs(problem, device)) is not None:
+            return line_runs.plan_runs(self.name, problem, *taken)
         return _shared(problem) if shares_lines(problem, device) else _alone(problem, walk, device)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
@@ -77,7 +76,7 @@ class WalkedLines:
         ]
         shared = [shared_kernel(dtype, y, vectors) for vectors in (0, *shared_vectors(items_of(dtype, y)))]
         names = [(self.source, name) for name in (*walked, *staged, *shared)]
-        return [*names, *((SHORT_SOURCE, name) for name in short), *instances(dtype)]
+        return [*names, *((SHORT_SOURCE, name) for name in short), *line_runs.instances(dtype)]
 
 
 def _alone(problem: Problem[Any], walk: Walk, device: DeviceInfo) -> Plan:
@@ -95,26 +94,29 @@ def _alone(problem: Problem[Any], walk: Walk, device: DeviceInfo) -> Plan:
     threads = next(fit, walk_tuning.WALK_THREADS[-1])
     places = threads // walk.lanes
     near = near_places(walk, x_itemsize, y_itemsize, places)
-    runs = walk.x_run, walk.y_run
-    if is_short(walk, rows, problem.bytes):
-        dims, argument = short_argument(walk)
-        source, name = SHORT_SOURCE, short_kernel(x, y, walk.items, rows, max(dims, 1), runs)
-    else:
-        argument, source = walk_argument(walk, near, places), WalkedLines.source
-        alone = kernel(x, y, walk.items, rows, walk.far is not None, runs)
-        name = staged_kernel(x, y, walk.items, rows) if walk.staged else alone
+    short = is_short(walk, rows, problem.bytes)
     launch = Launch(
-        source,
-        name,
+        SHORT_SOURCE if short else WalkedLines.source,
+        _kernel_of(walk, x, y, rows, short=short),
         (walk_blocks(walk, near, places), 1, 1),
         (threads, 1, 1),
-        (Pointer("x"), Pointer("y"), argument),
+        (Pointer("x"), Pointer("y"), short_argument(walk) if short else walk_argument(walk, near, places)),
         shared_bytes=_stage_bytes(walk, threads, rows, y_itemsize),
     )
     notes = {"items": walk.items, "threads": threads, "rows": rows} | ({"near": near} if near else {})
     notes |= {"staged": True} if walk.staged else {}
     notes |= {"x_run": walk.x_run, "y_run": walk.y_run} if max(walk.x_run, walk.y_run) > 1 else {}
     return Plan(WalkedLines.name, (launch,), bound(problem), notes=notes)
+
+
+def _kernel_of(walk: Walk, x: str, y: str, rows: int, *, short: bool) -> str:
+    """Return the name expression of a walk of so many rows at once."""
+    runs = walk.x_run, walk.y_run
+    if short:
+        return short_kernel(x, y, walk.items, rows, max(len(walk.sizes) - 1, 1), runs)
+    if walk.staged:
+        return staged_kernel(x, y, walk.items, rows)
+    return kernel(x, y, walk.items, rows, walk.far is not None, runs)
 
 
 def _stage_bytes(walk: Walk, threads: int, rows: int, y_itemsize: int) -> int:

@@ -235,12 +235,12 @@ def walk_argument(walk: Walk, near: int, threads: int) -> Value:
     )
 
 
-def short_argument(walk: Walk) -> tuple[int, Value]:
-    """Return the quick dims and the kernel's `ShortWalk` of a walk that `is_short`."""
-    (_, *slow), *quick = zip(walk.sizes or (1,), walk.x_steps or (0,), walk.y_steps or (0,), strict=True)
+def short_argument(walk: Walk) -> Value:
+    """Return the kernel's `ShortWalk` of a walk that `is_short`."""
+    (_, *slow), *quick = list(zip(walk.sizes, walk.x_steps, walk.y_steps, strict=True)) or [(1, 0, 0)]
     dims = [(divider(size), *steps) for size, *steps in reversed(quick)]
     unused = [(divider(1), 0, 0)] * (SHORT_DIMS - len(dims))
-    return len(dims), SHORT_WALK.value(walk, x_slow=slow[0], y_slow=slow[1], quick=dims + unused)
+    return SHORT_WALK.value(walk, x_slow=slow[0], y_slow=slow[1], quick=dims + unused)
 
 
 def is_short(walk: Walk, rows: int, nbytes: int) -> bool:
