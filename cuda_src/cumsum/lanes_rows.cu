@@ -28,6 +28,16 @@ GPUBENCH_DEVICE constexpr int lanes_rows_resident(int vectors, bool aligned) {
     return aligned ? 1 : vectors * vector_items<T, Out> >= 16 ? 6 : 8;
 }
 
+// A lane's items come behind those of the lanes before it, of `Lanes` that hold a row.
+template <int Lanes, int N, class A>
+GPUBENCH_DEVICE void scan_over_lanes(Vector<A, N>& items, int lane) {
+    scan_items<N>(items, Add{});
+    if constexpr (Lanes > 1) {
+        const A before = shuffle_up(full_mask, scan_lanes(items[N - 1], Add{}, Lanes), 1, Lanes);
+        if (opaque(lane) > 0) combine_before<N>(items, before, Add{});
+    }
+}
+
 // x_rows: where rows of x start; their elements are x_step apart. y is contiguous. A lane holds `Vectors` vectors, Lanes apart.
 // Aligned: in every row x stands on the grid of y's vectors, its elements side by side. Side: so many sums stand side by
 // side in a row, a power of two; y begins on as many elements.
@@ -56,12 +66,11 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads, lanes_rows_resid
     GPUBENCH_UNROLL
     for (int k = 0; k < Vectors; ++k) {
         Vector<A, N> items = unpack_sides<Part, Side>(raw[k]);
-        scan_items<N>(items, Add{});
         if constexpr (Vectors > 1) {  // then a row has the whole warp
+            scan_items<N>(items, Add{});
             combine_before<N>(items, before_lane(scan_lanes(items[N - 1], Add{}), run, Add{}), Add{});
-        } else if constexpr (Lanes > 1) {
-            const A before = shuffle_up(full_mask, scan_lanes(items[N - 1], Add{}, Lanes), 1, Lanes);
-            if (opaque(lane) > 0) combine_before<N>(items, before, Add{});
+        } else {
+            scan_over_lanes<Lanes>(items, lane);
         }
         store_items<V>(y + row * length, span, k, in_elements(items));
     }
@@ -84,11 +93,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(lanes_rows_threads)
     GPUBENCH_UNROLL
     for (int r = 0; r < Rows; ++r) {
         Vector<A, V> items = unpack_items<V, A>(raw[r]);
-        scan_items<V>(items, Add{});
-        if constexpr (Lanes > 1) {
-            const A before = shuffle_up(full_mask, scan_lanes(items[V - 1], Add{}, Lanes), 1, Lanes);
-            if (opaque(lane) > 0) combine_before<V>(items, before, Add{});
-        }
+        scan_over_lanes<Lanes>(items, lane);
         if (exists(r)) store_packed(y + offset(r), pack_items<V, Out>(items));
     }
 }

@@ -39,7 +39,7 @@ def test_other_machine_code_is_a_change_of_every_case_that_runs_it(tmp_path: Pat
     shutil.copytree(ROOT / "cuda_src", tmp_path / "cuda_src")
     kernel = tmp_path / "cuda_src" / "cumsum" / "lanes_rows.cu"
     text = kernel.read_text(encoding="utf-8")
-    kernel.write_text(text.replace("scan_items<V>(items, Add{});", ""), encoding="utf-8")
+    kernel.write_text(text.replace("scan_items<N>(items, Add{});", ""), encoding="utf-8")
     found = list(changed([PAIRS, ROWS], HERE, Side(tmp_path, {}), DEVICE, 0))
     assert [each.case for each in found] == [ROWS]
     assert all(launch.source.startswith(SECOND_PREFIX) for each in found for launch in each.old.launches)
