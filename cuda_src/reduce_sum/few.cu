@@ -58,17 +58,19 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) * W == 16 ? 3 : 4) fe
     else sum_groups<W, Terms, Groups>(x, y, Source<T, false>{x + shape.sum.extent}, shape);
 }
 
-// Of little: a group of outputs a thread, all their terms at once; the cache is not asked for anything. Dims: kept ones, at most.
+// Of little: a group of outputs a thread, all their terms at once, which are more than half as many as there is room for; the
+// cache is not asked for anything. Dims: kept ones, at most.
 template <class T, class Out, int W, int Terms, int Dims>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, 3) few_near(const T* x, Out* y, const NearShape<Terms> shape) {
     const uint32 group = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
+    if (group >= shape.groups) return;
     const auto offsets = offsets_of<Dims>(shape.sum.kept, group);
     Packed<T, W> raw[Terms];
     GPUBENCH_UNROLL
     for (int t = 0; t < Terms; ++t) {
-        raw[t] = Source<T, false>{nullptr}.template load<W>(x + (offsets.x + shape.steps[t]), group < shape.groups && t < shape.terms);
+        const T* const term = x + (offsets.x + (t == 0 ? 0 : shape.steps[t]));
+        raw[t] = Source<T, false>{nullptr}.template load<W>(term, t <= Terms / 2 || t < shape.terms);
     }
-    if (group >= shape.groups) return;
     store_sums(y + offsets.y, Once{}, convert_items<W, accumulator_t<T>>(detail::tree<W, 0, Terms>(raw)));
 }
 
