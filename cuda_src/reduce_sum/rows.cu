@@ -159,13 +159,17 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(R == Runs::ragged ? 256 : 512, R == 
     join<A>(terms.total(), y + offsets.y, shape.sum.finish, mine, share);
 }
 
-// An output's only run. C says who has an output, and where outputs lie: one of several blocks (Everything) or of one (OneBlock);
-// of little a block each (Plain) or a warp each (Warps); several blocks each (Sum).
-struct Everything {
-    uint32 head;  // elements before x's first vector: a thread's first address is a product and a sum
+// An output's only run. C says who has an output, and where outputs lie: one of several blocks (Everything) or of one of so many
+// warps (OneBlock); of little a block each (Plain) or a warp each (Warps); several blocks each (Sum).
+struct Ends {
+    uint32 head, vectors;  // elements before a run's first vector, and vectors
 };
+struct Everything {
+    Ends ends;
+};
+template <int Count>
 struct OneBlock {
-    uint32 head;
+    Ends ends;
 };
 struct Warps {
     Outputs<uint32> kept;
@@ -178,20 +182,31 @@ struct RunShape {
     IntegerDivider parts;  // Sum: blocks an output
     C sum;
 };
-GPUBENCH_LAYOUT(Everything, 4, head, 0);
-GPUBENCH_LAYOUT(OneBlock, 4, head, 0);
+GPUBENCH_LAYOUT(Ends, 8, vectors, 4);
+GPUBENCH_LAYOUT(Everything, 8, ends, 0);
+GPUBENCH_LAYOUT(OneBlock<1>, 8, ends, 0);
 GPUBENCH_LAYOUT(Warps, 52, outputs, 48);
-GPUBENCH_LAYOUT(RunShape<Everything>, 20, sum, 16);
-GPUBENCH_LAYOUT(RunShape<OneBlock>, 20, sum, 16);
+GPUBENCH_LAYOUT(RunShape<Everything>, 24, sum, 16);
+GPUBENCH_LAYOUT(RunShape<OneBlock<1>>, 24, sum, 16);
 GPUBENCH_LAYOUT(RunShape<Warps>, 68, sum, 16);
 GPUBENCH_LAYOUT(RunShape<Plain>, 68, sum, 16);
 GPUBENCH_LAYOUT(RunShape<gpubench::sum::Sum>, 136, sum, 24);
 
+// Warps that have an output by themselves, where the compiler knows.
 template <class C>
-constexpr bool is_alone = is_same<C, Everything> || is_same<C, OneBlock>;  // the only output
+constexpr int warps_of = 0;
+template <>
+constexpr int warps_of<Warps> = 1;
+template <int Count>
+constexpr int warps_of<OneBlock<Count>> = Count;
+template <class C>
+constexpr bool is_alone = is_same<C, Everything> || (warps_of<C> > 0 && !is_same<C, Warps>);  // the only output
+template <class C>
+constexpr int most_threads = is_alone<C> && warps_of<C> > 0 ? warps_of<C> * warp_size : 512;
 
 GPUBENCH_DEVICE Share share_of(const RunShape<Everything>&) { return share_of(0, block_index_x(), grid_size_x()); }
-GPUBENCH_DEVICE Share share_of(const RunShape<OneBlock>&) { return share_of(0, 0, 1); }
+template <int Count>
+GPUBENCH_DEVICE Share share_of(const RunShape<OneBlock<Count>>&) { return {0, 0, 1, static_cast<uint32>(thread_index_x()), Count * warp_size}; }
 GPUBENCH_DEVICE Share share_of(const RunShape<Plain>&) { return share_of(static_cast<uint32>(block_index_x()), 0, 1); }
 GPUBENCH_DEVICE Share share_of(const RunShape<Sum>& shape) { return share_of(shape.parts); }
 GPUBENCH_DEVICE Share share_of(const RunShape<Warps>&) {
@@ -205,22 +220,25 @@ GPUBENCH_DEVICE auto offsets_of(const C& common, uint32 output) {
 }
 template <class C>
 GPUBENCH_DEVICE auto finish_of(const C&) { return Once{}; }
-// Elements before a run's first vector.
 template <class T, class C, class Items>
-GPUBENCH_DEVICE uint32 head_of(const C& common, const T* run, Items items) {
-    if constexpr (is_alone<C>) return common.head;
-    const uint32 head = (vector_terms<T> - items_before<vector_terms<T>>(run)) % vector_terms<T>;
-    return head < items ? head : static_cast<uint32>(items);
+GPUBENCH_DEVICE Ends ends_of(const C& common, const T* run, Items items) {
+    constexpr int V = vector_terms<T>;
+    if constexpr (is_alone<C>) {
+        return common.ends;
+    } else {
+        const uint32 first = (V - items_before<V>(run)) % V, head = first < items ? first : static_cast<uint32>(items);
+        return {head, static_cast<uint32>((items - head) / V)};
+    }
 }
 
-// Up to `Loads` vectors a thread: neighbouring threads of all blocks take neighbours.
-template <int Loads, class T, class S>
-GPUBENCH_DEVICE void load_once(Packed<T, vector_terms<T>> (&raw)[Loads], const T* first, const S& source, const Share& share, uint32 vectors) {
+// Up to `Loads` vectors a thread, of which `Sure` exist: neighbouring threads of all blocks take neighbours.
+template <int Sure, int Loads, class T, class S>
+GPUBENCH_DEVICE void load_once(Packed<T, vector_terms<T>> (&raw)[Loads], const T* run, const S& source, const Share& share, const Ends& ends) {
     constexpr int V = vector_terms<T>;
     const uint32 threads = share.threads, thread = share.thread;
-    const T* const place = first + thread * V;
+    const T* const place = run + (ends.head + thread * V);
     GPUBENCH_UNROLL
-    for (uint32 k = 0; k < Loads; ++k) raw[k] = source.template load<V>(place + k * threads * V, k * threads + thread < vectors);
+    for (uint32 k = 0; k < Loads; ++k) raw[k] = source.template load<V>(place + k * threads * V, k < Sure || k * threads + thread < ends.vectors);
 }
 
 // Turns of eight vectors a lane, a warp's side by side, so that one address serves them all; then what is left, shared by all threads.
@@ -241,15 +259,16 @@ GPUBENCH_DEVICE accumulator_t<T> sum_turns(const T* first, const S& source, cons
         first += uint64{turn} * V;
     }
     if (vectors > 0) {
-        load_once(raw, first, source, share, vectors);
+        load_once<0>(raw, first, source, share, {0, vectors});
         sum.take(raw);
     }
     return sum.total();
 }
 
-// Loads 0: by turns; otherwise all of an output is on its way at once. Dims: kept ones, at most.
+// Loads 0: by turns; otherwise all of an output is on its way at once, of each thread at least half as many. Dims: kept ones, at
+// most.
 template <class T, class Out, class C, int Dims, int Loads, bool FirstOut>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((is_same<C, OneBlock> ? 1024 : 512), (is_same<C, OneBlock> ? 1 : 2))
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(most_threads<C>, (most_threads<C> > 512 ? 1 : 2))
     rows_run(const T* x, Out* y, void* words, const RunShape<C> shape) {
     using A = accumulator_t<T>;
     using P = conditional_t<Loads == 0, A, part_t<T>>;
@@ -258,21 +277,23 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS((is_same<C, OneBlock> ? 1024 : 512),
     const Share share = share_of(shape);
     const auto offsets = offsets_of<Dims>(shape.sum, share.output);
     const T* const run = x + offsets.x;
-    auto items = shape.items;
-    if constexpr (is_same<C, Warps>) items = share.output < shape.sum.outputs ? items : 0;
-    const uint32 head = head_of(shape.sum, run, items), vectors = static_cast<uint32>((items - head) / V);
+    if constexpr (is_same<C, Warps>) {
+        if (share.output >= shape.sum.outputs) return;
+    }
+    const auto items = shape.items;
+    const Ends ends = ends_of(shape.sum, run, items);
     Packed<T, V> raw[Loads == 0 ? 1 : Loads];
-    if constexpr (Loads > 0) load_once(raw, run + head, source, share, vectors);
-    const auto item = share.thread < head ? share.thread : share.thread + static_cast<decltype(items)>(vectors) * V;
+    if constexpr (Loads > 0) load_once<Loads / 2>(raw, run, source, share, ends);
+    const auto item = share.thread < ends.head ? share.thread : share.thread + static_cast<decltype(shape.items)>(ends.vectors) * V;
     const Packed<T, 1> edge = source.template load<1>(run + item, V > 1 && item < items);  // of the items before and behind the vectors
     char* const mine = words_of<A>(words, share);
     P own;
-    if constexpr (Loads == 0) own = sum_turns(run + head, source, share, vectors);
+    if constexpr (Loads == 0) own = sum_turns(run + ends.head, source, share, ends.vectors);
     else own = sum_vectors(raw);
     own = add(own, unpack_items<1, P>(edge)[0]);
-    if constexpr (is_same<C, Warps>) {
-        const A sum = A(warp_reduce(own, Add{}));
-        if (share.thread == 0 && share.output < shape.sum.outputs) store_sum(y + offsets.y, Once{}, sum);
+    if constexpr (warps_of<C> > 0) {
+        const A sum = A(block_reduce_first<warps_of<C>>(own, Add{}));
+        if (share.thread == 0) store_sum(y + offsets.y, Once{}, sum);
     } else {
         join<A>(own, y + offsets.y, finish_of(shape.sum), mine, share);
     }

@@ -28,8 +28,11 @@ SHAPE = Struct(
 )
 
 
-EVERYTHING = Struct("gpubench::sum::Everything", SOURCE, head="u4")
-ONE_BLOCK = Struct("gpubench::sum::OneBlock", SOURCE, head="u4")
+ENDS = Struct("gpubench::sum::Ends", SOURCE, head="u4", vectors="u4")
+EVERYTHING = Struct("gpubench::sum::Everything", SOURCE, ends=ENDS)
+ONE_BLOCK = {
+    warps: Struct(f"gpubench::sum::OneBlock<{warps}>", SOURCE, ends=ENDS) for warps in (1, *tuning.ONE_BLOCK_WARPS)
+}
 WARPS = Struct("gpubench::sum::Warps", SOURCE, kept=fast.NEAR, outputs="u4")
 RUN = {
     common: Struct(
@@ -39,10 +42,16 @@ RUN = {
         parts=INTEGER_DIVIDER,
         sum=common,
     )
-    for common in (EVERYTHING, ONE_BLOCK, WARPS, fast.PLAIN, fast.SUM)
+    for common in (EVERYTHING, *ONE_BLOCK.values(), WARPS, fast.PLAIN, fast.SUM)
 }
 HELD = (1, 2, 4, 8)
 """Vectors of a thread that has all of them on their way at once: the instances."""
+
+_ONE_BLOCK = {
+    *((tuning.WARP, loads) for loads in HELD),
+    *((tuning.WARP * warps, tuning.ONE_BLOCK_LOADS) for warps in tuning.ONE_BLOCK_WARPS),
+}
+"""Threads of the one block that has everything, and vectors of each: the instances."""
 
 DIMS = (1, 3)
 """Kept dims, at most, of those of little."""
@@ -69,8 +78,10 @@ class Rows(fast.Fast):
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """By how several runs lie; of one run, by where outputs lie, what a thread holds, and the hint to the cache."""
         found = [kernel(dtype, runs) for runs in ("whole", "ragged")]
-        found += [run_kernel(dtype, EVERYTHING, 1, loads, False) for loads in HELD[1:]]
-        found.append(run_kernel(dtype, ONE_BLOCK, 1, tuning.ONE_BLOCK_LOADS, False))
+        found += [run_kernel(dtype, common, 1, loads, False) for common in (EVERYTHING, ONE_BLOCK[1]) for loads in HELD]
+        found += [
+            run_kernel(dtype, ONE_BLOCK[warps], 1, tuning.ONE_BLOCK_LOADS, False) for warps in tuning.ONE_BLOCK_WARPS
+        ]
         found += [run_kernel(dtype, WARPS, dims, loads, False) for dims in DIMS for loads in HELD]
         found += [
             run_kernel(dtype, fast.PLAIN, dims, loads, hint)
@@ -135,13 +146,14 @@ def _run_of(shape: Merged, threads: int, parts: int, hold: bool) -> Run:
     """Return the instance for blocks of so many threads: by turns, or with all of an output on its way at once."""
     plain, vectors = fast.is_plain(shape), shape.terms // shape.vector
     loads = next((loads for loads in HELD if loads * threads * parts >= vectors), 0) if hold else 0
-    if loads and plain and parts == 1 and threads == tuning.WARP:
-        return Run(WARPS, fast.dims_of(shape.kept, DIMS), loads, (fast.outputs_of(shape.kept), shape.outputs))
     if plain and not shape.kept:
         head = min(-shape.offset % shape.vector, shape.terms)
-        if parts == 1 and 0 < loads <= tuning.ONE_BLOCK_LOADS:
-            return Run(ONE_BLOCK, 1, tuning.ONE_BLOCK_LOADS, (head,))
-        return Run(EVERYTHING, 1, max(loads, 2) if loads else 0, (head,))
+        ends = ((head, (shape.terms - head) // shape.vector),)
+        if parts == 1 and (threads, loads) in _ONE_BLOCK:
+            return Run(ONE_BLOCK[threads // tuning.WARP], 1, loads, ends)
+        return Run(EVERYTHING, 1, loads, ends)
+    if loads and plain and parts == 1 and threads == tuning.WARP:
+        return Run(WARPS, fast.dims_of(shape.kept, DIMS), loads, (fast.outputs_of(shape.kept), shape.outputs))
     if loads and plain and parts == 1:
         return Run(fast.PLAIN, fast.dims_of(shape.kept, DIMS), loads, fast.plain(shape, shape.kept))
     return Run(fast.SUM, fast.KEPT_DIMS, 0, fast.common(shape, shape.kept))

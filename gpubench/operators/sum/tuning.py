@@ -40,7 +40,8 @@ and of many rows so many: 16384 x 4096 float32 68.8 us (72.4 by turns), 4096 x 4
 to the L2 cache from so many bytes on: 1500000 float32 8.7 us without, 8.9 with."""
 
 ONE_BLOCK_LOADS = 4
-"""Vectors of a thread where one block of up to 1024 threads has everything: 16384 float32 4.47 us (4.53 with eight of
+ONE_BLOCK_WARPS = (4, 8, 16, 32)
+"""Vectors of a thread where one block of so many warps has everything: 16384 float32 4.47 us (4.53 with eight of
 512), 4096 4.09 (4.13 with two, 4.27 with one)."""
 
 WARP = 32

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from gpubench import dtypes
 from gpubench.measure.check import check
 from gpubench.model import Plan, Problem, Refused
 from gpubench.operators import OPERATORS
@@ -56,7 +57,12 @@ def plans_with_parts(problem: Problem[Any]) -> Iterator[Plan]:
         found += [rows.build(problem, shape, 64, parts) for parts in (1, 3)]
         found += [
             rows.build_run(problem, shape, *way)
-            for way in ((32, 1, True), (64, 1, True), (32, 3, True), (32, 40, True), (32, 1, False), (32, 3, False))
+            for way in (
+                *((threads, 1, True) for threads in (32, 64, 128, 256)),
+                (32, 3, True),
+                (32, 40, True),
+                *((32, parts, False) for parts in (1, 3)),
+            )
         ]
         if len(shape.reduced) == 1 and rows.vectors_of(shape) <= 256:
             found += [lanes.build(problem, shape, 32, 8, 1)]
@@ -144,6 +150,41 @@ def test_lines_are_read_by_the_widest_vectors_on_which_they_stand(
     for plan in plans:
         first, second = answers(problem, plan)
         assert first == second
+
+
+@pytest.mark.parametrize("warps", [1, *tuning.ONE_BLOCK_WARPS])
+@pytest.mark.parametrize("dtype", ["float32", "int8", "complex128"])
+def test_one_block_has_everything_by_as_many_warps_as_the_kernel_is_compiled_for(warps: int, dtype: str) -> None:
+    """From one vector more than half of what they hold to all of it, on the grid and off it."""
+    vector = 16 // dtypes.dtype(dtype).itemsize
+    loads = 8 if warps == 1 else tuning.ONE_BLOCK_LOADS
+    most, one = 32 * warps * loads, f"OneBlock<{warps}>, 1, {loads}"
+    for vectors, offset in ((most // 2 + 1, 0), (most // 2 + 1, 1), (most, 0)):
+        problem = problem_of((vectors * vector,), 0, dtype, offset=offset)
+        plan = choose(problem, DEVICE)
+        assert isinstance(plan, Plan)
+        assert one in plan.launches[0].kernel
+        first, second = answers(problem, plan)
+        assert first == second
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    terms=st.integers(2, 70_000),
+    offset=st.integers(0, 3),
+    outputs=st.sampled_from([1, 3, 200]),
+    threads=st.sampled_from([32, 64, 128, 256, 512, 1024]),
+    parts=st.sampled_from([1, 2, 40]),
+)
+def test_of_what_threads_hold_at_once_half_is_always_there(
+    terms: int, offset: int, outputs: int, threads: int, parts: int
+) -> None:
+    """The kernels load that half without a look; a run that begins off the grid has a vector less."""
+    problem = problem_of((outputs, terms), 1, "float32", offset=offset)
+    plan = rows.build_run(problem, merged(problem), threads, parts, True)
+    assert isinstance(plan, Plan)
+    least = max(0, (terms - 3) // 4) if offset or terms % 4 else terms // 4
+    assert int(plan.notes["held"]) // 2 * threads * parts <= least
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int64", "complex128"])
