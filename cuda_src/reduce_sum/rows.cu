@@ -129,7 +129,7 @@ GPUBENCH_DEVICE char* words_of(void* words, const Share& share) {
 // The sum of what an output's threads have, stored by the last of its blocks; the others publish theirs.
 template <class A, class P, class Out, class F>
 GPUBENCH_DEVICE void join(P own, Out* y, const F& finish, char* words, const Share& share) {
-    A sum = A(block_reduce_first(own, P{}, Add{}));
+    A sum = A(block_reduce_first<16>(own, P{}, Add{}));  // launch bounds: 512 threads
     if (share.parts > 1) {
         const uint32 launch = grid_number();
         if (share.part < share.parts - 1) {

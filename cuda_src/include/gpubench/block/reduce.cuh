@@ -20,18 +20,17 @@ GPUBENCH_DEVICE A block_reduce(A value, A* parts, Combine combine) {
     return total;
 }
 
-// The same for thread 0, in a block of any number of whole warps. Once a kernel: it has shared memory of its own.
-template <class A, class Combine>
+// The same for thread 0, in a block of up to `Most` warps, a power of two. Once a kernel: it has shared memory of its own.
+template <int Most, class A, class Combine>
 GPUBENCH_DEVICE A block_reduce_first(A value, A identity, Combine combine) {
     GPUBENCH_SHARED(A, parts, warp_size);
     const uint32 thread = thread_index_x(), lane = thread % warp_size, warps = static_cast<uint32>(block_size_x()) / warp_size;
     A* const place = parts + (lane == 0 ? thread / warp_size : lane);  // a first lane's own, then another warp's: one address
     value = warp_reduce(value, combine);
-    if (warps == 1) return value;
     if (lane == 0) *place = value;
     block_barrier();
     if (thread >= warp_size) return value;
-    return warp_reduce(lane < warps ? *place : identity, combine);
+    return warp_reduce(lane < warps ? *place : identity, combine, Most);
 }
 
 // The same in a block of so many warps, a power of two; of one, for the first lane of each of its warps. A thread combines up
