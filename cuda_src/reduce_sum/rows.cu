@@ -202,7 +202,7 @@ constexpr int warps_of<OneBlock<Count>> = Count;
 template <class C>
 constexpr bool is_alone = is_same<C, Everything> || (warps_of<C> > 0 && !is_same<C, Warps>);  // the only output
 template <class C>
-constexpr int most_threads = is_alone<C> && warps_of<C> > 0 ? warps_of<C> * warp_size : 512;
+constexpr int most_threads = warps_of<C> > 1 ? warps_of<C> * warp_size : 512;
 
 GPUBENCH_DEVICE Share share_of(const RunShape<Everything>&) { return share_of(0, block_index_x(), grid_size_x()); }
 template <int Count>

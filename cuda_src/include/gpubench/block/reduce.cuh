@@ -34,7 +34,7 @@ GPUBENCH_DEVICE A block_reduce_first(A value, A identity, Combine combine) {
 }
 
 // The same in a block of so many warps, a power of two; of one, for the first lane of each of its warps. A thread combines up
-// to eight of the warps' totals, for they take fewer instructions than shuffles, and have less to wait for.
+// to eight of the warps' totals: that waits for less than as many shuffles do.
 template <int Warps, class A, class Combine>
 GPUBENCH_DEVICE A block_reduce_first(A value, Combine combine) {
     constexpr int own = Warps < 8 ? Warps : 8, lanes = Warps / own;
@@ -44,7 +44,7 @@ GPUBENCH_DEVICE A block_reduce_first(A value, Combine combine) {
     if constexpr (Warps == 1) return value;
     if (thread % warp_size == 0) parts[thread / warp_size] = value;
     block_barrier();
-    if (thread >= (lanes == 1 ? 1 : warp_size)) return value;
+    if (lanes > 1 && thread >= warp_size) return value;
     A totals[own];
     GPUBENCH_UNROLL
     for (int i = 0; i < own; ++i) totals[i] = parts[thread % lanes * own + i];
