@@ -22,10 +22,6 @@
 
 namespace gpubench::index_add {
 
-// On their way to a thread.
-template <class T>
-constexpr int pairs_at_once = sizeof(T) > 8 ? 2 : 4;
-
 struct OwnedShape {
     IntegerDivider tiles;    // of each piece
     IntegerDivider columns;  // tiles along the first dim
@@ -52,6 +48,10 @@ GPUBENCH_LAYOUT(OwnedShape, 160, alpha, 152);
 // What one thread has of a tile: a position and a window of the pairs. Pieces: what others may add to too: the rows at the piece's ends,
 // or, where blocks sort their pieces, any.
 enum class Pieces { one, sorted, own };
+// Pairs whose elements are on their way to a thread: as many as its registers hold, besides the code of atomics where it has that.
+template <class T, Pieces pieces>
+constexpr int pairs_at_once = sizeof(T) > 8 ? 2 : pieces == Pieces::sorted ? 4 : sizeof(T) == 4 ? 8 : sizeof(T) > 4 ? 5 : 6;
+
 template <class T, Pieces pieces>
 struct Window {
     using A = sum_t<T>;
@@ -65,8 +65,11 @@ struct Window {
     bool from_before;
 
     GPUBENCH_DEVICE T* place(uint32 row) const { return destination + row * shape.place_step; }
-    GPUBENCH_DEVICE T item(uint32 position) const {
-        return shape.pitch != 0 ? source[position] : load<Cache::read_only>(source + position * shape.index_step);
+    // One of the position, if it exists: loads of a thread are under way together.
+    template <bool Near>
+    GPUBENCH_DEVICE T item(uint32 number, bool exists) const {
+        if constexpr (Near) return exists ? source[number] : T{};
+        else return load_if(source + number * shape.index_step, exists);
     }
     GPUBENCH_DEVICE void finish(uint32 row, const T& old, A total) const {
         if (pieces == Pieces::own || (pieces == Pieces::sorted && (row == before || row == behind))) atomic_add(place(row), convert<T>(total));
@@ -76,33 +79,42 @@ struct Window {
         return end > 0 && list[end - 1] != no_pair && row_of(list[end - 1]) == row_of(list[end]);
     }
 
+    // Near: whether the position stands in shared memory. A turn's pairs are read first, then all loads that they ask for are on their
+    // way before the first is looked at: behind a branch each would wait for the pair of its own.
+    template <bool Near>
     GPUBENCH_DEVICE void walk(alpha_t<T> alpha) {
-        constexpr int U = pairs_at_once<T>;
-        from_before = first < last && goes_on(first);
-        if (source == nullptr) return;
+        constexpr int U = pairs_at_once<T, pieces>;
         for (uint32 base = first; base < last; base += U) {
-            Pair mine[U];
-            T raw[U], old[U];
-            bool ends[U];
+            Pair mine[U + 1];  // and the one behind
+            T raw[U];
+            Packed<T, 1> old[U];
+            const auto exists = [&](int u) { return base + u < last; };
+            const auto ends = [&](int u) { return exists(u) && row_of(mine[u + 1]) != row_of(mine[u]); };
+            GPUBENCH_UNROLL
+            for (int u = 0; u <= U; ++u) mine[u] = base + u <= last ? list[base + u] : no_pair;
             GPUBENCH_UNROLL
             for (int u = 0; u < U; ++u) {
-                mine[u] = base + u < last ? list[base + u] : no_pair;
-                ends[u] = mine[u] != no_pair && row_of(list[base + u + 1]) != row_of(mine[u]);
-                if (mine[u] == no_pair) continue;
-                raw[u] = item(position_of(mine[u]));
-                if (ends[u] && pieces != Pieces::own) old[u] = *place(row_of(mine[u]));
+                raw[u] = item<Near>(position_of(mine[u]), exists(u));
+                old[u] = row_vector<1>(place(row_of(mine[u])), pieces != Pieces::own && ends(u));
             }
             GPUBENCH_UNROLL
             for (int u = 0; u < U; ++u) {
-                if (mine[u] == no_pair) continue;
-                sum = add_scaled<T>(sum, convert<A>(raw[u]), alpha);
-                if (!ends[u]) continue;
+                if (exists(u)) sum = add_scaled<T>(sum, convert<A>(raw[u]), alpha);
+                if (!ends(u)) continue;
                 if (from_before) head = sum;
-                else finish(row_of(mine[u]), old[u], sum);
+                else finish(row_of(mine[u]), bit_cast<T>(old[u]), sum);
                 sum = A{};
                 from_before = false;
             }
         }
+    }
+    GPUBENCH_DEVICE void walk() {
+        while (first < last && list[last - 1] == no_pair) --last;  // indices outside the dim stand last
+        from_before = first < last && goes_on(first);
+        if (source == nullptr) return;
+        const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
+        if (shape.pitch != 0) walk<true>(alpha);
+        else walk<false>(alpha);
     }
     // Join what goes on in the windows behind; heads: of all threads, `apart` from one window to the next.
     GPUBENCH_DEVICE void join(const A* heads, uint32 apart) const {
@@ -228,7 +240,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) > 4 ? 3 : 4)
             window.destination = destination + to;
             window.source = shape.pitch != 0 ? near + p * shape.pitch : source + of;
         }
-        window.walk(alpha_of<T>(shape.alpha));
+        window.walk();
         if (windows == 1 && shape.pitch == 0) continue;
         in_turn([&] { heads[thread_index_x()] = window.from_before ? window.sum : window.head; },
                 [&] { window.join(heads + thread_index_x(), shape.inside != 0 ? 1 : positions); });
