@@ -10,6 +10,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.dtypes import is_exact
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.merged import Dim
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two, power_of_two_within
 from gpubench.operators.index_add import owning, sort
@@ -29,6 +30,16 @@ MOST_SORTED = owning.OWNED_SORTED
 
 PIECES = (128, 2048)
 """The fewest and the most pairs of a longer list that a block takes at once."""
+
+BLOCKS = (4, 3)
+"""Of `THREADS` threads that share an SM: of elements of up to 4 bytes, and of more."""
+
+AT_ONCE = {1: 6, 2: 6, 4: 8, 8: 5, 16: 2}
+"""Elements on their way to a thread, by the bytes of one: pairs_at_once in owned.cuh."""
+
+OWNED_EVEN = 1
+"""Whether tiles are as narrow as makes the trips to memory fewest that a block waits for: 768 tiles of 64 positions are
+two for some of 528 blocks and one for others, 1536 of 32 with twice the threads for each are three for nearly all."""
 
 NEAR = 64 * 1024
 NEAR_LEAST = 64 * 2**20
@@ -100,12 +111,29 @@ def tile_of(strides: Strides, dtype: str, room: int, device: DeviceInfo) -> Tile
         width = min(THREADS // shares, fill)
         return Tile(width, 1, max(shares, 32 // width), inside=1)
     width = min(THREADS, max(32, fill), power_of_two(strides.positions))
-    shares = max(min(THREADS // width, power_of_two(ceil_div(count, 2))), 32 // width)
     across = strides.fastest_of_source
+    shares = _shares(width, count)
     if across and width >= 32 and strides.dims[0].size >= 4 and strides.dims[across].size >= 4:
         along = min(8 if itemsize >= 4 else 16, power_of_two(strides.dims[0].size))
         return Tile(along, width // along, shares)
-    return Tile(width, 1, shares)
+    if count <= MOST_SORTED and tuned("OWNED_EVEN", OWNED_EVEN):
+        widths = [width >> k for k in range(4) if width >> k >= 32] or [width]
+        turns = [_turns(each, strides, itemsize, device) for each in widths]
+        if min(turns) * 8 <= turns[0] * 7:  # narrow tiles have more joins: not for little
+            width = widths[turns.index(min(turns))]
+    return Tile(width, 1, _shares(width, count))
+
+
+def _shares(width: int, count: int) -> int:
+    return max(min(THREADS // width, power_of_two(ceil_div(count, 2))), 32 // width)
+
+
+def _turns(width: int, strides: Strides, itemsize: int, device: DeviceInfo) -> float:
+    """Return the trips to memory of the block with the most tiles, one after the other; a tile's join is half a one."""
+    shares = _shares(width, strides.count)
+    resident = device.sm_count * BLOCKS[itemsize > 4] * (THREADS // (width * shares))
+    tiles = ceil_div(ceil_div(strides.positions, width), resident)
+    return tiles * (ceil_div(ceil_div(strides.count, shares), AT_ONCE[itemsize]) + 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +223,7 @@ def _launch(
     padded = piece + piece % 2 if sorting else power_of_two(piece)  # even: what stands behind is aligned to 16 bytes
     near = tile.width * tile.height * tile.pitch * itemsize
     shared = ceil_div(tile.threads * sum_bytes(dtype) + 8 * (padded + 2) + near, 16) * 16
-    resident = min((3 if itemsize > 4 else 4) * THREADS // tile.threads, device.max_shared_bytes // (shared + 1024))
+    resident = min(BLOCKS[itemsize > 4] * THREADS // tile.threads, device.max_shared_bytes // (shared + 1024))
     units, sizes = walk.tiles * ceil_div(strides.count, piece), [dim.size for dim in walk.rest]
     return Launch(
         SOURCE,

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gpubench.model import Plan, Refused
+from gpubench.operators.constants import in_force
 from gpubench.operators.index_add import owned, owning
 from gpubench.operators.index_add.auto import choose
 from tests.operators.index_add.answers import PATTERNS, answers, noted, problem_of
@@ -85,6 +86,38 @@ def test_neighbouring_threads_may_share_a_position(indices: int) -> None:
     """The destination is dense along the dim, the source across it."""
     problem = problem_of((70, 301), indices, dim=1, source_layout={"permute": (1, 0)}, pattern={"below": 9})
     answers(problem, plan_of(problem, inside=True), "random:4")
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=str)
+@pytest.mark.parametrize("indices", [1, 7, 9, 123, 129])
+def test_windows_end_anywhere_in_a_turn(pattern: Any, indices: int) -> None:
+    """Lists of a turn, a little less and more; runs that end with it; indices outside, up to whole windows of them."""
+    if pattern == {"out_of_range": 30}:
+        pattern = {"out_of_range": indices - indices // 4}
+    for dtype in ("float32", "int16", "float64", "complex128"):
+        if dtype != "float32" and "out_of_range" in str(pattern):
+            continue
+        problem = problem_of((16, 13, 2, 5), indices, dtype, pattern=pattern, source_layout={"permute": (0, 1, 3, 2)})
+        found = {bits for schedule in ("forward", "random:7") for bits in answers(problem, plan_of(problem), schedule)}
+        assert len(found) == 1
+
+
+def test_integers_wrap_in_any_order_of_windows() -> None:
+    """Sums beyond the dtype, times alpha, as numpy's wrap."""
+    for dtype in ("int8", "uint8", "int64"):
+        problem = problem_of((3, 40, 2, 6), 200, dtype, alpha=113.0, source_layout={"permute": (0, 1, 3, 2)})
+        answers(problem, plan_of(problem), "random:1")
+
+
+def test_tiles_are_as_narrow_as_makes_the_trips_fewest() -> None:
+    """768 tiles of 64 are two for some blocks and one for others; 1536 of 32 are three for nearly all."""
+    device = dataclasses.replace(host().info, sm_count=132)
+    problem = problem_of((16, 128, 2, 192), 123, source_layout={"permute": (0, 1, 3, 2)})
+    noted(owned.build(problem, device), width=32, shares=8)
+    with in_force({"OWNED_EVEN": 0}):
+        noted(owned.build(problem, device), width=64, shares=4)
+    many = problem_of((16, 1000, 2, 192), 123, "bfloat16", source_layout={"permute": (0, 1, 3, 2)})
+    noted(owned.build(many, device), width=256, shares=1)
 
 
 @pytest.mark.parametrize("source", [{"offset": 1}, {"permute": (2, 1, 0)}], ids=str)
