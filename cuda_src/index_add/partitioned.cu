@@ -3,12 +3,13 @@
 //
 // Data: `partition_values`: blocks that are resident together look at a tile of the list each; if all find theirs in order, nothing is
 // moved. Otherwise grid/partition.cuh brings (index, value) pairs to the slices; what finds no room there goes to the destination by
-// atomics. `add_slices`: a block adds the pairs of one slice up in shared memory and adds the slice to the destination, side by side;
-// several blocks share a slice that takes many more pairs than others, and add theirs by atomics. A list in order goes to the
-// destination by atomics straight away. Why: the L2 cache takes 100 G scattered additions a second, 18 G where each brings its line
-// from memory (H200), shared memory 440 G.
+// atomics, added up before where it comes to few places. `add_slices`: a block adds the pairs of one slice up in shared memory and adds
+// the slice to the destination, side by side; several blocks share a slice that takes many more pairs than others, and add theirs by
+// atomics. A list in order goes to the destination by atomics straight away. Why: the L2 cache takes 100 G scattered additions a second,
+// 18 G where each brings its line from memory (H200), shared memory 440 G.
 #include "gpubench/grid/partition.cuh"
 #include "gpubench/movement/near_row.cuh"
+#include "index_add/shared_places.cuh"
 #include "index_add/table.cuh"
 
 namespace gpubench::index_add {
@@ -58,6 +59,32 @@ GPUBENCH_DEVICE sum_t<T> term_of(Pair pair, alpha_t<T> alpha) {
     return add_scaled<T>(sum_t<T>{}, convert<sum_t<T>>(value), alpha);
 }
 
+// What finds no room in its slice's list goes to the destination, by whole warps. A place that four lanes meet again and again they add
+// up; what else neighbouring lanes have of one place is added up before its atomic: a list made against the sample may name one place
+// alone in all that the sample does not see.
+template <class T, int Warps, int Items>
+GPUBENCH_DEVICE void add_left_over(T* destination, const LeftPairs<Warps, Items>& pairs, const PartitionShape& shape) {
+    using A = sum_t<T>;
+    const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
+    Hot<A> hot{no_key, A{}, false};
+    const auto give = [&](uint32 key, A value) { atomic_add(destination + key, convert<T>(value)); };
+    for (uint32 base = 0; base < pairs.total; base += block_size_x()) {
+        Pair pair = no_pair;
+        const bool left = pairs.find(pair, base + thread_index_x());
+        const uint32 key = left ? part_of(row_of(pair)) * shape.slices.size.divisor + offset_of(row_of(pair)) : no_key;
+        Vector<A, 1> sums{left ? term_of<T>(pair, alpha) : A{}};
+        const bool mine = left && key == hot.key;
+        const int met = population_count(ballot(full_mask, mine));
+        if (mine) hot.sum = gpubench::add(hot.sum, sums[0]);
+        hot.used = hot.used || met > 0;
+        if (add_up_shared(left && !mine ? static_cast<int32>(key) : -1, sums, 1)) give(key, sums[0]);
+        if (met >= 4) continue;
+        if (hot.used) hot.send(give);
+        hot.key = shuffle(full_mask, key, static_cast<int>(base / block_size_x()) & (warp_size - 1));
+    }
+    if (hot.used) hot.send(give);
+}
+
 // kept: whether nothing was moved, and the number of units.
 template <class T, class Index, int Warps, int Items>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps * 32, 32 / Warps)
@@ -95,11 +122,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps * 32, 32 / Warps)
             tile.values[i] = uint32{bit_cast<Word<sizeof(T)>>(values[i])};
         }
     };
-    const auto add_directly = [&](Pair pair) {
-        T* const place = destination + (part_of(row_of(pair)) * slices.size.divisor + offset_of(row_of(pair)));
-        atomic_add(place, convert<T>(term_of<T>(pair, alpha_of<T>(shape.alpha))));
-    };
-    place_parts(tables, lists, start, stop, slices, load, add_directly);
+    const auto left_over = [&](const LeftPairs<Warps, Items>& pairs_left) { add_left_over(destination, pairs_left, shape); };
+    place_parts(tables, lists, start, stop, slices, load, left_over);
 }
 
 // The sums of a slice, in shared memory.

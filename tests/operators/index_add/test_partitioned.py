@@ -12,7 +12,7 @@ from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.index_add import partitioned
 from tests.operators.cases import DEVICE
 from tests.operators.index_add.answers import INDEX_ADD, PATTERNS, answers, form, problem_of
-from tests.operators.on_host import host
+from tests.operators.on_host import host, output
 
 
 def small_slices(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
@@ -45,11 +45,14 @@ def test_partitions_are_right(pattern: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize(("places", "runs"), [(3_000_000, "short"), (6000, "long")])
-@pytest.mark.parametrize("dtype", ["int32", "int8"])
+@pytest.mark.parametrize("others", ["apart", "few", "one", "outside"])
+@pytest.mark.parametrize("dtype", ["int32", "int8", "float32"])
 def test_a_sample_that_saw_nothing_of_the_list_costs_time_alone(
-    monkeypatch: pytest.MonkeyPatch, places: int, runs: str, dtype: str
+    monkeypatch: pytest.MonkeyPatch, places: int, runs: str, others: str, dtype: str
 ) -> None:
-    """All indices but the sampled ones are of other slices, whose room is soon full; runs with pads and without."""
+    """All indices but the sampled ones are of another slice, whose room is soon full, or of one or a few of its places,
+    some of them outside the dim; runs with pads and without.
+    """
     problem = problem_of((places,), 40_000, dtype)
     plan = small_slices(problem, host().info)
     assert isinstance(plan, Plan)
@@ -60,9 +63,24 @@ def test_a_sample_that_saw_nothing_of_the_list_costs_time_alone(
     span, piece = partitioned.SAMPLE_SPAN, partitioned.SAMPLE_PIECE
     turns = sampled_pieces(at // each * each // span + at % each // span, 40_000)
     seen = at % each % span // piece == turns
-    inputs["index"] = np.where(seen, at % size, size + at % size).astype(np.int64)
+    unseen = {
+        "apart": size + at % size,
+        "few": size + at % 7,
+        "one": np.full(40_000, size + 1),
+        "outside": size + at % 2,
+    }
+    inputs["index"] = np.where(seen, at % size, unseen[others]).astype(np.int64)
+    if others == "outside":
+        inputs["index"][1::5], inputs["index"][3::5] = -1, places + 7
+        inside = (inputs["index"] >= 0) & (inputs["index"] < places)
+        wanted = inputs["destination"].copy()
+        with np.errstate(all="ignore"):
+            np.add.at(wanted, inputs["index"][inside], inputs["source"][inside])
     monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
-    answers(problem, plan, "random:4")
+    if others != "outside":
+        answers(problem, plan, "random:4")
+    elif dtype != "float32":
+        np.testing.assert_array_equal(output(problem, plan, "random:4"), wanted)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=str)

@@ -223,9 +223,11 @@ struct OwnParts {
         return place.total;
     }
     // Then say where the pairs go. Nothing is written behind the first reserve that found too little room, and none finds any later.
+    // Returns whether any part of the tile has too little.
     template <int Items>
-    GPUBENCH_DEVICE void tell(const PartTables<Warps, Items>& tables, const PartLists& lists, int parts) const {
+    GPUBENCH_DEVICE bool tell(const PartTables<Warps, Items>& tables, const PartLists& lists, int parts) const {
         uint32 start = begin;
+        bool full = false;
         GPUBENCH_UNROLL
         for (int k = 0; k < each; ++k) {
             const int part = thread_index_x() + k * threads;
@@ -234,15 +236,30 @@ struct OwnParts {
             if (part < parts && counts[k] > 0 && next[k] + counts[k] > load_relaxed(lists.limits + part)) {
                 atomic_min(lists.limits + part, next[k]);
                 distance = tables.no_room;
+                full = true;
             }
             tables.distances[part] = distance;
             start += counts[k];
         }
-        block_barrier();
+        return any_thread(full);
     }
 };
 
-// Bring rows start ... stop - 1 to their parts. `load(tile, base, end)` brings a tile; `left_over(pair)` takes what finds no room.
+// Those of a tile's staged pairs, which stand in the order of their parts, that found no room.
+template <int Warps, int Items>
+struct LeftPairs {
+    const PartTables<Warps, Items>& tables;
+    uint32 total;  // staged
+
+    // Bring staged pair number s, and say whether it is one of them.
+    GPUBENCH_DEVICE bool find(Pair& pair, uint32 s) const {
+        if (s >= total) return false;
+        pair = tables.staged[s];
+        return tables.distances[part_of(row_of(pair))] == tables.no_room && offset_of(row_of(pair)) != no_offset;
+    }
+};
+
+// Bring rows start ... stop - 1 to their parts. `load(tile, base, end)` brings a tile; `left_over(pairs)` takes what finds no room.
 template <int Warps, int Items, class Load, class LeftOver>
 GPUBENCH_DEVICE void place_parts(const PartTables<Warps, Items>& tables, const PartLists& lists, uint32 start, uint32 stop,
                                  const Parting& parting, const Load& load, const LeftOver& left_over) {
@@ -258,13 +275,13 @@ GPUBENCH_DEVICE void place_parts(const PartTables<Warps, Items>& tables, const P
         for (int i = 0; i < Items; ++i) {
             tables.staged[tables.starts[part_of(tile.rows[i])] + ranks.get(i)] = make_pair(tile.rows[i], tile.values[i]);
         }
-        own.tell(tables, lists, parting.parts);
+        const bool full = own.tell(tables, lists, parting.parts);
         for (uint32 s = thread_index_x(); s < total; s += tables.threads) {
             const Pair pair = tables.staged[s];
             const uint32 distance = tables.distances[part_of(row_of(pair))];
             if (distance != tables.no_room && distance != tables.dropped) lists.pairs[distance + s] = pair;
-            else if (distance == tables.no_room && offset_of(row_of(pair)) != no_offset) left_over(pair);
         }
+        if (full) left_over(LeftPairs<Warps, Items>{tables, total});
         if (stop - base <= parting.step) break;
     }
 }
