@@ -18,7 +18,6 @@ struct PartitionShape {
     Parting slices;
     uint32 count;  // indices
     uint32 range;  // of them, a block's
-    int32 unused;
     int64 places;
     int64 index_step;  // elements between those of the source
     double alpha;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
@@ -32,6 +34,9 @@ GRAIN = 4
 GRAIN_RUN = 8
 """Pairs of a sector of memory, which runs of a tile are padded to where they are of so many pairs in the mean."""
 
+PARTITION_FLOOR = 1
+"""Whether each slice has room for its share of a list spread evenly, whatever the sample says: a list's pairs more."""
+
 SAMPLE_PIECE, SAMPLE_SPAN = 16, 512
 """Indices of a piece of the sample, and of the list that it stands for."""
 
@@ -40,14 +45,13 @@ PARTING = Struct(
     "gpubench/grid/partition.cuh",
     size=INTEGER_DIVIDER,
     parts="i4",
-    **dict.fromkeys(("most", "step", "grain"), "u4"),
+    **dict.fromkeys(("most", "step", "grain", "least"), "u4"),
 )
 SHAPE = Struct(
     "gpubench::index_add::PartitionShape",
     SOURCE,
     slices=PARTING,
     **dict.fromkeys(("count", "range"), "u4"),
-    unused="i4",
     **dict.fromkeys(("places", "index_step"), "i8"),
     alpha="f8",
 )
@@ -102,6 +106,7 @@ class Cut:
     most: int
     step: int
     grain: int
+    least: int = 0
 
     @property
     def sampled(self) -> int:
@@ -110,12 +115,23 @@ class Cut:
 
     @property
     def room(self) -> int:
-        """Pairs that all lists have room for at most: by the sample, six deviations more, and pads."""
+        """Pairs that all lists have room for at most: by the sample, six deviations more, and pads; or the least."""
         deviations = math.ceil(6 * math.sqrt(self.slices * self.sampled))
-        tiles = ceil_div(self.range, self.step) * self.blocks
-        pads = ceil_div(tiles * (self.grain - 1), self.grain) * self.grain
         share = SAMPLE_SPAN // SAMPLE_PIECE
-        return share * (self.sampled + deviations + 9 * self.slices) + pads * self.slices
+        return share * (self.sampled + deviations + 9 * self.slices) + max(self.pads, self.least) * self.slices
+
+    @property
+    def pads(self) -> int:
+        """Pairs that pad the runs of a slice at most."""
+        tiles = ceil_div(self.range, self.step) * self.blocks
+        return ceil_div(tiles * (self.grain - 1), self.grain) * self.grain
+
+    def with_least(self) -> Cut:
+        """Return the same with room for each slice's share of a list spread evenly, where 32-bit numbers count all."""
+        mean = ceil_div(self.count, self.slices)
+        least = mean + math.ceil(6 * math.sqrt(mean)) + self.pads
+        cut = dataclasses.replace(self, least=ceil_div(least, SAMPLE_SPAN) * SAMPLE_SPAN)
+        return cut if cut.room <= LIMIT else self
 
     @property
     def units(self) -> int:
@@ -158,7 +174,7 @@ def cut_of(form: Form, sums: int, device: DeviceInfo, least_range: int) -> Cut |
     cut = Cut(form.count, size, slices, ceil_div(form.count, each), each, most, step, grain)
     if cut.room > LIMIT:
         return Refused("more pairs than 32-bit numbers count")
-    return cut
+    return cut.with_least() if tuned("PARTITION_FLOOR", PARTITION_FLOOR) else cut
 
 
 def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: int = LEAST_RANGE) -> Plan | Refused:
@@ -173,8 +189,8 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: in
     if isinstance(cut, Refused):
         return cut
     meetings, table, pairs, units, kept, size = map(Workspace, cut.starts)
-    parting = (divider(cut.slice), cut.slices, cut.most, cut.step, cut.grain)
-    shape = SHAPE.value(form, cut, slices=parting, unused=0, alpha=problem.params.alpha)
+    parting = (divider(cut.slice), cut.slices, cut.most, cut.step, cut.grain, cut.least)
+    shape = SHAPE.value(form, cut, slices=parting, alpha=problem.params.alpha)
     operands = Pointer("source"), Pointer("index")
     partition = Launch(
         SOURCE,

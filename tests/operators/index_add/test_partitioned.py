@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
+from gpubench.operators.constants import in_force
 from gpubench.operators.index_add import partitioned
 from tests.operators.cases import DEVICE
 from tests.operators.index_add.answers import INDEX_ADD, PATTERNS, answers, form, problem_of
@@ -46,15 +47,16 @@ def test_partitions_are_right(pattern: str, dtype: str) -> None:
 
 @pytest.mark.parametrize(("places", "runs"), [(3_000_000, "short"), (6000, "long")])
 @pytest.mark.parametrize("others", ["apart", "few", "one", "outside"])
-@pytest.mark.parametrize("dtype", ["int32", "int8", "float32"])
+@pytest.mark.parametrize(("dtype", "floor"), [("int32", 0), ("int32", 1), ("int8", 1), ("float32", 1)])
 def test_a_sample_that_saw_nothing_of_the_list_costs_time_alone(
-    monkeypatch: pytest.MonkeyPatch, places: int, runs: str, others: str, dtype: str
+    monkeypatch: pytest.MonkeyPatch, places: int, runs: str, others: str, dtype: str, floor: int
 ) -> None:
     """All indices but the sampled ones are of another slice, whose room is soon full, or of one or a few of its places,
     some of them outside the dim; runs with pads and without.
     """
     problem = problem_of((places,), 40_000, dtype)
-    plan = small_slices(problem, host().info)
+    with in_force({"PARTITION_FLOOR": floor}):
+        plan = small_slices(problem, host().info)
     assert isinstance(plan, Plan)
     assert plan.notes["grain"] == (partitioned.GRAIN if runs == "long" else 1)
     inputs = INDEX_ADD.inputs(problem)
@@ -81,6 +83,20 @@ def test_a_sample_that_saw_nothing_of_the_list_costs_time_alone(
         answers(problem, plan, "random:4")
     elif dtype != "float32":
         np.testing.assert_array_equal(output(problem, plan, "random:4"), wanted)
+
+
+def test_every_slice_has_room_for_its_share() -> None:
+    """Whatever the sample says a list spread evenly fits; not where 32-bit numbers would not count the rooms."""
+    problem = problem_of((2**26,), 2**26)
+    cut = partitioned.cut_of(form(problem), 4, DEVICE, partitioned.LEAST_RANGE)
+    assert isinstance(cut, partitioned.Cut)
+    assert cut.least >= cut.count / cut.slices + cut.pads
+    assert cut.least % cut.grain == 0
+    assert cut.room < 2.6 * cut.count
+    many = problem_of((521,), 1_628_235_599, "uint8")
+    cut = partitioned.cut_of(form(many), 4, DEVICE, partitioned.LEAST_RANGE)
+    assert isinstance(cut, partitioned.Cut)
+    assert cut.least == 0
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=str)

@@ -34,6 +34,7 @@ struct Parting {
     uint32 most;
     uint32 step;
     uint32 grain;  // pairs that runs are padded to, a power of two
+    uint32 least;  // pairs that each part has room for, whatever the sample says; a multiple of the grain
 
     // A row's part, and in the lower half where it stands there; what has no row comes to a part of its own, behind the last.
     GPUBENCH_DEVICE uint32 locate(uint32 row) const {
@@ -42,7 +43,7 @@ struct Parting {
     }
     GPUBENCH_DEVICE uint32 nowhere() const { return static_cast<uint32>(parts) << 16; }
 };
-GPUBENCH_LAYOUT(Parting, 28, grain, 24);
+GPUBENCH_LAYOUT(Parting, 32, least, 28);
 
 GPUBENCH_DEVICE uint32 part_of(uint32 located) { return located >> 16; }
 GPUBENCH_DEVICE uint32 offset_of(uint32 located) { return located & 0xffffu; }
@@ -147,8 +148,8 @@ GPUBENCH_DEVICE void sample_parts(const PartTables<Warps, Items>& tables, const 
     });
 }
 
-// Give every part room for six deviations more than the sample says, and for its pads, and write down the units of work: all blocks
-// find the same, each writes some. Returns how many units there are.
+// Give every part room for six deviations more than the sample says, and for its pads, but the least room at least, and write down the
+// units of work: all blocks find the same, each writes some. Returns how many units there are.
 template <int Warps, int Items>
 GPUBENCH_DEVICE uint32 find_rooms(const PartTables<Warps, Items>& tables, const PartLists& lists, PartUnit* units, uint32 tiles,
                                   const Parting& parting) {
@@ -162,6 +163,7 @@ GPUBENCH_DEVICE uint32 find_rooms(const PartTables<Warps, Items>& tables, const 
         const float more = 6 * approximate_sqrt(static_cast<float>(seen)) + 8;
         rooms[k] = part < parting.parts ? (seen + static_cast<uint32>(more)) * sample_share + pads : 0;
         pieces[k] = part < parting.parts ? seen * sample_share / parting.most + 1 : 0;
+        if (part < parting.parts && rooms[k] < parting.least) rooms[k] = parting.least;
         room += rooms[k];
         count += pieces[k];
     }
