@@ -19,29 +19,27 @@
 
 namespace gpubench::index_add {
 
-// The elements at, at + threads ... before `stop`, asked for at once.
+// The elements at, at + threads ... before `stop`, asked for at once: an index is widened when all are on their way, for behind a branch the
+// compiler widens it, and waits for it, before the next one is asked for.
 template <int N, class T, class Index>
 GPUBENCH_DEVICE void load_items(Item<sum_t<T>> (&items)[N], const T* source, const Index* index, uint32 at, uint32 stop,
                                 alpha_t<T> alpha, const CachedShape& shape) {
-    int64 rows[N];
+    Index rows[N];
     uint32 inside[N];
     T raw[N];
+    const auto exists = [&](int k) { return at + k * cached_threads < stop; };
     GPUBENCH_UNROLL
     for (int k = 0; k < N; ++k) {
-        rows[k] = -1;
-        inside[k] = 0;
-        raw[k] = T{};
-        const uint32 item = at + k * cached_threads;
-        if (item >= stop) continue;
-        const auto place = shape.inner.divide(item);
+        const auto place = shape.inner.divide(at + k * cached_threads);
         inside[k] = place.remainder;
-        rows[k] = static_cast<int64>(index[place.quotient]);
-        raw[k] = load<Cache::read_only>(source + place.quotient * shape.index_step + place.remainder);
+        rows[k] = load_if(index + place.quotient, exists(k));
+        raw[k] = load_if(source + place.quotient * shape.index_step + place.remainder, exists(k));
     }
     GPUBENCH_UNROLL
     for (int k = 0; k < N; ++k) {
-        const bool good = rows[k] >= 0 && rows[k] < shape.places;
-        items[k].key = good ? static_cast<uint32>(rows[k]) * static_cast<uint32>(shape.place_step) + inside[k] : no_key;
+        const int64 row = static_cast<int64>(rows[k]);
+        const bool good = exists(k) && row >= 0 && row < shape.places;
+        items[k].key = good ? static_cast<uint32>(row) * static_cast<uint32>(shape.place_step) + inside[k] : no_key;
         items[k].value = add_scaled<T>(sum_t<T>{}, convert<sum_t<T>>(raw[k]), alpha);
     }
 }

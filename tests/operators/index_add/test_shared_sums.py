@@ -31,6 +31,16 @@ def test_elements_with_gaps_go_through_a_table(pattern: Any) -> None:
         answers(problem, cached.build(problem, form(problem), 3), "random:2")
 
 
+@pytest.mark.parametrize("index_dtype", ["int32", "int64"])
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "float16", "complex128"])
+def test_tiles_end_anywhere(dtype: str, index_dtype: str) -> None:
+    """Elements of a thread's two of which none, one or both exist, in the first tile and the last; sums wrap."""
+    for indices in (1, 511, 513, 1025, 3001):
+        params = {"pattern": {"duplicates": -(-indices // 90)}, "index_dtype": index_dtype, "alpha": -3.0}
+        problem = problem_of((97,), indices, dtype, **params)
+        answers(problem, cached.build(problem, form(problem), 2), "random:3")
+
+
 @pytest.mark.parametrize("pattern", ["same", "sorted", {"duplicates": 700}], ids=str)
 def test_sums_of_a_list_in_order_are_kept_across_tiles(pattern: Any) -> None:
     """A block takes several tiles of one place, of few, and of many."""
