@@ -126,7 +126,7 @@ def cut_of(problem: Problem[Any], runs: LineRuns, device: DeviceInfo) -> RunCut 
     """Return what a block has; None where a group, or its lines' shares, are too much for one."""
     x, y = (problem.operand(name).dtype for name in ("x", "y"))
     itemsizes = dtypes.dtype(x).itemsize, dtypes.dtype(y).itemsize
-    rows, shares, share = _shares(runs, itemsizes[0])
+    rows, shares, share = shares_of(runs.length, rows_forms(itemsizes[0]), odd=runs.x_row == 1)
     nbytes = runs.group * max(itemsizes)
     most = min(run_tuning.RUN_MOST_THREADS // (runs.inner * shares), run_tuning.RUN_BYTES // nbytes)
     wanted = tuned("RUN_THREADS", run_tuning.RUN_THREADS) // (runs.inner * shares)
@@ -146,18 +146,17 @@ def cut_of(problem: Problem[Any], runs: LineRuns, device: DeviceInfo) -> RunCut 
     return RunCut(rows, shares, share, at_once, threads, stage, stage + totals)
 
 
-def _shares(runs: LineRuns, itemsize: int) -> tuple[int, int, int]:
+def shares_of(length: int, forms: Sequence[int], *, odd: bool) -> tuple[int, int, int]:
     """Return the elements that a thread can hold, the shares of a line, and the elements of a share.
 
-    These are an odd number where lines lie along x, so that threads with neighbouring shares meet different banks.
+    odd: these are an odd number, so that threads with neighbouring shares of a line along x meet different banks.
     """
-    forms = rows_forms(itemsize)
-    rows = next((rows for rows in forms if rows >= runs.length), forms[-1])
-    shares = ceil_div(runs.length, rows)
-    share = ceil_div(runs.length, shares)
-    if shares > 1 and runs.x_row == 1 and share % 2 == 0:
+    rows = next((rows for rows in forms if rows >= length), forms[-1])
+    shares = ceil_div(length, rows)
+    share = ceil_div(length, shares)
+    if shares > 1 and odd and share % 2 == 0:
         share = share + 1 if share < rows else rows - 1
-        shares = ceil_div(runs.length, share)
+        shares = ceil_div(length, share)
     return rows, shares, share
 
 

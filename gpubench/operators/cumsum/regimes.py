@@ -20,6 +20,7 @@ from gpubench.operators.cumsum.geometry import (
 )
 from gpubench.operators.cumsum.line_runs import taken_runs
 from gpubench.operators.cumsum.rows import lanes_vectors
+from gpubench.operators.cumsum.spread_runs import taken_spread
 from gpubench.operators.cumsum.strips import best_strips, shared_us
 from gpubench.operators.cumsum.turned import SECTOR, UNIT, for_transposed, goes_in_runs, has_few_strips
 from gpubench.operators.cumsum.walked import shares_lines
@@ -41,7 +42,7 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     """Return the names of the variants for the problem's regime, best first."""
     if line_length(problem) == 1:
         return ("single_elements",)
-    if taken_runs(problem, device) is not None:
+    if taken_runs(problem, device) is not None or taken_spread(problem, device) is not None:
         return ("walked_lines",)
     rows = rows_of(problem) or grouped_rows_of(problem)
     transposed = transposed_of(problem)

@@ -35,3 +35,20 @@ RUN_CROSSED = 128
 
 RUN_BYTES = 48 << 10
 """Bytes of a block's run in shared memory, at most: four such blocks an SM."""
+
+RUN_SPREAD_LEAST = 1 << 18
+"""Elements from which a run of lines along x is spread over the rows of y. Not measured yet."""
+
+RUN_SPREAD_SIDE = 64
+"""Bytes of a row of y, of the lines that are neighbours in x, too, from which blocks write it though it cuts sectors.
+Not measured yet."""
+
+RUN_SPREAD_SHARES = 32
+"""Shares of a line, at most, where lines are too long for RUN_SHARES. Not measured yet."""
+
+RUN_SPREAD_ROW = 256
+"""Bytes of a row of y that a block writes, at most: two lines of the cache. Not measured yet."""
+
+RUN_SPREAD_BLOCKS, RUN_SPREAD_THREADS = 2, 128
+"""Blocks an SM for which a block has fewer lines, down to a sector of y, and threads an SM for which they hold less of
+a line: few lines wait for memory once, and for what a thread does with its share. Not measured yet."""

@@ -8,7 +8,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.constants import tuned
-from gpubench.operators.cumsum import line_runs, walk_tuning
+from gpubench.operators.cumsum import line_runs, spread_runs, walk_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.walks import (
     SHORT_DIMS,
@@ -52,6 +52,8 @@ class WalkedLines:
             return Refused(f"takes fewer than 2^31 elements a line, and vectors of lines of at most {MAX_DIMS} dims")
         if (taken := line_runs.taken_runs(problem, device)) is not None:
             return line_runs.plan_runs(self.name, problem, *taken)
+        if (spread := spread_runs.taken_spread(problem, device)) is not None:
+            return spread_runs.plan_spread(self.name, problem, *spread)
         return _shared(problem) if shares_lines(problem, device) else _alone(problem, walk, device)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
@@ -76,7 +78,8 @@ class WalkedLines:
         ]
         shared = [shared_kernel(dtype, y, vectors) for vectors in (0, *shared_vectors(items_of(dtype, y)))]
         names = [(self.source, name) for name in (*walked, *staged, *shared)]
-        return [*names, *((SHORT_SOURCE, name) for name in short), *line_runs.instances(dtype)]
+        runs = [*line_runs.instances(dtype), *spread_runs.instances(dtype)]
+        return [*names, *((SHORT_SOURCE, name) for name in short), *runs]
 
 
 def _alone(problem: Problem[Any], walk: Walk, device: DeviceInfo) -> Plan:

@@ -1,0 +1,160 @@
+"""The host rule of `spread_runs` in cumsum/line_runs.cu: lines that are a run of x, across y, for `walked_lines`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpubench import dtypes
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem
+from gpubench.operators.constants import tuned
+from gpubench.operators.cumsum import run_tuning
+from gpubench.operators.cumsum.accuracy import bound
+from gpubench.operators.cumsum.line_runs import LINE_RUNS, SOURCE, WARP, RunCut, rows_forms, shares_of
+from gpubench.operators.cumsum.walks import SECTOR, Steps, lines_of
+from gpubench.operators.geometry.rounding import ceil_div
+from gpubench.operators.geometry.vectors import VECTOR_BYTES, accumulator_bytes
+from gpubench.operators.launch import template
+from gpubench.operators.results import sum_dtype
+from gpubench.operators.structs import MAX_DIMS, divided_strided, divider, int64
+
+LINES = (128, 64, 32, 16, 8, 4)
+"""Lines that a block may have, most first."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadLines:
+    """Lines of which x is one run, `beside` of them neighbours in y. Distances in elements.
+
+    y: (sizes, strides) of all lines in the order of x.
+    """
+
+    count: int
+    length: int
+    beside: int
+    y_row: int
+    y: tuple[Steps, Steps]
+
+
+def spread_of(problem: Problem[Any]) -> SpreadLines | None:
+    """Return the lines in the order of x; None where they are no run of it, or their neighbours are not so in y."""
+    walk = lines_of(problem)
+    if walk is None or not walk.sizes or len(walk.sizes) > MAX_DIMS or walk.vectors >= 2**31:
+        return None
+    if walk.x_row != 1 or walk.y_row == 1 or walk.length < 2:
+        return None
+    dims = sorted(zip(walk.x_steps, walk.sizes, walk.y_steps, strict=True), reverse=True)
+    x_steps, sizes, y_steps = zip(*dims, strict=True)
+    follow = all(step == walk.length * math.prod(sizes[dim + 1 :]) for dim, step in enumerate(x_steps))
+    if not follow or y_steps[-1] != 1:
+        return None
+    return SpreadLines(walk.vectors, walk.length, sizes[-1], walk.y_row, (sizes, y_steps))
+
+
+def taken_spread(problem: Problem[Any], device: DeviceInfo) -> tuple[SpreadLines, RunCut] | None:
+    """Return the lines, and what a block has of them, where they cut vectors of x; None where others are better."""
+    lines = spread_of(problem)
+    if lines is None or not _are_better(problem, lines):
+        return None
+    cut = spread_cut(problem, lines, device)
+    return None if cut is None else (lines, cut)
+
+
+def _are_better(problem: Problem[Any], lines: SpreadLines) -> bool:
+    """Tell whether there are enough elements, in lines that cut vectors of x and whose neighbours fill sectors of y."""
+    x, y = (dtypes.dtype(problem.operand(name).dtype) for name in ("x", "y"))
+    if lines.count * lines.length < tuned("RUN_SPREAD_LEAST", run_tuning.RUN_SPREAD_LEAST):
+        return False
+    line, side = lines.length * x.itemsize, lines.beside * y.itemsize
+    short = lines.length < run_tuning.RUN_LENGTH or line < tuned("RUN_LINE", run_tuning.RUN_LINE)
+    wide = side % SECTOR == 0 or side >= tuned("RUN_SPREAD_SIDE", run_tuning.RUN_SPREAD_SIDE)
+    return wide and not short and line % VECTOR_BYTES != 0
+
+
+def spread_cut(problem: Problem[Any], lines: SpreadLines, device: DeviceInfo) -> RunCut | None:
+    """Return what a block has; None where lines are too long for one."""
+    x, y = (problem.operand(name).dtype for name in ("x", "y"))
+    itemsize, y_itemsize = dtypes.dtype(x).itemsize, dtypes.dtype(y).itemsize
+    rows, shares, share = _shares(lines, itemsize, device)
+    nbytes = lines.length * itemsize
+    fitting = [
+        count
+        for count in LINES
+        if count * y_itemsize >= SECTOR
+        and count * shares <= run_tuning.RUN_MOST_THREADS
+        and count * nbytes <= run_tuning.RUN_BYTES
+    ]
+    if shares > tuned("RUN_SPREAD_SHARES", run_tuning.RUN_SPREAD_SHARES) or not fitting:
+        return None
+    at_once = _lines_of_block(fitting, lines, shares, y_itemsize, device)
+    stage = ceil_div(at_once * nbytes, VECTOR_BYTES) * VECTOR_BYTES + 2 * VECTOR_BYTES  # both ends cut a vector
+    totals = at_once * shares * accumulator_bytes(y) if shares > 1 else 0
+    if stage + totals > device.max_shared_bytes:
+        return None
+    threads = ceil_div(at_once * shares, WARP) * WARP
+    return RunCut(rows, shares, share, at_once, threads, stage, stage + totals)
+
+
+def _shares(lines: SpreadLines, itemsize: int, device: DeviceInfo) -> tuple[int, int, int]:
+    """Return the elements that a thread can hold, the shares of a line, and the elements of a share: long ones, unless
+    they leave few threads.
+    """
+    wanted = tuned("RUN_SPREAD_THREADS", run_tuning.RUN_SPREAD_THREADS) * device.sm_count
+    forms = rows_forms(itemsize)
+    cuts = [shares_of(lines.length, forms[: count + 1], odd=True) for count in reversed(range(len(forms)))]
+    possible = [cut for cut in cuts if cut[1] <= run_tuning.RUN_SHARES] or cuts[:1]
+    return next((cut for cut in possible if lines.count * cut[1] >= wanted), possible[-1])
+
+
+def _lines_of_block(
+    fitting: Sequence[int], lines: SpreadLines, shares: int, y_itemsize: int, device: DeviceInfo
+) -> int:
+    """Return the lines of a block: a row of y of two lines of the cache, unless that leaves few blocks or is too many
+    threads.
+    """
+    blocks = tuned("RUN_SPREAD_BLOCKS", run_tuning.RUN_SPREAD_BLOCKS) * device.sm_count
+    most = tuned("RUN_SPREAD_ROW", run_tuning.RUN_SPREAD_ROW) // y_itemsize
+    threads = 2 * tuned("RUN_THREADS", run_tuning.RUN_THREADS)
+    enough = (
+        count
+        for count in fitting
+        if count <= most and count * shares <= threads and ceil_div(lines.count, count) >= blocks
+    )
+    return next(enough, fitting[-1])
+
+
+def plan_spread(name: str, problem: Problem[Any], lines: SpreadLines, cut: RunCut) -> Plan:
+    """Return the plan: a block a run of lines, each a group by itself."""
+    shape = LINE_RUNS.value(
+        cut,
+        groups=lines.count,
+        group=lines.length,
+        length=lines.length,
+        totals=cut.stage_bytes // VECTOR_BYTES,
+        lines=divider(cut.at_once),
+        inner=divider(1),
+        x_row=1,
+        x_line=lines.length,
+    )
+    launch = Launch(
+        SOURCE,
+        kernel(problem.operand("x").dtype, problem.operand("y").dtype, cut.rows),
+        (ceil_div(lines.count, cut.at_once), 1, 1),
+        (cut.threads, 1, 1),
+        (Pointer("x"), Pointer("y"), shape, int64(lines.y_row), divided_strided(*lines.y)),
+        shared_bytes=cut.shared_bytes,
+    )
+    allowed = bound(problem, 2 * cut.share + cut.shares if cut.shares > 1 else None)
+    return Plan(name, (launch,), allowed, notes={"lines": cut.at_once, "rows": cut.rows, "shares": cut.shares})
+
+
+def instances(dtype: str) -> Sequence[tuple[str, str]]:
+    """Return an instance a number of elements of a thread."""
+    return [(SOURCE, kernel(dtype, sum_dtype(dtype), rows)) for rows in rows_forms(dtypes.dtype(dtype).itemsize)]
+
+
+def kernel(x: str, y: str, rows: int) -> str:
+    """Return the name expression; rows: elements of a thread."""
+    return "gpubench::cumsum::spread_runs" + template(x, y, rows)
