@@ -12,8 +12,8 @@
 // memory leave the SM to others.
 // `landed_runs`: groups of x are those of y, lines in them side by side (rows of 9 floats) or one after the other (y has two lines
 // interleaved, x has not). `crossed_runs`: neighbouring lines are neighbours in x, so that a warp reads whole rows of it.
-// `spread_runs`, its mirror: neighbouring lines are neighbours in y, so that a warp writes whole rows of it, straight from registers;
-// a group is one line. Lines of x cut units of 16 bytes: lanes side by side then meet few banks twice.
+// `spread_runs`, its mirror: neighbouring lines are neighbours in y, so that a warp writes whole rows of it, from registers; a
+// group is one line. Lines of x cut units of 16 bytes: so lanes with neighbouring lines rarely meet a bank of shared memory twice.
 // Against a thread a line (walked_lines.cu), whose loads and stores of single elements touch parts of sectors, row by row; against
 // `transposed_lines`, which moves lines that are no whole units by elements at both ends of each; against `copied_first`, which moves
 // x twice. Lines of at most Rows elements times the shares, groups of at most the shared memory. On one H200:
@@ -30,7 +30,7 @@ namespace gpubench::cumsum {
 
 constexpr int run_threads = 512;  // of a block, at most
 
-// The type of sums of T that go to an y of Out.
+// The type of sums of T that go to y, of Out.
 template <class T, class Out>
 using run_sum_t = tile_accumulator_t<T, accumulator_t<Out>>;
 
@@ -101,7 +101,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(run_threads) crossed_runs(const T* x
     store_sums<false>(raw, own, runs, shared, y);
 }
 
-// x is lines one after the other; y lies across them. y_lines: from the number of a line, in the order of x, to its first element in y.
+// x is lines one after the other; y lies across them. y_lines: from the number of a line, in the order of x, to its first element
+// in y.
 template <class T, class Out, int Rows>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(run_threads)
     spread_runs(const T* x, Out* y, LineRuns runs, long long y_row, DividedStrided y_lines) {

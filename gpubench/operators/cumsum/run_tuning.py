@@ -47,7 +47,7 @@ RUN_SPREAD_SHARES = 32
 """Shares of a line, at most, where lines are too long for RUN_SHARES. Not measured yet."""
 
 RUN_SPREAD_ROW = 256
-"""Bytes of a row of y that a block writes, at most: two lines of the cache. Not measured yet."""
+"""Bytes of a row of y that a block writes, two lines of the cache, unless RUN_THREADS are more. Not measured yet."""
 
 RUN_SPREAD_BLOCKS, RUN_SPREAD_THREADS = 2, 128
 """Blocks an SM for which a block has fewer lines, down to a sector of y, and threads an SM for which they hold less of

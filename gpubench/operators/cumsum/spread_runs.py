@@ -111,16 +111,16 @@ def _shares(lines: SpreadLines, itemsize: int, device: DeviceInfo) -> tuple[int,
 def _lines_of_block(
     fitting: Sequence[int], lines: SpreadLines, shares: int, y_itemsize: int, device: DeviceInfo
 ) -> int:
-    """Return the lines of a block: a row of y of two lines of the cache, unless that leaves few blocks or is too many
-    threads.
+    """Return the lines of a block: a row of y of two lines of the cache, or more where that is few threads; fewer where
+    it leaves few blocks or is too many threads.
     """
     blocks = tuned("RUN_SPREAD_BLOCKS", run_tuning.RUN_SPREAD_BLOCKS) * device.sm_count
-    most = tuned("RUN_SPREAD_ROW", run_tuning.RUN_SPREAD_ROW) // y_itemsize
-    threads = 2 * tuned("RUN_THREADS", run_tuning.RUN_THREADS)
+    threads = tuned("RUN_THREADS", run_tuning.RUN_THREADS)
+    most = max(tuned("RUN_SPREAD_ROW", run_tuning.RUN_SPREAD_ROW) // y_itemsize, threads // shares)
     enough = (
         count
         for count in fitting
-        if count <= most and count * shares <= threads and ceil_div(lines.count, count) >= blocks
+        if count <= most and count * shares <= 2 * threads and ceil_div(lines.count, count) >= blocks
     )
     return next(enough, fitting[-1])
 
@@ -151,8 +151,10 @@ def plan_spread(name: str, problem: Problem[Any], lines: SpreadLines, cut: RunCu
 
 
 def instances(dtype: str) -> Sequence[tuple[str, str]]:
-    """Return an instance a number of elements of a thread."""
-    return [(SOURCE, kernel(dtype, sum_dtype(dtype), rows)) for rows in rows_forms(dtypes.dtype(dtype).itemsize)]
+    """Return an instance a number of elements of a thread; none of elements of which no line cuts a vector."""
+    itemsize = dtypes.dtype(dtype).itemsize
+    rows = rows_forms(itemsize) if itemsize % VECTOR_BYTES else ()
+    return [(SOURCE, kernel(dtype, sum_dtype(dtype), each)) for each in rows]
 
 
 def kernel(x: str, y: str, rows: int) -> str:

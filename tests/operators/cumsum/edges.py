@@ -79,6 +79,7 @@ def _around(sms: int, near: int) -> list[Edge]:
         ((run_tuning.RUN_LEAST // 45 + near, 9, 5), 1, "float32", {}),
         ((run_tuning.RUN_LEAST // 45 + near, 9, 5), 1, "bfloat16", {"permute": (0, 2, 1)}),
         ((run_tuning.RUN_CROSSED_LEAST // 31 + near, 31), 1, "float16", TRANSPOSED),
+        ((31, run_tuning.RUN_SPREAD_LEAST // 31 + near), 0, "bfloat16", TRANSPOSED),
         ((5000, 32 * run_tuning.RUN_CROSSED_SHARES - 1 + 2 * near, 3), 1, "uint8", {"permute": (0, 2, 1)}),
     ]
 
