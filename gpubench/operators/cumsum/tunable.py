@@ -63,7 +63,6 @@ FAR_LEAST = Constant("FAR_LEAST", walk_tuning.FAR_LEAST, (1 << 12, 1 << 16))
 STAGED_LEAST = Constant("STAGED_LEAST", walk_tuning.STAGED_LEAST, (1 << 17, 1 << 24))
 RUN_LEAST = Constant("RUN_LEAST", run_tuning.RUN_LEAST, (1 << 17, 1 << 22, 1 << 40))
 RUN_CROSSED_LEAST = Constant("RUN_CROSSED_LEAST", run_tuning.RUN_CROSSED_LEAST, (1 << 17, 1 << 23, 1 << 40))
-RUN_SPREAD_LEAST = Constant("RUN_SPREAD_LEAST", run_tuning.RUN_SPREAD_LEAST, (1 << 16, 1 << 22, 1 << 40))
 RUN_THREADS = Constant("RUN_THREADS", run_tuning.RUN_THREADS, (64, 256))
 LINE_WARPS = Constant("LINE_WARPS", transposed_tuning.LINE_WARPS, (1, 4))
 
@@ -121,16 +120,7 @@ REGIMES: tuple[Regime, ...] = (
         "short-transposed-lines",
         "row_size <= 512",
         (*TRANSPOSED, *BLOCKS),
-        (
-            TRANSPOSED_LENGTH,
-            LINE_STRIPS,
-            LINE_WARPS,
-            WALK_SHARED,
-            FAR_LEAST,
-            STAGED_LEAST,
-            RUN_CROSSED_LEAST,
-            RUN_SPREAD_LEAST,
-        ),
+        (TRANSPOSED_LENGTH, LINE_STRIPS, LINE_WARPS, WALK_SHARED, FAR_LEAST, STAGED_LEAST, RUN_CROSSED_LEAST),
     ),
     Regime(
         "transposed-lines",
