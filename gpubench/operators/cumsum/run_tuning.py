@@ -37,18 +37,31 @@ RUN_BYTES = 48 << 10
 """Bytes of a block's run in shared memory, at most: four such blocks an SM."""
 
 RUN_SPREAD_LEAST = 1 << 18
-"""Elements from which a run of lines along x is spread over the rows of y. Not measured yet."""
+"""Elements from which a run of lines along x is spread over the rows of y: 77 x 3405 float32 5.58 us (tiles 6.66).
+Fewer were not timed."""
+
+RUN_SPREAD_LINE, RUN_SPREAD_ITEMS = 64, 48
+"""Bytes of a line at least, and elements of 1 or 2 bytes: 18 x 558266 float32 27.2 us (by transposed lines 31.6), 11 x
+38730 5.38 (5.15), 54 x 2485513 uint8 446 (541), 46 of them 19.4 (18.3), 57 x 2164724 float16 168 (199 by a walk), 38 x
+16762 6.14 (5.25), 18 x 1575808 55.5 (33.8)."""
+
+RUN_SPREAD_NARROW, RUN_SPREAD_CUT = 1 << 21, 1 << 20
+"""Elements from which narrow integers, whose sums are 8 bytes wide, gain nothing, and from which rows of y that cut
+sectors must be half of RUN_SPREAD_ROW: 76 x 4240 uint8 5.18 us (tiles 10.2), 142 x 32768 int16 18.5 (17.1), 461 x 16384
+26.8 (25.9), 2 x 558 x 5401 47.0 (36.1); 501 x 786 float32 6.46 (9.73)."""
 
 RUN_SPREAD_SIDE = 64
-"""Bytes of a row of y, of the lines that are neighbours in x, too, from which blocks write it though it cuts sectors.
-Not measured yet."""
+"""Bytes of a row of y, of the lines that are neighbours in x, too, from which blocks write it though it cuts sectors:
+4001 x 33 x 12 int32 9.34 us (9.82)."""
 
 RUN_SPREAD_SHARES = 32
-"""Shares of a line, at most, where lines are too long for RUN_SHARES. Not measured yet."""
+"""Shares of a line, at most, where lines are too long for RUN_SHARES: 991 x 4096 float32, 32 of them, 15.6 us (tiles
+17.9), 457 x 8192 float64, 31, 22.5 (31.7)."""
 
 RUN_SPREAD_ROW = 256
-"""Bytes of a row of y that a block writes, two lines of the cache, unless RUN_THREADS are more. Not measured yet."""
+"""Bytes of a row of y that a block writes, two lines of the cache, unless RUN_THREADS are more. Others were not
+timed."""
 
 RUN_SPREAD_BLOCKS, RUN_SPREAD_THREADS = 2, 128
 """Blocks an SM for which a block has fewer lines, down to a sector of y, and threads an SM for which they hold less of
-a line: few lines wait for memory once, and for what a thread does with its share. Not measured yet."""
+a line: few lines wait for memory once, and for what a thread does with its share. Others were not timed."""

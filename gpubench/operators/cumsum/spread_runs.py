@@ -15,7 +15,7 @@ from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.line_runs import LINE_RUNS, SOURCE, WARP, RunCut, rows_forms, shares_of
 from gpubench.operators.cumsum.walks import SECTOR, Steps, lines_of
 from gpubench.operators.geometry.rounding import ceil_div
-from gpubench.operators.geometry.vectors import VECTOR_BYTES, accumulator_bytes
+from gpubench.operators.geometry.vectors import VECTOR_BYTES, accumulator_bytes, is_narrow
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.structs import MAX_DIMS, divided_strided, divider, int64
@@ -65,12 +65,14 @@ def taken_spread(problem: Problem[Any], device: DeviceInfo) -> tuple[SpreadLines
 def _are_better(problem: Problem[Any], lines: SpreadLines) -> bool:
     """Tell whether there are enough elements, in lines that cut vectors of x and whose neighbours fill sectors of y."""
     x, y = (dtypes.dtype(problem.operand(name).dtype) for name in ("x", "y"))
-    if lines.count * lines.length < tuned("RUN_SPREAD_LEAST", run_tuning.RUN_SPREAD_LEAST):
+    size, line, side = lines.count * lines.length, lines.length * x.itemsize, lines.beside * y.itemsize
+    if size < tuned("RUN_SPREAD_LEAST", run_tuning.RUN_SPREAD_LEAST) or line % VECTOR_BYTES == 0:
         return False
-    line, side = lines.length * x.itemsize, lines.beside * y.itemsize
-    short = lines.length < run_tuning.RUN_LENGTH or line < tuned("RUN_LINE", run_tuning.RUN_LINE)
+    if is_narrow(x.name) and size >= tuned("RUN_SPREAD_NARROW", run_tuning.RUN_SPREAD_NARROW):
+        return False
+    items = tuned("RUN_SPREAD_ITEMS", run_tuning.RUN_SPREAD_ITEMS) if x.itemsize <= 2 else run_tuning.RUN_LENGTH
     wide = side % SECTOR == 0 or side >= tuned("RUN_SPREAD_SIDE", run_tuning.RUN_SPREAD_SIDE)
-    return wide and not short and line % VECTOR_BYTES != 0
+    return wide and lines.length >= items and line >= tuned("RUN_SPREAD_LINE", run_tuning.RUN_SPREAD_LINE)
 
 
 def spread_cut(problem: Problem[Any], lines: SpreadLines, device: DeviceInfo) -> RunCut | None:
@@ -89,6 +91,9 @@ def spread_cut(problem: Problem[Any], lines: SpreadLines, device: DeviceInfo) ->
     if shares > tuned("RUN_SPREAD_SHARES", run_tuning.RUN_SPREAD_SHARES) or not fitting:
         return None
     at_once = _lines_of_block(fitting, lines, shares, y_itemsize, device)
+    cut_sectors = lines.y_row * y_itemsize % SECTOR != 0 and at_once * y_itemsize < run_tuning.RUN_SPREAD_ROW // 2
+    if cut_sectors and lines.count * lines.length >= run_tuning.RUN_SPREAD_CUT:
+        return None
     stage = ceil_div(at_once * nbytes, VECTOR_BYTES) * VECTOR_BYTES + 2 * VECTOR_BYTES  # both ends cut a vector
     totals = at_once * shares * accumulator_bytes(y) if shares > 1 else 0
     if stage + totals > device.max_shared_bytes:

@@ -25,7 +25,7 @@ from tests.operators.sampling import some
 WALKED = WalkedLines()
 ALONG, BATCHES, AROUND = [1, 0], [0, 2, 1], [2, 1, 3, 0]
 OTHERS = {"RUN_LEAST": 1 << 40, "RUN_CROSSED_LEAST": 1 << 40}
-ANY_SIZE = {"RUN_SPREAD_LEAST": 1, "RUN_LINE": 1, **OTHERS}
+ANY_SIZE = {"RUN_SPREAD_LEAST": 1, "RUN_SPREAD_LINE": 1, "RUN_SPREAD_ITEMS": 1, **OTHERS}
 CUTTING = [name for name in NAMES if dtype_of(name).itemsize < 16]
 """The dtypes of which a line can cut a unit of 16 bytes."""
 
@@ -138,11 +138,11 @@ def test_what_a_block_has(shape: list[int], dtype: str, form: tuple[int, int, in
 def test_lines_of_which_a_block_holds_too_few_go_another_way() -> None:
     """Too many shares, too many bytes for a sector of y, too little shared memory."""
     longest = run_tuning.RUN_SPREAD_SHARES * 31
-    assert cut([longest, 9999], 0, permute=ALONG) is not None
-    assert cut([32 * run_tuning.RUN_SPREAD_SHARES + 1, 9999], 0, permute=ALONG) is None
+    assert cut([longest, 9992], 0, permute=ALONG) is not None
+    assert cut([32 * run_tuning.RUN_SPREAD_SHARES + 1, 9992], 0, permute=ALONG) is None
     wide = run_tuning.RUN_SPREAD_SHARES * 15
-    assert cut([wide, 9999], 0, "float64", permute=ALONG) is not None
-    assert cut([wide + 1, 9999], 0, "float64", permute=ALONG) is None
+    assert cut([wide, 9992], 0, "float64", permute=ALONG) is not None
+    assert cut([wide + 1, 9992], 0, "float64", permute=ALONG) is None
     with in_force({"RUN_SPREAD_SHARES": 1 << 20}):
         most = run_tuning.RUN_BYTES // (16 * 2)  # of 16-bit floats 16 lines are a sector, and threads 512
         assert cut([most, 9999], 0, "float16", permute=ALONG) is None
@@ -166,13 +166,26 @@ def test_lines_that_others_move_whole_stay_theirs() -> None:
     """Whole vectors of x; short lines; rows of y that are less than their sectors; a run of y with its neighbours."""
     many = run_tuning.RUN_SPREAD_LEAST
     assert chosen((77, many), 0, permute=ALONG) == "walked_lines"
-    for length, by_runs in ((76, False), (75, True), (8, False), (7, False), (9, True)):
+    for length, by_runs in ((76, False), (75, True), (15, False), (16, False), (17, True)):
         assert goes(problem_of([length, many], 0, permute=ALONG)) == by_runs
-    for length, by_runs in ((31, False), (32, False), (33, True)):
-        assert goes(problem_of([length, many], 0, "uint8", permute=ALONG)) == by_runs
+    for length, by_runs in ((47, False), (48, False), (49, True)):
+        assert goes(problem_of([length, many], 0, "float16", permute=ALONG)) == by_runs
+    for length, by_runs in ((63, False), (64, False), (65, True)):
+        assert goes(problem_of([length, 8192], 0, "uint8", permute=ALONG)) == by_runs
     for side, by_runs in ((7, False), (8, True), (9, False), (15, False), (16, True), (17, True)):
         assert goes(problem_of([many, 77, side], 1, permute=BATCHES)) == by_runs
     assert not goes(problem_of([many, 77, 16], 1, "complex128", permute=BATCHES))
+
+
+def test_much_of_narrow_integers_and_narrow_blocks_of_much_go_another_way() -> None:
+    """Their sums are wide; rows of y that cut sectors are written by less than half of what a block likes to write."""
+    lines = -(-run_tuning.RUN_SPREAD_NARROW // 77)
+    assert goes(problem_of([77, lines - 1], 0, "int16", permute=ALONG))
+    assert not goes(problem_of([77, lines], 0, "int16", permute=ALONG))
+    assert goes(problem_of([77, lines], 0, "int32", permute=ALONG))
+    side = run_tuning.RUN_SPREAD_CUT // 801
+    for lines, by_runs in ((side, True), (side + 1, False), (-(-side // 8) * 8, True)):
+        assert goes(problem_of([801, lines], 0, permute=ALONG)) == by_runs
 
 
 @pytest.mark.parametrize(
