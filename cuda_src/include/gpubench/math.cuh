@@ -43,7 +43,6 @@ GPUBENCH_DEVICE float cos(float x) { return ::cosf(x); }
 GPUBENCH_DEVICE double cos(double x) { return ::cos(x); }
 GPUBENCH_DEVICE float tanh(float x) { return ::tanhf(x); }
 GPUBENCH_DEVICE double tanh(double x) { return ::tanh(x); }
-GPUBENCH_DEVICE float pow(float x, float y) { return ::powf(x, y); }
 GPUBENCH_DEVICE double pow(double x, double y) { return ::pow(x, y); }
 GPUBENCH_DEVICE float hypot(float x, float y) { return ::hypotf(x, y); }
 GPUBENCH_DEVICE double hypot(double x, double y) { return ::hypot(x, y); }

@@ -81,6 +81,7 @@
 //                          half of the word; bfloat16s_to_floats, floats_to_bfloat16s
 //   dot_items<T>(uint32 items, uint32 weights, int32 sum) -> int32   T: an 8- or 16-bit integer. The sum and the 4 or 2 items
 //                          of a word, each times its weight: byte i, up to 127, for item i. Sums wrap.
+//   rounded_product(float, float) -> float   a product that no sum behind it takes in
 //   approximate_exp2(float)  approximate_log2(float)  approximate_reciprocal(float)   what the hardware has: errors of 2^-22 relative,
 //                          2^-22 absolute between 0.5 and 2 (the logarithm), 2^-23 relative (0 for results below 2^-126); the C
 //                          library's on the host. approximate_large_exp2: the same, but 0 below 2^-126, for less.

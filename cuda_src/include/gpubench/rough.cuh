@@ -6,7 +6,7 @@
 // series takes its place. A test holds all of it against float64 over all 65,536 inputs of both dtypes.
 #pragma once
 
-#include "gpubench/math.cuh"
+#include "gpubench/power.cuh"
 #include "gpubench/types.cuh"
 
 namespace gpubench {
@@ -71,15 +71,6 @@ GPUBENCH_DEVICE float tanh_series(float x) {
     return x * math::fma(square, sum, 1.0f);
 }
 
-// Of a negative base: NaN but for whole exponents, by the parity of which the power has a sign.
-GPUBENCH_DEVICE float pow_of_negative(float power, float x, float y) {
-    const bool finite = math::abs(y) < 0x1p24f;  // from there on all are even
-    const int whole = finite ? static_cast<int>(y) : 0;
-    if (finite && static_cast<float>(whole) != y && x != -bit_cast<float>(0x7f800000u) && x != 0.0f) return bit_cast<float>(0x7fc00000u);
-    const bool odd = finite && static_cast<float>(whole) == y && (whole & 1) != 0;
-    return odd ? -power : power;
-}
-
 }  // namespace rough
 
 namespace math {
@@ -107,10 +98,7 @@ GPUBENCH_DEVICE Rough tanh(Rough x) {
 
 GPUBENCH_DEVICE Rough pow(Rough base, Rough exponent) {
     const float x = base.value, y = exponent.value;
-    float power = approximate_exp2(y * rough::log2(math::abs(x)));
-    if ((bit_cast<uint32>(x) & 0x80000000u) != 0) power = rough::pow_of_negative(power, x, y);
-    const bool is_one = x == 1.0f || y == 0.0f || (x == -1.0f && math::abs(y) == bit_cast<float>(0x7f800000u));
-    return Rough(is_one ? 1.0f : power);
+    return Rough(finished_power(approximate_exp2(y * rough::log2(math::abs(x))), x, y));
 }
 
 }  // namespace math

@@ -30,34 +30,28 @@ def preferred(problem: Problem[Any]) -> Iterator[Variant]:
     """Yield the variants from best to last."""
     shape = merged(problem)
     if not isinstance(shape, Refused):
-        if _is_for_tiles(shape, problem.params.function):
+        if _is_for_tiles(shape):
             yield Tiles()
         yield Flat()
         yield Tiles()
     yield from (AutoPytorch(), Naive())
 
 
-def _is_for_tiles(shape: Merged, function: str) -> bool:
+def _is_for_tiles(shape: Merged) -> bool:
     """Say whether some operand lies across y's rows, or operands share or fill long rows of whole vectors."""
     if len(shape.dims) == 1:
         return False
     wishes = [(operand, dim) for operand in shape.inputs if (dim := across_dim(shape, operand)) is not None]
-    if wishes:
-        off_grid = any(lie_of(shape, operand) == "off_grid" for operand in shape.inputs)
-        braided = bool(split(shape).braided) and not off_grid
-        near = all(tuning.is_near(shape, wish) for wish, _ in wishes) and not braided
-        most = tuning.NEAR_GROUP if near else tuning.THREADS * shape.vector
-        if _tile_elements(shape) < (tuning.LEAST_TILE if len(wishes) == 1 else tuning.THREADS):
-            return False
-        bytes_apart = all(_are_bytes_gathered(shape, wish, dim) for wish, dim in wishes)
-        return not bytes_apart and not any(_is_gathered(shape, wish, dim, most) for wish, dim in wishes)
-    row = shape.dims[0].size
-    if function in tuning.HEAVY or shape.output_bytes <= tuning.ROW_BYTES:
+    if not wishes:
         return False
-    if row % shape.vector or row < tuned("ROW_VECTORS", tuning.ROW_VECTORS) * shape.vector:
+    off_grid = any(lie_of(shape, operand) == "off_grid" for operand in shape.inputs)
+    braided = bool(split(shape).braided) and not off_grid
+    near = all(tuning.is_near(shape, wish) for wish, _ in wishes) and not braided
+    most = tuning.NEAR_GROUP if near else tuning.THREADS * shape.vector
+    if _tile_elements(shape) < (tuning.LEAST_TILE if len(wishes) == 1 else tuning.THREADS):
         return False
-    lies = [lie_of(shape, operand) for operand in shape.inputs]
-    return any(lie in ("row", "still") for lie in lies) and not any(lie.endswith("off_grid") for lie in lies)
+    bytes_apart = all(_are_bytes_gathered(shape, wish, dim) for wish, dim in wishes)
+    return not bytes_apart and not any(_is_gathered(shape, wish, dim, most) for wish, dim in wishes)
 
 
 def _tile_elements(shape: Merged) -> int:

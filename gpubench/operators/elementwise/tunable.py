@@ -8,8 +8,6 @@ from gpubench.operators.elementwise import tuning
 FLAT_THREADS = Constant("FLAT_THREADS", tuning.FLAT_THREADS, (64, 256, 512))
 TWO_VECTORS = Constant("TWO_VECTORS", tuning.TWO_VECTORS, (0, 1 << 22, 1 << 40))
 SPREAD = Constant("SPREAD", tuning.SPREAD, (32, 64, 256, 512, 1024))
-PASSES = Constant("PASSES", tuning.PASSES, (1, 4, 8))
-ROW_VECTORS = Constant("ROW_VECTORS", tuning.ROW_VECTORS, (8, 128, 1 << 30))
 GATHER_RUN = Constant("GATHER_RUN", tuning.GATHER_RUN, (0, 9, 144, 1 << 30))
 GATHER_ELEMENTS = Constant("GATHER_ELEMENTS", tuning.GATHER_ELEMENTS, (0, 1 << 15, 1 << 19, 1 << 21))
 
@@ -21,12 +19,12 @@ REGIMES: tuple[Regime, ...] = (
         "little-other-layouts",
         "n * y_itemsize < 4194304",
         ("flat", "tiles"),
-        (GATHER_ELEMENTS, PASSES, SPREAD),
+        (GATHER_ELEMENTS, SPREAD),
     ),
     Regime(
         "other-layouts",
         "1",
         ("flat", "tiles"),
-        (ROW_VECTORS, PASSES, GATHER_RUN, FLAT_THREADS),
+        (GATHER_RUN, FLAT_THREADS),
     ),
 )

@@ -15,8 +15,9 @@ from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 THREADS = 256
 
 PASSES = 2
-"""Rows of a thread where nothing is turned. 1, 2, 4, 8: 16384 x 8192 + 8192 float32 253.7, 255.5, 256.6, 257.7 us; an
-outer sum 141.4, 119.0, 119.2, 120.2."""
+"""Rows of a thread where nothing is turned, which `auto` leaves to `flat`: 1.025 times as fast over 35 broadcasts of
+12 to 600 MB, 0.989 to 1.17 (32 x 256 x 56 x 56 bfloat16 and a column 28.9 us, by tiles 30.0). 1, 2, 4, 8: 16384 x
+8192 + 8192 float32 253.7, 255.5, 256.6, 257.7 us; an outer sum 141.4, 119.0, 119.2, 120.2."""
 
 TURNED_PASSES = 4
 """... and where operands lie across. 8192 x 8192 bfloat16 with 2 111 us, with 4 102. 8191 x 8193, two operands off the
@@ -93,6 +94,11 @@ SPREAD_WIDE, HEAVY = 1024, ("pow",)
 """... where operands are off the grid, or for heavy functions. 597168 float16 at offset 5, vectors of 1, 2, 4, 8: 8.3,
 7.3, 6.8, 7.6 us; the power of 64208 bfloat16: 5.9, 6.3, 6.5, 6.7."""
 
+HEAVY_BLOCKS = 40
+"""Blocks of two vectors a thread, by SMs, from which heavy functions take two. Powers with one and with two: 60000000
+float32 197 and 182 us, 6000001 25.1 and 24.0, 3000000 14.7 and 15.0, 1048576 8.03 and 8.22; 16777216 bfloat16 36.1 and
+35.7, 6000001 16.2 and 16.8; 558028 float64 10.1 and 11.4, 2000000 22.5 and 23.4; 2000000 int16 9.57 and 10.5."""
+
 NEAR = 15
 """Elements from one of an operand to the next, at most, for them to be near; not where these are whole units of 16
 bytes. n x a x b, x in the order n x b x a, by `flat` and by `tiles`: uint8 3 x 1500 28.3 and 107 us, 9 x 1500 33 and
@@ -103,12 +109,6 @@ NEAR_BYTES, NEAR_VECTORS = 4, 4
 """Bytes of y's vectors, and vectors of a thread, there: the closer together those of neighbouring threads are, the
 fewer lines of the L1 cache a load meets. 40 x 814 x 2 x 174 uint8, last two dims exchanged, 16.1 us, by vectors of 16
 bytes 19.6; the same of 20 x 814 x 5 x 120 13.1 and 17.7."""
-
-ROW_VECTORS, ROW_BYTES = 32, 2**23
-"""Rows of fewer vectors are walked from end to end of y, and so is a y of at most so many bytes that is broadcast:
-least of 2 x 128 x 1176 int64, two operands, 6.29 us, by tiles 6.59, product of 15 x 14 x 1228 float32 and a column 4.61
-and 4.77. Heavy functions, too: powers of 2614 x 4392 float64 and a column 101.8 us, by tiles 116.4, of 8400 x 2646
-float16 to float64 72.3 and 103.1."""
 
 GATHER_RUN = 40
 """Up to so many elements of y between neighbours of an operand, what a block reads of it lies in long enough runs.
@@ -173,10 +173,9 @@ def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool, near
 
     plain: nothing is off the grid. near: some operand's elements are. Two vectors a thread where y has fewer bytes
     than what a vector is counted by, is most of all, or is small: 2^28 float32 to float16 379.6 us with one and 373.7
-    with two, 2^26 float16 to float32 100.1 and 101.3; and for heavy functions: powers of 2^24 float32 70.0 and 63.9,
-    bfloat16 40.9 and 38.3. Not where an SM has fewer than four blocks then: 1043872 square roots of bfloat16 to int16
-    6.0 with one, 6.7 with two. Elements of 8 bytes off the grid come one by one: 51712416 logarithms of float64 at
-    offset 3 197.5 us, in vectors 203.6 to 217.
+    with two, 2^26 float16 to float32 100.1 and 101.3. Not where an SM has fewer than four blocks then: 1043872 square
+    roots of bfloat16 to int16 6.0 with one, 6.7 with two. Elements of 8 bytes off the grid come one by one: 51712416
+    logarithms of float64 at offset 3 197.5 us, in vectors 203.6 to 217.
     """
     heavy = function in HEAVY
     spread = tuned("SPREAD", SPREAD) if plain and not heavy else SPREAD_WIDE
@@ -190,10 +189,12 @@ def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool, near
         return FlatCut(threads, max(1, min(items, NEAR_BYTES // shape.output_itemsize)), NEAR_VECTORS)
     if not plain:
         return FlatCut(threads, 1, 4) if shape.vector == 2 else FlatCut(threads, items, 1)
+    if heavy:
+        return FlatCut(threads, items, 2 if blocks >= HEAVY_BLOCKS * device.sm_count else 1)
     narrow = shape.vector * shape.output_itemsize < 16
     most = shape.output_bytes > 0.8 * shape.bytes or shape.output_bytes <= tuned("TWO_VECTORS", TWO_VECTORS)
     enough = blocks >= 4 * device.sm_count
-    return FlatCut(threads, items, 2 if enough and (narrow or most or heavy) else 1)
+    return FlatCut(threads, items, 2 if enough and (narrow or most) else 1)
 
 
 def row_cut(shape: Merged, cut: FlatCut, lies: Sequence[str], near: bool) -> FlatCut:
@@ -233,7 +234,7 @@ def _items_of_rows(shape: Merged, moved: Sequence[Input]) -> int:
 
 def passes(rows: int, lanes: int, blocks: int, device: DeviceInfo) -> int:
     """Return the rows of a thread: fewer where there are few, or few blocks. blocks: of one such row a thread."""
-    wanted = min(tuned("PASSES", PASSES), power_of_two(ceil_div(rows, THREADS // lanes)))
+    wanted = min(PASSES, power_of_two(ceil_div(rows, THREADS // lanes)))
     while wanted > 1 and blocks / wanted < 2 * device.sm_count:
         wanted //= 2
     return wanted

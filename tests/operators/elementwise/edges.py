@@ -25,7 +25,11 @@ def _around(sms: int, near: int) -> list[tuple[str, str, dict[str, Any]]]:
     threads = tuning.FLAT_THREADS * sms
     tile_rows = tuning.THREADS // lanes * tuning.TURNED_PASSES
     return [
-        ("rows long enough for tiles", "float32", _pair((64, 4 * tuning.ROW_VECTORS + near), (64, 1))),
+        (
+            "vectors of a heavy function",
+            "float32",
+            {"function": "pow", "shape": (8 * tuning.HEAVY_BLOCKS * threads + near,)},
+        ),
         ("runs short enough to gather", "float32", _copy((9001, tuning.GATHER_RUN + near))),
         ("lines few enough to gather", "float32", _copy((999, tuning.NEAR + near, 411), (0, 2, 1))),
         ("elements near enough for small vectors", "int16", _strided(tuning.NEAR + near)),
@@ -43,8 +47,6 @@ def _around(sms: int, near: int) -> list[tuple[str, str, dict[str, Any]]]:
         ("few rows off the grid", "float32", _copy((3, 50_176 + near))),
         ("lines of a thread", "int8", _copy((16 * threads, tuning.PLAITED_LINES + near))),
         ("threads for lines", "int8", _copy((16 * threads + 16 * near, 3))),
-        ("rows of a thread", "float32", _pair((tuning.PASSES * 2 * sms + near, 1024), (1024,))),
-        ("lanes of a block", "float32", _pair((700, 4 * tuning.THREADS + near), (700, 1))),
         ("whole vectors, turned", "float16", _copy((1024, 1024 + near))),
         ("whole vectors, in rows", "float16", _pair((300, 1024 + near), (1, 1024 + near))),
         ("whole vectors, from end to end", "float16", _pair((40_000, 32 + near), (1, 32 + near))),

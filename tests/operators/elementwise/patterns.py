@@ -56,10 +56,55 @@ def doubles() -> Array:
     return np.where((made > -745.14) & (made < -708.3), 1.0, made)
 
 
+def powers() -> tuple[Array, Array]:
+    """Return 65,536 bases and exponents: special numbers by each other, bases of any size or near 1 with powers of any.
+
+    None whose power is subnormal, but of special numbers.
+    """
+    draw = np.random.default_rng(2)
+    special = [
+        0.0,
+        1.0,
+        2.0,
+        0.5,
+        3.0,
+        np.inf,
+        np.nan,
+        1e-45,
+        2.0**-126,
+        1 - 2.0**-24,
+        1 + 2.0**-23,
+        2.0**24,
+        2.0**24 - 1,
+    ]
+    special += [2.0**22 + 0.5, 1e30, np.finfo(np.float32).max, 0.333, 101.0]
+    edges = np.concatenate([special, np.negative(special)]).astype(np.float32)
+    one, other = (grid.ravel() for grid in np.meshgrid(edges, edges))
+    count = 2**16 - len(one)
+    sizes = np.ldexp(draw.uniform(1, 2, count), draw.integers(-149, 128, count))
+    near = 1 + draw.normal(size=count) * np.exp2(-draw.uniform(1, 24, count))
+    bases = np.where(draw.random(count) < 0.5, sizes, np.abs(near)).astype(np.float32)
+    bases[bases == 1] = 2
+    exponents = draw.uniform(-126, 128, count) / np.log2(bases.astype(np.float64))
+    exponents = np.where(draw.random(count) < 0.3, np.rint(exponents), exponents).astype(np.float32)
+    with np.errstate(over="ignore"):
+        results = np.power(bases.astype(np.float64), exponents.astype(np.float64))
+    exponents[results < 2.0**-125] = 1.5
+    bases = np.where(draw.random(count) < 0.3, -bases, bases)
+    return np.concatenate([one, bases]), np.concatenate([other, exponents])
+
+
 def every_pattern(function: str, dtype: str) -> tuple[Problem[Any], dict[str, Array]]:
-    """Return the problem of a function on all patterns, or on doubles, and its inputs; of powers: some exponents."""
+    """Return the problem of a function on all patterns, or on doubles, and its inputs; of powers: some exponents.
+
+    Of floats: of powers alone.
+    """
     operator = OPERATORS["elementwise"]
     kind = dtypes.dtype(dtype).numpy
+    if dtype == "float32":
+        shapes = ({"shape": (2**16,)}, {"shape": (2**16,)})
+        problem = operator.problem(make_case("elementwise", dtype, function=function, inputs=shapes))
+        return problem, dict(zip(("a", "b"), powers(), strict=True))
     patterns = doubles() if dtype == "float64" else np.arange(2**16, dtype=np.uint16).view(kind)
     if FUNCTIONS[function].arity == 1:
         return operator.problem(make_case("elementwise", dtype, function=function, shape=(2**16,))), {"a": patterns}

@@ -12,6 +12,7 @@ from gpubench.operators import OPERATORS
 from gpubench.operators.elementwise import flat, tiles, tuning
 from gpubench.operators.elementwise.axes import split
 from gpubench.operators.elementwise.merged import Merged, merged
+from gpubench.operators.elementwise.tiles import Tiles
 from tests.operators.cases import DEVICE, make_case, refusal
 from tests.operators.elementwise.edges import edges
 
@@ -115,8 +116,8 @@ def test_the_largest_operand_decides_what_lies_across() -> None:
 def test_a_row_that_all_share_is_kept() -> None:
     """The dim across is one along which an operand's rows are the same, whichever it is."""
     inputs = ({"shape": (700, 7, 512)}, {"shape": (1, 7, 512)})
-    plan = plan_of(function="add", inputs=inputs)
-    assert plan.variant == "tiles"
+    plan = Tiles().plan(OPERATOR.problem(make_case("elementwise", "float32", function="add", inputs=inputs)), DEVICE)
+    assert isinstance(plan, Plan)
     assert plan.notes["lies"] == ["on_grid", "row"]
 
 
@@ -229,13 +230,21 @@ def test_a_group_is_one_run_only_if_it_is() -> None:
     assert plan_of("int8", function="abs", inputs=(near,)).variant == "flat"
 
 
-@pytest.mark.parametrize(
-    ("function", "rows", "variant"), [("add", 4096, "flat"), ("add", 4100, "tiles"), ("pow", 4100, "flat")]
-)
-def test_broadcasts_of_little_or_heavy_work_go_by_flat(function: str, rows: int, variant: str) -> None:
-    """Tiles keep a column's or row's elements over rows, which pays for large results of light functions."""
-    inputs = ({"shape": (rows, 512)}, {"shape": (rows, 1)})
-    assert plan_of("float32", function=function, inputs=inputs).variant == variant
+@pytest.mark.parametrize(("function", "rows"), [("add", 64), ("add", 65536), ("pow", 4100)])
+def test_broadcasts_go_by_flat(function: str, rows: int) -> None:
+    """Whatever their size: rows and columns come out of the caches."""
+    for other in ((rows, 1), (512,)):
+        assert (
+            plan_of("float32", function=function, inputs=({"shape": (rows, 512)}, {"shape": other})).variant == "flat"
+        )
+
+
+@pytest.mark.parametrize(("near", "vectors"), [(-1, 1), (0, 2), (1, 2)])
+def test_heavy_functions_take_two_vectors_where_blocks_are_many(near: int, vectors: int) -> None:
+    """Up to then more threads hide what one element waits for."""
+    block = 2 * 4 * tuning.FLAT_THREADS * DEVICE.sm_count
+    plan = plan_of("float32", function="pow", inputs=({"shape": (tuning.HEAVY_BLOCKS * block + near,)}, {"shape": ()}))
+    assert plan.notes["vectors"] == vectors
 
 
 @pytest.mark.parametrize(("step", "offsets"), [(4, ", gpubench::uint32"), (5, "")])

@@ -21,3 +21,9 @@ def test_exponentials_of_doubles_keep_the_function_s_bound(function: str) -> Non
     """Overflow, underflow to zero, infinities and NaN come out as in the C library."""
     verdict = answer(host(), function, "float64")
     assert verdict.ok, verdict.first_mismatch
+
+
+def test_powers_of_floats_keep_the_function_s_bound() -> None:
+    """Signs, zeros, infinities and NaN come out as in the C library, and powers that are nearly too large as well."""
+    verdict = answer(host(), "pow", "float32")
+    assert verdict.ok, verdict.first_mismatch

@@ -22,6 +22,8 @@ GPUBENCH_DEVICE int32 dot_items(uint32 items, uint32 weights, int32 sum) {
     else return static_cast<int32>(__dp2a_lo(items, weights, static_cast<uint32>(sum)));
 }
 
+GPUBENCH_DEVICE float rounded_product(float a, float b) { return __fmul_rn(a, b); }
+
 GPUBENCH_DEVICE float reciprocal_sqrt(float value) { return ::rsqrtf(value); }
 GPUBENCH_DEVICE double reciprocal_sqrt(double value) { return ::rsqrt(value); }
 

@@ -96,6 +96,8 @@ int32 dot_items(uint32 items, uint32 weights, int32 sum) {
     return static_cast<int32>(result);
 }
 
+inline float rounded_product(float a, float b) { return a * b; }
+
 inline float reciprocal_sqrt(float value) { return 1.0f / ::sqrtf(value); }
 inline double reciprocal_sqrt(double value) { return 1.0 / ::sqrt(value); }
 
