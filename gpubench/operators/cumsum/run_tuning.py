@@ -36,9 +36,13 @@ RUN_CROSSED = 128
 RUN_BYTES = 48 << 10
 """Bytes of a block's run in shared memory, at most: four such blocks an SM."""
 
-RUN_SPREAD_LEAST = 1 << 18
-"""Elements from which a run of lines along x is spread over the rows of y: 77 x 3405 float32 5.58 us (tiles 6.66).
+RUN_SPREAD_LEAST = 1 << 16
+"""Elements from which a run of lines along x is spread over the rows of y: 165 x 399 complex64 5.28 us (5.47 walked).
 Fewer were not timed."""
+
+RUN_SPREAD_LITTLE, RUN_SPREAD_LINES = 1 << 18, 300
+"""Elements below which these lines are wanted, and RUN_SPREAD_ITEMS of each whatever they are: 51 x 4096 int32 5.23 us
+(7.07 by a walk), 414 x 590 6.40 (tiles 13.1), 698 x 121 int16 6.37 (5.25), 9 x 8192 int64 4.69 (4.32)."""
 
 RUN_SPREAD_LINE, RUN_SPREAD_ITEMS = 64, 48
 """Bytes of a line at least, and elements of 1 or 2 bytes: 18 x 558266 float32 27.2 us (by transposed lines 31.6), 11 x

@@ -70,7 +70,11 @@ def _are_better(problem: Problem[Any], lines: SpreadLines) -> bool:
         return False
     if is_narrow(x.name) and size >= tuned("RUN_SPREAD_NARROW", run_tuning.RUN_SPREAD_NARROW):
         return False
-    items = tuned("RUN_SPREAD_ITEMS", run_tuning.RUN_SPREAD_ITEMS) if x.itemsize <= 2 else run_tuning.RUN_LENGTH
+    little = size < tuned("RUN_SPREAD_LITTLE", run_tuning.RUN_SPREAD_LITTLE)
+    if little and lines.count < run_tuning.RUN_SPREAD_LINES:
+        return False
+    short = little or x.itemsize <= 2
+    items = tuned("RUN_SPREAD_ITEMS", run_tuning.RUN_SPREAD_ITEMS) if short else run_tuning.RUN_LENGTH
     wide = side % SECTOR == 0 or side >= tuned("RUN_SPREAD_SIDE", run_tuning.RUN_SPREAD_SIDE)
     return wide and lines.length >= items and line >= tuned("RUN_SPREAD_LINE", run_tuning.RUN_SPREAD_LINE)
 

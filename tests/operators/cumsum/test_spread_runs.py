@@ -25,7 +25,7 @@ from tests.operators.sampling import some
 WALKED = WalkedLines()
 ALONG, BATCHES, AROUND = [1, 0], [0, 2, 1], [2, 1, 3, 0]
 OTHERS = {"RUN_LEAST": 1 << 40, "RUN_CROSSED_LEAST": 1 << 40}
-ANY_SIZE = {"RUN_SPREAD_LEAST": 1, "RUN_SPREAD_LINE": 1, "RUN_SPREAD_ITEMS": 1, **OTHERS}
+ANY_SIZE = {"RUN_SPREAD_LEAST": 1, "RUN_SPREAD_LITTLE": 1, "RUN_SPREAD_LINE": 1, "RUN_SPREAD_ITEMS": 1, **OTHERS}
 CUTTING = [name for name in NAMES if dtype_of(name).itemsize < 16]
 """The dtypes of which a line can cut a unit of 16 bytes."""
 
@@ -164,7 +164,7 @@ def test_from_how_many_elements_on(near: int) -> None:
 
 def test_lines_that_others_move_whole_stay_theirs() -> None:
     """Whole vectors of x; short lines; rows of y that are less than their sectors; a run of y with its neighbours."""
-    many = run_tuning.RUN_SPREAD_LEAST
+    many = run_tuning.RUN_SPREAD_LITTLE
     assert chosen((77, many), 0, permute=ALONG) == "walked_lines"
     for length, by_runs in ((76, False), (75, True), (15, False), (16, False), (17, True)):
         assert goes(problem_of([length, many], 0, permute=ALONG)) == by_runs
@@ -175,6 +175,16 @@ def test_lines_that_others_move_whole_stay_theirs() -> None:
     for side, by_runs in ((7, False), (8, True), (9, False), (15, False), (16, True), (17, True)):
         assert goes(problem_of([many, 77, side], 1, permute=BATCHES)) == by_runs
     assert not goes(problem_of([many, 77, 16], 1, "complex128", permute=BATCHES))
+
+
+def test_little_goes_so_in_many_lines_of_enough_elements() -> None:
+    """Short lines, and few, have walks of less code; from RUN_SPREAD_LITTLE elements on they do, too."""
+    few = run_tuning.RUN_SPREAD_LINES
+    for lines, by_runs in ((few - 1, False), (few, True)):
+        assert goes(problem_of([301, lines], 0, permute=ALONG)) == by_runs
+    enough = -(-run_tuning.RUN_SPREAD_LITTLE // 47)
+    for length, lines, by_runs in ((49, 2000, True), (47, 2000, False), (47, enough, True)):
+        assert goes(problem_of([length, lines], 0, permute=ALONG)) == by_runs
 
 
 def test_much_of_narrow_integers_and_narrow_blocks_of_much_go_another_way() -> None:
