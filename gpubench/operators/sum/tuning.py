@@ -148,10 +148,11 @@ def held(vectors: int, shape: Merged, device: DeviceInfo) -> int:
     if little or (many and vectors > HELD_ROWS and shape.bytes < HELD_BYTES):
         if shape.kept and vectors < HELD_ROW:
             return 0
-        if shape.terms // shape.vector <= WARP * LOADS:
+        whole = shape.terms // shape.vector
+        if whole <= WARP * LOADS:
             return WARP
-        if not shape.kept:
-            return min(1024, power_of_two(ceil_div(vectors, ONE_BLOCK_LOADS)))
+        if not shape.kept:  # more than half of what they hold, as `OneBlock` loads it
+            return power_of_two(ceil_div(whole, ONE_BLOCK_LOADS))
         return 256 if vectors <= 256 * LOADS else 512
     return power_below(vectors * 9 // 16, 512) if many and tuned("LANES_ROW", LANES_ROW) < vectors <= HELD_ROWS else 0
 

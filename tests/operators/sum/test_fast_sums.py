@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from gpubench import dtypes
@@ -166,6 +167,25 @@ def test_one_block_has_everything_by_as_many_warps_as_the_kernel_is_compiled_for
         assert one in plan.launches[0].kernel
         first, second = answers(problem, plan)
         assert first == second
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    exponent=st.integers(8, 17), near=st.integers(-4, 4), offset=st.integers(0, 3), dtype=st.sampled_from(dtypes.NAMES)
+)
+@example(exponent=12, near=1, offset=0, dtype="float64")  # 2048 whole vectors and a half one
+def test_everything_has_no_more_threads_than_its_kernel_is_compiled_for(
+    exponent: int, near: int, offset: int, dtype: str
+) -> None:
+    """A launch of more fails on a GPU; here, and on the simulator, nothing else would tell."""
+    plan = choose(problem_of((2**exponent + near,), 0, dtype, offset=offset), DEVICE)
+    assert isinstance(plan, Plan)
+    (launch,) = plan.launches
+    warps = re.search(r"OneBlock<(\d+)>", launch.kernel)
+    if warps:
+        assert launch.block[0] == 32 * int(warps[1])
+    elif "rows_run" in launch.kernel:
+        assert launch.block[0] <= 512
 
 
 @settings(max_examples=300, deadline=None)
