@@ -99,6 +99,11 @@ HEAVY_BLOCKS = 40
 float32 197 and 182 us, 6000001 25.1 and 24.0, 3000000 14.7 and 15.0, 1048576 8.03 and 8.22; 16777216 bfloat16 36.1 and
 35.7, 6000001 16.2 and 16.8; 558028 float64 10.1 and 11.4, 2000000 22.5 and 23.4; 2000000 int16 9.57 and 10.5."""
 
+SHORT_HEAVY = ("log", "sin")
+"""Functions of 16 bits that take two from there on: logarithms of 150000000 bfloat16 with one and with two 155 and 144
+us, 30000000 34.6 and 33.6, 16777216 21.3 and 21.2, sines 150 and 145, 34.1 and 33.4, 21.2 and 21.3; exponentials 143
+and 144, negatives 144 and 146."""
+
 NEAR = 15
 """Elements from one of an operand to the next, at most, for them to be near; not where these are whole units of 16
 bytes. n x a x b, x in the order n x b x a, by `flat` and by `tiles`: uint8 3 x 1500 28.3 and 107 us, 9 x 1500 33 and
@@ -189,12 +194,14 @@ def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool, near
         return FlatCut(threads, max(1, min(items, NEAR_BYTES // shape.output_itemsize)), NEAR_VECTORS)
     if not plain:
         return FlatCut(threads, 1, 4) if shape.vector == 2 else FlatCut(threads, items, 1)
+    many = blocks >= HEAVY_BLOCKS * device.sm_count
     if heavy:
-        return FlatCut(threads, items, 2 if blocks >= HEAVY_BLOCKS * device.sm_count else 1)
+        return FlatCut(threads, items, 2 if many else 1)
     narrow = shape.vector * shape.output_itemsize < 16
     most = shape.output_bytes > 0.8 * shape.bytes or shape.output_bytes <= tuned("TWO_VECTORS", TWO_VECTORS)
     enough = blocks >= 4 * device.sm_count
-    return FlatCut(threads, items, 2 if enough and (narrow or most) else 1)
+    short = function in SHORT_HEAVY and shape.output_itemsize <= 2
+    return FlatCut(threads, items, 2 if enough and (narrow or most or (short and many)) else 1)
 
 
 def row_cut(shape: Merged, cut: FlatCut, lies: Sequence[str], near: bool) -> FlatCut:

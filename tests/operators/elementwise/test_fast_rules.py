@@ -245,6 +245,9 @@ def test_heavy_functions_take_two_vectors_where_blocks_are_many(near: int, vecto
     block = 2 * 4 * tuning.FLAT_THREADS * DEVICE.sm_count
     plan = plan_of("float32", function="pow", inputs=({"shape": (tuning.HEAVY_BLOCKS * block + near,)}, {"shape": ()}))
     assert plan.notes["vectors"] == vectors
+    for function, dtype, some in (("log", "bfloat16", vectors), ("log", "float32", 1), ("exp", "bfloat16", 1)):
+        size = tuning.HEAVY_BLOCKS * block * (2 if dtype == "bfloat16" else 1)
+        assert plan_of(dtype, function=function, shape=(size + near,)).notes["vectors"] == some
 
 
 @pytest.mark.parametrize(("step", "offsets"), [(4, ", gpubench::uint32"), (5, "")])
