@@ -12,6 +12,7 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 _NO_BITS = 8  # a section that takes memory but no bytes of the file
 _FRAME_SIZE = 0x11  # the attribute of `.nv.info` that holds (symbol, bytes of stack frame)
 _REGISTERS = 0x2F  # ... and (symbol, registers), where the section of the code does not tell
+_MOST_THREADS = 0x05  # ... and of one kernel's `.nv.info.NAME` the threads of a block along x, y and z
 _PARAMETER = 0x17  # ... of one kernel's `.nv.info.NAME`: (index, ordinal, offset, flags and size) of a parameter
 _PARAMETERS_SIZE = 0x19  # ... and the bytes of all of them, in place
 _SIZED = 4  # the form of an attribute whose data follow it; the other forms hold at most two bytes in place
@@ -90,25 +91,43 @@ def parameters(cubin: bytes, symbol: str) -> tuple[int, ...] | None:
 
     ValueError when the CUBIN is malformed or has no such kernel.
     """
+    found: dict[int, tuple[int, int]] = {}
+    total = 0
+    for attribute, size, data in _attributes(cubin, symbol):
+        if attribute == _PARAMETERS_SIZE:
+            total = size
+        if attribute == _PARAMETER and len(data) == 12:
+            _, ordinal, offset, packed = struct.unpack("<IHHI", data)
+            found[ordinal] = (offset, packed >> 18)
+    sizes = tuple(size for _, (_, size) in sorted(found.items()))
+    end = max((offset + size for offset, size in found.values()), default=0)
+    return sizes if end == total else None
+
+
+def most_threads(cubin: bytes, symbol: str) -> int | None:
+    """Return the threads of a block that a kernel is compiled for, at most; None where the CUBIN does not tell.
+
+    ValueError when the CUBIN is malformed or has no such kernel.
+    """
+    for attribute, _, data in _attributes(cubin, symbol):
+        if attribute == _MOST_THREADS and len(data) == 12:
+            along_x, along_y, along_z = struct.unpack("<III", data)
+            return int(along_x * along_y * along_z)
+    return None
+
+
+def _attributes(cubin: bytes, symbol: str) -> Iterator[tuple[int, int, bytes]]:
+    """Yield (attribute, size or value in place, data) of what a CUBIN says of one kernel."""
     content = next((held for name, _, held, *_ in _sections(cubin) if name == f".nv.info.{symbol}"), None)
     if content is None:
         raise ValueError(f"no kernel {symbol} in this CUBIN")
-    found: dict[int, tuple[int, int]] = {}
-    total = 0
     at = 0
     while at + 4 <= len(content):
         form, attribute, size = struct.unpack_from("<BBH", content, at)
         at += 4
-        if form != _SIZED:
-            total = size if attribute == _PARAMETERS_SIZE else total
-            continue
-        if attribute == _PARAMETER and size == 12 and at + 12 <= len(content):
-            _, ordinal, offset, packed = struct.unpack_from("<IHHI", content, at)
-            found[ordinal] = (offset, packed >> 18)
-        at += size
-    sizes = tuple(size for _, (_, size) in sorted(found.items()))
-    end = max((offset + size for offset, size in found.values()), default=0)
-    return sizes if end == total else None
+        data = content[at : at + size] if form == _SIZED else b""
+        yield attribute, size, data
+        at += len(data)
 
 
 def _symbol_number(table: bytes, names: bytes, symbol: str) -> int:
