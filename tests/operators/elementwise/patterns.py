@@ -62,34 +62,21 @@ def powers() -> tuple[Array, Array]:
     None whose power is subnormal, but of special numbers.
     """
     draw = np.random.default_rng(2)
-    special = [
-        0.0,
-        1.0,
-        2.0,
-        0.5,
-        3.0,
-        np.inf,
-        np.nan,
-        1e-45,
-        2.0**-126,
-        1 - 2.0**-24,
-        1 + 2.0**-23,
-        2.0**24,
-        2.0**24 - 1,
-    ]
-    special += [2.0**22 + 0.5, 1e30, np.finfo(np.float32).max, 0.333, 101.0]
+    sizes = [0.0, 1.0, 2.0, 0.5, 3.0, 0.333, 101.0, 1e30, 1e-45, 2.0**-126, float(np.finfo(np.float32).max)]
+    whole = [2.0**24, 2.0**24 - 1, 2.0**22 + 0.5]
+    special = [*sizes, *whole, 1 - 2.0**-24, 1 + 2.0**-23, np.inf, np.nan]
     edges = np.concatenate([special, np.negative(special)]).astype(np.float32)
     one, other = (grid.ravel() for grid in np.meshgrid(edges, edges))
     count = 2**16 - len(one)
-    sizes = np.ldexp(draw.uniform(1, 2, count), draw.integers(-149, 128, count))
+    any_size = np.ldexp(draw.uniform(1, 2, count), draw.integers(-149, 128, count))
     near = 1 + draw.normal(size=count) * np.exp2(-draw.uniform(1, 24, count))
-    bases = np.where(draw.random(count) < 0.5, sizes, np.abs(near)).astype(np.float32)
+    bases = np.where(draw.random(count) < 0.5, any_size, np.abs(near)).astype(np.float32)
     bases[bases == 1] = 2
     exponents = draw.uniform(-126, 128, count) / np.log2(bases.astype(np.float64))
     exponents = np.where(draw.random(count) < 0.3, np.rint(exponents), exponents).astype(np.float32)
     with np.errstate(over="ignore"):
         results = np.power(bases.astype(np.float64), exponents.astype(np.float64))
-    exponents[results < 2.0**-125] = 1.5
+    bases[results < 2.0**-125], exponents[results < 2.0**-125] = 2, 1.5
     bases = np.where(draw.random(count) < 0.3, -bases, bases)
     return np.concatenate([one, bases]), np.concatenate([other, exponents])
 
@@ -102,8 +89,8 @@ def every_pattern(function: str, dtype: str) -> tuple[Problem[Any], dict[str, Ar
     operator = OPERATORS["elementwise"]
     kind = dtypes.dtype(dtype).numpy
     if dtype == "float32":
-        shapes = ({"shape": (2**16,)}, {"shape": (2**16,)})
-        problem = operator.problem(make_case("elementwise", dtype, function=function, inputs=shapes))
+        pairs = ({"shape": (2**16,)}, {"shape": (2**16,)})
+        problem = operator.problem(make_case("elementwise", dtype, function=function, inputs=pairs))
         return problem, dict(zip(("a", "b"), powers(), strict=True))
     patterns = doubles() if dtype == "float64" else np.arange(2**16, dtype=np.uint16).view(kind)
     if FUNCTIONS[function].arity == 1:
