@@ -144,7 +144,7 @@ def _unchanged(old: ResultSet, new: ResultSet) -> Iterator[Pair]:
 
 def load(prefix: str) -> dict[str, ResultSet]:
     """Return the recorded runs whose names begin so, by name."""
-    return {path.stem: read(path) for path in sorted(VERDICTS.glob(f"{prefix}*.json"))}
+    return {path.name.partition(".")[0]: read(path) for path in sorted(VERDICTS.glob(f"{prefix}*.json*"))}
 
 
 def called(comparisons: Sequence[Comparison]) -> str:
