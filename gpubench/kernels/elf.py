@@ -93,7 +93,7 @@ def parameters(cubin: bytes, symbol: str) -> tuple[int, ...] | None:
     """
     found: dict[int, tuple[int, int]] = {}
     total = 0
-    for attribute, size, data in _attributes(cubin, symbol):
+    for attribute, size, data in _attributes(_info_of(cubin, symbol)):
         if attribute == _PARAMETERS_SIZE:
             total = size
         if attribute == _PARAMETER and len(data) == 12:
@@ -109,25 +109,19 @@ def most_threads(cubin: bytes, symbol: str) -> int | None:
 
     ValueError when the CUBIN is malformed or has no such kernel.
     """
-    for attribute, _, data in _attributes(cubin, symbol):
+    for attribute, _, data in _attributes(_info_of(cubin, symbol)):
         if attribute == _MOST_THREADS and len(data) == 12:
             along_x, along_y, along_z = struct.unpack("<III", data)
             return int(along_x * along_y * along_z)
     return None
 
 
-def _attributes(cubin: bytes, symbol: str) -> Iterator[tuple[int, int, bytes]]:
-    """Yield (attribute, size or value in place, data) of what a CUBIN says of one kernel."""
+def _info_of(cubin: bytes, symbol: str) -> bytes:
+    """Return what a CUBIN says of one kernel."""
     content = next((held for name, _, held, *_ in _sections(cubin) if name == f".nv.info.{symbol}"), None)
     if content is None:
         raise ValueError(f"no kernel {symbol} in this CUBIN")
-    at = 0
-    while at + 4 <= len(content):
-        form, attribute, size = struct.unpack_from("<BBH", content, at)
-        at += 4
-        data = content[at : at + size] if form == _SIZED else b""
-        yield attribute, size, data
-        at += len(data)
+    return content
 
 
 def _symbol_number(table: bytes, names: bytes, symbol: str) -> int:
@@ -140,14 +134,20 @@ def _symbol_number(table: bytes, names: bytes, symbol: str) -> int:
 
 def _pairs(info: bytes, wanted: int) -> Iterator[tuple[int, int]]:
     """Yield the (symbol, value) of every attribute `wanted`."""
+    for attribute, _, data in _attributes(info):
+        if attribute == wanted and len(data) == 8:
+            yield struct.unpack("<II", data)
+
+
+def _attributes(info: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Yield (attribute, size or value in place, data) of a section of attributes."""
     at = 0
     while at + 4 <= len(info):
         form, attribute, size = struct.unpack_from("<BBH", info, at)
         at += 4
-        if form == _SIZED:
-            if attribute == wanted and size == 8 and at + 8 <= len(info):
-                yield struct.unpack_from("<II", info, at)
-            at += size
+        data = info[at : at + size] if form == _SIZED else b""
+        yield attribute, size, data
+        at += len(data)
 
 
 def _sections(cubin: bytes) -> Iterator[tuple[str, int, bytes, int, int]]:
