@@ -75,11 +75,8 @@ GPUBENCH_DEVICE void add_left_over(T* destination, const LeftPairs<Warps, Items>
         const bool mine = left && key == hot.key;
         const int met = population_count(ballot(full_mask, mine));
         if (mine) hot.sum = gpubench::add(hot.sum, sums[0]);
-        hot.used = hot.used || met > 0;
         if (add_up_shared(left && !mine ? static_cast<int32>(key) : -1, sums, 1)) give(key, sums[0]);
-        if (met >= 4) continue;
-        if (hot.used) hot.send(give);
-        hot.key = shuffle(full_mask, key, static_cast<int>(base / block_size_x()) & (warp_size - 1));
+        hot.go_on(met, key, static_cast<int>(base / block_size_x()), give);
     }
     if (hot.used) hot.send(give);
 }

@@ -97,16 +97,21 @@ struct Hot {
         sum = A{};
         used = false;
     }
+    // So many lanes met the element: where they are few, another takes its place, what a lane has in this turn.
+    template <class Give>
+    GPUBENCH_DEVICE void go_on(int met, uint32 lanes_key, int turn, const Give& give) {
+        used = used || met > 0;
+        if (met >= 4) return;
+        if (used) send(give);
+        key = shuffle(full_mask, lanes_key, turn & (warp_size - 1));
+    }
     template <class Target>
     GPUBENCH_DEVICE void take(const Target& table, const Item<A>& item, int turn) {
         const bool mine = item.key == key && key != no_key;
         const int met = population_count(ballot(full_mask, mine));
         if (mine) sum = gpubench::add(sum, item.value);
         else if (item.key != no_key) table.add(item.key, item.value);
-        used = used || met > 0;
-        if (met >= 4) return;
-        if (used) send([&](uint32 to, A total) { table.add(to, total); });
-        key = shuffle(full_mask, item.key, turn & (warp_size - 1));
+        go_on(met, item.key, turn, [&](uint32 to, A total) { table.add(to, total); });
     }
 };
 
