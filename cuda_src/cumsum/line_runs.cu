@@ -75,14 +75,20 @@ GPUBENCH_DEVICE void store_sums(const Packed<T, 1> (&raw)[Rows], const RunShare&
     store_whole_run(stage, begin, y, run_elements(runs));
 }
 
+// Bring the block's run of x to shared memory: returns where its first element stands there.
+template <class T>
+GPUBENCH_DEVICE const T* land_groups(const T* x, const LineRuns& runs, Word128* shared) {
+    const T* const start = x + int64{RunShare::first_group(runs)} * runs.group;
+    const T* const end_of_x = x + int64{runs.groups} * runs.group;
+    return land_run(reinterpret_cast<char*>(shared), start, start + run_elements(runs), end_of_x, false);
+}
+
 // x's groups follow each other as those of y do.
 template <class T, class Out, int Rows>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(run_threads) landed_runs(const T* x, Out* y, LineRuns runs) {
     GPUBENCH_DYNAMIC_SHARED(Word128, shared);
     const RunShare own(runs);
-    const T* const start = x + int64{RunShare::first_group(runs)} * runs.group;
-    const T* const end_of_x = x + int64{runs.groups} * runs.group;
-    const T* source = land_run(reinterpret_cast<char*>(shared), start, start + run_elements(runs), end_of_x, false);
+    const T* source = land_groups(x, runs, shared);
     const int step = static_cast<int>(runs.x_row);
     source += own.group * runs.group + own.row * step + own.beside * static_cast<int>(runs.x_line);
     Packed<T, 1> raw[Rows];
@@ -109,9 +115,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(run_threads)
     GPUBENCH_DYNAMIC_SHARED(Word128, shared);
     using A = run_sum_t<T, Out>;
     const RunShare own(runs);
-    const T* const start = x + int64{RunShare::first_group(runs)} * runs.length;
-    const T* const end_of_x = x + int64{runs.groups} * runs.length;
-    const T* const staged = land_run(reinterpret_cast<char*>(shared), start, start + run_elements(runs), end_of_x, false);
+    const T* const staged = land_groups(x, runs, shared);
     Packed<T, 1> raw[Rows];
     take_share(raw, staged + static_cast<int>(own.line) * runs.length + own.row, 1, own.rows);
     A sum = sum_before<A, false>(raw, own, runs, shared);

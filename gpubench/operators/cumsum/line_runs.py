@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Value
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import run_tuning
 from gpubench.operators.cumsum.accuracy import bound
@@ -138,12 +138,23 @@ def cut_of(problem: Problem[Any], runs: LineRuns, device: DeviceInfo) -> RunCut 
     most_shares = run_tuning.RUN_SHARES if runs.landed else run_tuning.RUN_CROSSED_SHARES
     if shares > most_shares or lines < (1 if runs.landed else WARP):
         return None
-    stage = ceil_div(at_once * nbytes, VECTOR_BYTES) * VECTOR_BYTES + 2 * VECTOR_BYTES  # both ends cut a vector
-    totals = lines * shares * accumulator_bytes(y) if shares > 1 else 0
+    return block_of(y, (rows, shares, share), at_once, lines, at_once * nbytes, device)
+
+
+def block_of(
+    y: str, shares: tuple[int, int, int], at_once: int, lines: int, nbytes: int, device: DeviceInfo
+) -> RunCut | None:
+    """Return what a block has of so many lines, whose run has so many bytes; None where it is too much for one.
+
+    y: dtype. shares: of `shares_of`.
+    """
+    rows, count, share = shares
+    stage = ceil_div(nbytes, VECTOR_BYTES) * VECTOR_BYTES + 2 * VECTOR_BYTES  # both ends cut a vector
+    totals = lines * count * accumulator_bytes(y) if count > 1 else 0
     if stage + totals > device.max_shared_bytes:
         return None
-    threads = ceil_div(lines * shares, WARP) * WARP
-    return RunCut(rows, shares, share, at_once, threads, stage, stage + totals)
+    threads = ceil_div(lines * count, WARP) * WARP
+    return RunCut(rows, count, share, at_once, threads, stage, stage + totals)
 
 
 def shares_of(length: int, forms: Sequence[int], *, odd: bool) -> tuple[int, int, int]:
@@ -177,6 +188,15 @@ def rows_forms(itemsize: int) -> Sequence[int]:
 
 def plan_runs(name: str, problem: Problem[Any], runs: LineRuns, cut: RunCut) -> Plan:
     """Return the plan: a block a run."""
+    instance = kernel(problem.operand("x").dtype, problem.operand("y").dtype, runs.landed, cut.rows)
+    places = () if runs.landed else (divided_strided(*runs.x),)
+    return plan_of(name, problem, runs, cut, instance, *places, groups=cut.at_once)
+
+
+def plan_of(
+    name: str, problem: Problem[Any], runs: LineRuns, cut: RunCut, instance: str, *arguments: Value, **notes: int
+) -> Plan:
+    """Return the plan of an instance whose blocks have runs of groups. arguments: behind the runs' own."""
     shape = LINE_RUNS.value(
         cut,
         runs,
@@ -186,14 +206,14 @@ def plan_runs(name: str, problem: Problem[Any], runs: LineRuns, cut: RunCut) -> 
     )
     launch = Launch(
         SOURCE,
-        kernel(problem.operand("x").dtype, problem.operand("y").dtype, runs.landed, cut.rows),
+        instance,
         (ceil_div(runs.groups, cut.at_once), 1, 1),
         (cut.threads, 1, 1),
-        (Pointer("x"), Pointer("y"), shape, *(() if runs.landed else (divided_strided(*runs.x),))),
+        (Pointer("x"), Pointer("y"), shape, *arguments),
         shared_bytes=cut.shared_bytes,
     )
     allowed = bound(problem, 2 * cut.share + cut.shares if cut.shares > 1 else None)
-    return Plan(name, (launch,), allowed, notes={"groups": cut.at_once, "rows": cut.rows, "shares": cut.shares})
+    return Plan(name, (launch,), allowed, notes={**notes, "rows": cut.rows, "shares": cut.shares})
 
 
 def instances(dtype: str) -> Sequence[tuple[str, str]]:

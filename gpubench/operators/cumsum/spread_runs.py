@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem
+from gpubench.model import DeviceInfo, Plan, Problem
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import run_tuning
-from gpubench.operators.cumsum.accuracy import bound
-from gpubench.operators.cumsum.line_runs import LINE_RUNS, SOURCE, WARP, RunCut, rows_forms, shares_of
+from gpubench.operators.cumsum.line_runs import SOURCE, LineRuns, RunCut, block_of, plan_of, rows_forms, shares_of
 from gpubench.operators.cumsum.walks import SECTOR, Steps, lines_of
 from gpubench.operators.geometry.rounding import ceil_div
-from gpubench.operators.geometry.vectors import VECTOR_BYTES, accumulator_bytes, is_narrow
+from gpubench.operators.geometry.vectors import VECTOR_BYTES, is_narrow
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
-from gpubench.operators.structs import MAX_DIMS, divided_strided, divider, int64
+from gpubench.operators.structs import MAX_DIMS, divided_strided, int64
 
 LINES = (128, 64, 32, 16, 8, 4)
 """Lines that a block may have, most first."""
@@ -98,12 +97,7 @@ def spread_cut(problem: Problem[Any], lines: SpreadLines, device: DeviceInfo) ->
     cut_sectors = lines.y_row * y_itemsize % SECTOR != 0 and at_once * y_itemsize < run_tuning.RUN_SPREAD_ROW // 2
     if cut_sectors and lines.count * lines.length >= run_tuning.RUN_SPREAD_CUT:
         return None
-    stage = ceil_div(at_once * nbytes, VECTOR_BYTES) * VECTOR_BYTES + 2 * VECTOR_BYTES  # both ends cut a vector
-    totals = at_once * shares * accumulator_bytes(y) if shares > 1 else 0
-    if stage + totals > device.max_shared_bytes:
-        return None
-    threads = ceil_div(at_once * shares, WARP) * WARP
-    return RunCut(rows, shares, share, at_once, threads, stage, stage + totals)
+    return block_of(y, (rows, shares, share), at_once, at_once, at_once * nbytes, device)
 
 
 def _shares(lines: SpreadLines, itemsize: int, device: DeviceInfo) -> tuple[int, int, int]:
@@ -136,27 +130,10 @@ def _lines_of_block(
 
 def plan_spread(name: str, problem: Problem[Any], lines: SpreadLines, cut: RunCut) -> Plan:
     """Return the plan: a block a run of lines, each a group by itself."""
-    shape = LINE_RUNS.value(
-        cut,
-        groups=lines.count,
-        group=lines.length,
-        length=lines.length,
-        totals=cut.stage_bytes // VECTOR_BYTES,
-        lines=divider(cut.at_once),
-        inner=divider(1),
-        x_row=1,
-        x_line=lines.length,
-    )
-    launch = Launch(
-        SOURCE,
-        kernel(problem.operand("x").dtype, problem.operand("y").dtype, cut.rows),
-        (ceil_div(lines.count, cut.at_once), 1, 1),
-        (cut.threads, 1, 1),
-        (Pointer("x"), Pointer("y"), shape, int64(lines.y_row), divided_strided(*lines.y)),
-        shared_bytes=cut.shared_bytes,
-    )
-    allowed = bound(problem, 2 * cut.share + cut.shares if cut.shares > 1 else None)
-    return Plan(name, (launch,), allowed, notes={"lines": cut.at_once, "rows": cut.rows, "shares": cut.shares})
+    runs = LineRuns(lines.count, 1, lines.length, landed=True, x_row=1, x_line=lines.length, x=((), ()))
+    instance = kernel(problem.operand("x").dtype, problem.operand("y").dtype, cut.rows)
+    places = int64(lines.y_row), divided_strided(*lines.y)
+    return plan_of(name, problem, runs, cut, instance, *places, lines=cut.at_once)
 
 
 def instances(dtype: str) -> Sequence[tuple[str, str]]:
