@@ -122,7 +122,7 @@ class LinkedStrips:
         if columns is None:
             return Refused(NOT_COLUMNS)
         problem, columns = in_parts(problem, columns)
-        items = min(aligned_items(problem, columns), tuning.STRIP_ITEMS)
+        items = linked_items(problem, columns)
         best = linked_cut(problem, columns, items, device)
         if best is None:
             return Refused("has too many strips for blocks to share one, or a single tile in each")
@@ -137,6 +137,11 @@ class LinkedStrips:
             for shape in linked_shapes(part, sum_dtype(part), min(most, tuning.STRIP_ITEMS))
         ]
         return [(self.source, name) for name in dict.fromkeys(names)]
+
+
+def linked_items(problem: Problem[Any], columns: Columns) -> int:
+    """Return the columns of a thread where blocks share strips."""
+    return min(aligned_items(problem, columns), tuning.STRIP_ITEMS)
 
 
 def linked_cut(

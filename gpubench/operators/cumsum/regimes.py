@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpubench import dtypes
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import resident_tuning, transposed_tuning, tuning, walk_tuning
+from gpubench.operators.cumsum.columns import linked_cut, linked_items
 from gpubench.operators.cumsum.flat_rows import longest
 from gpubench.operators.cumsum.geometry import (
     columns_of,
@@ -22,13 +23,21 @@ from gpubench.operators.cumsum.line_runs import taken_runs
 from gpubench.operators.cumsum.rows import lanes_vectors
 from gpubench.operators.cumsum.spread_runs import taken_spread
 from gpubench.operators.cumsum.strips import best_strips, shared_us
-from gpubench.operators.cumsum.turned import SECTOR, UNIT, for_transposed, goes_in_runs, has_few_strips
+from gpubench.operators.cumsum.turned import (
+    SECTOR,
+    UNIT,
+    for_transposed,
+    goes_in_runs,
+    has_few_strips,
+    without_torn_lines,
+)
 from gpubench.operators.cumsum.walked import shares_lines
 from gpubench.operators.cumsum.walks import Walk, rows_at_once, walk_of
 from gpubench.operators.geometry.columns import Columns
+from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.geometry.rows import Rows
 from gpubench.operators.geometry.transposed import Transposed
-from gpubench.operators.geometry.vectors import is_half, is_narrow, vector_items
+from gpubench.operators.geometry.vectors import VECTOR_BYTES, is_half, is_narrow, vector_items
 
 if TYPE_CHECKING:
     from gpubench.model import DeviceInfo, Problem
@@ -57,29 +66,60 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     if rows is not None and transposed is None and tiled is not None and _are_rows_apart(problem, tiled):
         return ("copied_first",)
     if rows is not None:
-        straight = _for_grouped(problem, rows) if rows.group else _for_rows(problem, rows, device)
+        straight = _for_little_across(problem, rows)
+        straight = straight or (_for_grouped(problem, rows) if rows.group else _for_rows(problem, rows, device))
         cut_lines = turns == ("transposed_lines",) and _are_cut(problem, rows)
-        if transposed is None or _is_worth_no_turn(problem, rows, transposed, cut_lines, device):
+        if transposed is None or _is_little_to_turn(problem, rows, transposed, turns, device):
             return straight + turns
-        return turns + (straight if not rows.group else ())
+        if _is_worth_no_turn(problem, rows, transposed, cut_lines, device):
+            return straight + turns
+        return without_torn_lines(problem, transposed, turns) + (straight if not rows.group else ())
     columns = columns_of(problem)
     walked = _for_columns(problem, columns, device) if columns is not None else ()
-    return turns + _for_sides(problem, device) + walked
+    return without_torn_lines(problem, transposed, turns) + _for_sides(problem, device) + walked
 
 
 def leftovers(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     """Return the names of the variants for what no candidate takes: rows or columns in pieces, lines in any order."""
-    x, length = problem.operand("x").view, line_length(problem)
     if shares_lines(problem, device):
         return ("walked_lines",)
-    few = x.size <= walk_tuning.WALKS * length and length >= walk_tuning.LONG_WALK
     walk = walk_of(problem)
-    if few or (walk is not None and (_are_bytes_torn(problem, walk) or _are_rows_apart(problem, walk))):
+    apart = walk is not None and (_are_bytes_torn(problem, walk) or _are_rows_apart(problem, walk))
+    if apart or _are_few_walks(problem, walk):
         return ("copied_first", "walked_lines")
     transposed = transposed_of(problem)
-    if transposed is not None and not transposed.x_along_lines and length >= transposed_tuning.FEW_LENGTH:
+    if transposed is not None and not transposed.x_along_lines and line_length(problem) >= transposed_tuning.FEW_LENGTH:
         return ("transposed_lines", "walked_lines")
     return ("walked_lines",)
+
+
+def _are_few_walks(problem: Problem[Any], walk: Walk | None) -> bool:
+    """Tell whether lines are so few that a thread each asks for little, and long enough to be worth a copy."""
+    x, itemsize = problem.operand("x").view, dtypes.dtype(problem.operand("x").dtype).itemsize
+    length = line_length(problem)
+    lines = x.size // length
+    if lines * max(itemsize, 4) <= 4 * tuned("WALKS", walk_tuning.WALKS) and length >= walk_tuning.LONG_WALK:
+        return True
+    tiled = itemsize == 2 and walk is not None and walk.far is not None and not walk.staged
+    enough = x.size >= walk_tuning.HALF_TILED_LEAST and length >= walk_tuning.HALF_TILED_LINE
+    return tiled and enough and lines <= tuned("HALF_TILED", walk_tuning.HALF_TILED)
+
+
+def _is_little_to_turn(
+    problem: Problem[Any], rows: Rows, transposed: Transposed, turns: tuple[str, ...], device: DeviceInfo
+) -> bool:
+    """Tell whether x across the lines is so little that the L2 cache keeps the sectors that rows apart touch."""
+    elements, itemsize = problem.operand("x").view.size, dtypes.dtype(problem.operand("x").dtype).itemsize
+    if turns in ((), ("walked_lines",)):  # 16-bit floats are walked by vectors of y
+        least = tuned("STRAIGHT_WALK", transposed_tuning.STRAIGHT_WALK)
+        alone = not transposed.x_along_lines and not shares_lines(problem, device)
+        long = least <= transposed.length <= transposed_tuning.SHORT_LINE
+        turned = alone and long and not is_half(problem.operand("x").dtype)
+    else:
+        turned = turns[:1] in (("transposed_lines",), ("transposed_tiles",), ("transposed_ring",))
+    by_lanes = itemsize == 1 and rows.vectors(vector_items(problem)) <= lanes_vectors(problem)
+    most = tuned("STRAIGHT_LITTLE", transposed_tuning.STRAIGHT_LITTLE)
+    return turned and elements <= most * (4 if by_lanes and transposed.batches == 1 else 1)
 
 
 def _is_worth_no_turn(
@@ -131,7 +171,7 @@ def _for_rows(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuple[st
         few = dtypes.dtype(problem.operand("x").dtype).kind != "integer" and vectors > tuning.FLAT_SHORT
         worth = rows.rows * rows.length >= tuned("FLAT_LEAST", tuning.FLAT_LEAST) * (2 if few else 1)
         return ("flat_rows", "lanes_rows") if idle and worth else ("lanes_rows",)
-    linked = tuned("LINKED_VECTORS", tuning.LINKED_VECTORS)
+    linked = tuned("LINKED_VECTORS", tuning.LINKED_VECTORS) * (2 if rows.rows >= tuning.LINKED_ROWS else 1)
     if rows.rows >= tuning.BLOCK_ROWS_PER_SM * device.sm_count or vectors <= linked:
         return ("block_rows", "carry_forward")
     return ("linked_blocks", "carry_forward", "block_rows")
@@ -140,9 +180,23 @@ def _for_rows(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuple[st
 def _are_walked(problem: Problem[Any], rows: Rows) -> bool:
     """Tell whether rows that cut vectors are so short, and so few, that a thread each has less code than lanes."""
     itemsize, few = dtypes.dtype(problem.operand("y").dtype).itemsize, rows.length <= walk_tuning.SHORT_FEW
-    most = tuned("SHORT_ROWS", walk_tuning.SHORT_ROWS) // (1 if few else 4)
+    part = rows.length * itemsize == VECTOR_BYTES // 2  # two rows a vector: none is cut
+    most = walk_tuning.SHORT_PARTS if part else tuned("SHORT_ROWS", walk_tuning.SHORT_ROWS) // (1 if few else 4)
     cut = rows.length % vector_items(problem) != 0 and rows.side == rows.step == 1
     return cut and rows.length * itemsize <= walk_tuning.SHORT_ROW and rows.rows * rows.length <= most
+
+
+def _for_little_across(problem: Problem[Any], rows: Rows) -> tuple[str, ...]:
+    """Return the variants for little of 16-bit floats in rows across x; none where rows are as others are."""
+    if rows.step == 1 or not is_half(problem.operand("x").dtype):
+        return ()
+    elements, whole = rows.rows * rows.length, rows.length % vector_items(problem) == 0
+    short = rows.length < 2 * vector_items(problem)
+    lanes = (whole or short) and rows.length <= walk_tuning.HALF_ROW
+    if lanes and elements <= tuned("HALF_WALKED", walk_tuning.HALF_WALKED):
+        return ("walked_lines",)
+    long = rows.length >= walk_tuning.HALF_BLOCK
+    return ("block_rows",) if long and elements <= tuned("HALF_BLOCKS", walk_tuning.HALF_BLOCKS) else ()
 
 
 def _for_sides(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
@@ -185,9 +239,17 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
     small = x.view.size * dtypes.dtype(x.dtype).itemsize <= tuning.LINKED_BYTES
     if shares_lines(problem, device, columns=True) and columns.length <= walk_tuning.SHARED_COLUMN:
         return ("walked_lines",)
-    if small and columns.length <= tuned("LINKED_COLUMN", tuning.LINKED_COLUMN):
+    short = columns.length <= tuned("LINKED_COLUMN", tuning.LINKED_COLUMN)
+    if small and short and _takes_few_turns(problem, columns, device):
         return ("linked_columns", "column_forward", "columns")
     return (*resident, "column_forward", "linked_columns", "columns")
+
+
+def _takes_few_turns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> bool:
+    """Tell whether blocks that share a strip take few of its tiles each, for a tile waits for those of all others."""
+    best = linked_cut(problem, columns, linked_items(problem, columns), device)
+    most = tuned("LINKED_FEW_TURNS", tuning.LINKED_FEW_TURNS)
+    return best is None or ceil_div(best[1].tiles, best[1].share) <= most
 
 
 def _is_better_copied(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -> bool:

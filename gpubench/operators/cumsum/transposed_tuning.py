@@ -87,6 +87,18 @@ half as many: 10 x 683 x 256 int16 9.6 (tiles 14.4), 1024 x 501 bfloat16 6.9 (ri
 many at most in any case: 8 x 188 x 128 x 32 float64 42.8 (30.0 by a lane a line), 310 x 1024 x 16 complex128 57
 (45)."""
 
+STRAIGHT_LITTLE = 1 << 19
+"""Elements up to which lines across x are rows a step apart, wherever neighbouring rows lie, in place of tiles, the
+ring or a lane a line; of one byte in rows that lanes hold, neighbours in x, four times as many. On an H100 40 cases
+0.49 to 0.97 of the time, three 1.04 to 1.10: 4308 x 128 turned uint8 6.0 us (12.3), 141 x 9 x 256 int64 7.2 (13.1), 38
+x 168 x 30 float32 6.1 (9.2), 33 x 17 x 827 bfloat16 8.3 (16.9), 8727 x 128 int8 9.0 (12.1), 66 x 234 x 32 complex64 9.2
+(8.4); of more 32 x 24 x 7 x 128 float32 10.0 (8.0), 256 x 145 x 16 9.0 (6.4)."""
+
+STRAIGHT_WALK = 12
+"""Elements of a line from which, up to SHORT_LINE, they are so in place of a walk, too, but for 16-bit floats: on an
+H100 6 x 1024 x 31 int64 6.3 us (9.0), 26 x 203 x 64 6.5 (7.9), 40 x 71 x 23 float32 5.0 (5.8), 14 others 0.93 to
+1.05."""
+
 NARROW_STRIPS = 8
 """Strips an SM of fewer than ACROSS lines along x up to which x is copied first: 128 times 5 lines of 31872 int32 125
 us, 265 by the ring, 871 by a lane a line; 512 x 7552 x 4 float64 151 (352); but 8192 x 984 x 4 265 (152). More, too,
@@ -162,3 +174,22 @@ RUN_LEAST: dict[bool, int] = {True: 8, False: 16}
 `transposed_lines`, of sums of 8 bytes twice as many; and of its loads or stores, at least. 11864690 x 4 float32 96 us
 (lines 266), 32820 x 16 x 3 x 8 permuted uint8 39 (67), 256 x 17137 x 8 float32 75 (114), 12 x 39944 int16 5.3 (6.2);
 7888756 x 8 int8 190 (217), but 2168009 x 32 float16 103 (91)."""
+
+NARROW_WALKED = 32
+"""Bytes of y of lines of narrow integers across x up to which many are walked: on an H100 17903 x 16 x 4 x 4 permuted
+int8 18.9 us (a lane a line 37.0), int16 20.2 (37.4), 5000 x 16 x 4 x 4 8.2 (13.1)."""
+
+NARROW_LINE, NARROW_ODD = 24, 1 << 19
+"""Elements of longer ones from which those that cut units of y are copied first, and of x, from which it is worth two
+launches: on an H100 2000 x 8 x 8 x 79 permuted uint8 44.0 us (76.8), 304 x 8 x 8 x 79 12.8 (16.2), 11 x 270 x 31 x 31
+17.6 (27.2), 1000 x 4 x 4 x 33 10.2 (12.6)."""
+
+NARROW_TORN = 1 << 21
+"""Elements of x from which shorter ones are, too, that cut sectors of y: on an H100 9000 x 64 x 3 x 6 permuted uint8
+49.7 us (223), 442 x 32 x 27 x 10 int16 22.7 (28.2), 128 x 192 x 6 x 15 16.1 (24.3); but 16 x 40 x 128 x 22 int8 13.2
+(11.5), 192 x 64 x 3 x 7 8.4 (6.9)."""
+
+NARROW_ACROSS, NARROW_FEW = 128, 1 << 20
+"""Lines side by side up to which longer ones of whole units are, of LONG_WALK and more, from so many elements on: on an
+H100 592 x 18 x 144 permuted int8 12.6 us (14.9), 304 x 8 x 8 x 150 17.3 (19.8), 96 x 100 x 256 15.2 (20.1); but 120 x
+17 x 4 x 128 12.8 (12.5), 256 x 128 x 192 uint8 29.1 (27.2)."""

@@ -159,6 +159,11 @@ LINKED_VECTORS = 2048
 """Rows of up to so many vectors are not worth linking blocks, however few: 5 x 8 x 2800 int16 6.5 us, linked 7.8; 40 x
 6000 float32 6.9, 8.0; 4 x 16000 float16 6.5, 7.0."""
 
+LINKED_ROWS = 24
+"""... twice as long ones, where they are so many: on an H100 64 x 4679 int16 5.5 us (linked 7.7), 32 x 5728 int8 5.5
+(6.3), 64 x 6528 int32 7.0 (8.3), 37 x 28000 float16 6.9 (7.2), 71 x 8192 int64 8.8 (9.3); but 6 x 7652 int32 6.4
+(5.7)."""
+
 
 @dataclass(frozen=True, slots=True)
 class StripShape:
@@ -247,6 +252,11 @@ LINKED_COLUMN = 16384
 """Bytes of x, and rows, up to which `linked_columns` is ahead of `column_forward`: 4096 x 229 complex128 18.9 (26.0)
 us, 8192 x 64 complex64 8.6 (11.8), 4701 x 8 int16 6.4 (8.5); 25997 x 10 float32 10.5 (9.2), 1048576 x 16 float64 98.1
 (85.4)."""
+
+LINKED_FEW_TURNS = 2
+"""Tiles of a block of `linked_columns`, each of which waits for those of all other blocks, up to which it is ahead of
+`column_forward`: on an H100 64 x 2000 x 8 float16, of 4, 9.9 us (16.8), 32 x 10000 x 8, of 10, 12.5 (34.9), 24 x 9232 x
+8 bfloat16, of 7, 13.0 (21.3), 16 x 7072 x 18 float32, of 4, 13.5 (14.9); of 2 16 x 1086 x 45 float16 8.7 (8.2)."""
 
 STRIP_ITEMS = 8
 """Columns of a thread of columns.cu, at most."""

@@ -107,6 +107,33 @@ def _for_many_lines(problem: Problem[Any], transposed: Transposed) -> str:
     return "copied_first" if few and cut and (is_half(x) or is_narrow(x)) else "transposed_lines"
 
 
+def without_torn_lines(problem: Problem[Any], transposed: Transposed | None, turns: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the variants for transposed operands, others than `transposed_lines` for narrow integers across x whose
+    lines are stored in pieces.
+
+    A copy moves few bytes beside those of y, and rows are stored by whole sectors however they are cut.
+    """
+    lines = transposed is not None and turns == ("transposed_lines",) and not transposed.x_along_lines
+    variant = _for_many_narrow(problem, transposed) if lines and transposed is not None else None
+    return turns if variant is None else (variant,)
+
+
+def _for_many_narrow(problem: Problem[Any], transposed: Transposed) -> str | None:
+    """Return the variant for many short lines of narrow integers across x, where `transposed_lines` is not."""
+    if not is_narrow(problem.operand("x").dtype):
+        return None
+    y, x = dtypes.dtype(problem.operand("y").dtype).itemsize, problem.operand("x").view
+    line = transposed.length * y
+    if line <= transposed_tuning.NARROW_WALKED:
+        return "walked_lines"
+    long = transposed.length >= transposed_tuning.NARROW_LINE
+    odd = long and line % UNIT != 0 and x.size >= tuned("NARROW_ODD", transposed_tuning.NARROW_ODD)
+    torn = not long and line % SECTOR != 0 and x.size >= tuned("NARROW_TORN", transposed_tuning.NARROW_TORN)
+    beside = transposed.across <= tuned("NARROW_ACROSS", transposed_tuning.NARROW_ACROSS)
+    few = beside and transposed.length >= walk_tuning.LONG_WALK and x.size >= transposed_tuning.NARROW_FEW
+    return "copied_first" if odd or torn or few else None
+
+
 def _is_for_narrow_ring(transposed: Transposed, device: DeviceInfo) -> bool:
     """Tell whether lines of narrow integers along x had better go through a ring than by words of a tile."""
     enough = transposed.strips(transposed_tuning.RING_LINES[1]) >= tuning.FULL_SHARE * device.sm_count

@@ -69,9 +69,10 @@ blocks do: 1635 x 64 transposed int16 4.6 us (8.1 by tiles), 34 x 2 x 4 x 447 fl
 
 WALKS = 16384
 LONG_WALK = 96
-"""Up to WALKS lines, of LONG_WALK elements and more, that no other variant takes are copied first, in place of a thread
-each: 93 x 1699 x 2 permuted int8 21.3 us (72.1), 4719 x 96 x 2 float16 9.5 (15.5), 512 x 16 x 32 float32 12.1 (32.8),
-25220 x 8 x 32 complex128 163 (1400), 256 x 1064 x 64 int16 77 (97); but 64 x 78 x 5 x 8 float16 8.3 (6.1)."""
+"""Up to WALKS lines of 4 bytes an element, of more bytes as many fewer, of LONG_WALK elements and more, that no other
+variant takes are copied first, in place of a thread each: 93 x 1699 x 2 permuted int8 21.3 us (72.1), 4719 x 96 x 2
+float16 9.5 (15.5), 512 x 16 x 32 float32 12.1 (32.8), 25220 x 8 x 32 complex128 163 (1400), 256 x 1064 x 64 int16 77
+(97); but 64 x 78 x 5 x 8 float16 8.3 (6.1)."""
 
 TORN_LEAST, TORN_BLOCK, TORN_WIDTH = 1 << 25, 1 << 22, 64
 """Elements of 1 byte from which those are copied first whose sums a walk would store in pieces that cut sectors, where
@@ -95,3 +96,23 @@ SHORT_TURN, SHORT_BYTES = 8, 32 << 20
 """Rows of a line that is one turn, and bytes of x and y, either up to which `short_lines` has it: 4 x 3 x 683 x 2
 bfloat16 3.84 us (3.98 by `walked_lines`), 7 x 1392400 float16 14.0 (15.1), but 16 x 2202550 int32 131 (125), 40000 x 16
 x 45 float32 79 (73)."""
+
+HALF_ROW, HALF_WALKED = 128, 1 << 18
+"""Elements of rows of 16-bit floats across x, of whole vectors or less than two, and of all, up to which they are
+walked, by threads or lanes, in place of `lanes_rows`: on an H100 33 cases 1.05 to 1.16, 1879 x 64 turned float16 4.6 us
+(5.1), 16 x 128 x 16 4.1 (4.8), 7681 x 8 bfloat16 4.3 (4.9), 19507 x 10 4.5 (5.1); but 4822 x 64 5.7 (5.4), 1879 x 65
+4.8 (4.7), 529 x 8 x 21 5.4 (4.7)."""
+
+HALF_BLOCK, HALF_BLOCKS = 96, 1 << 16
+"""Elements of longer rows of them from which a block has a row, up to so many elements of all: on an H100 48 x 171
+turned float16 4.5 us (5.1 by lanes), 89 x 386 bfloat16 4.7 (5.3), 256 x 256 4.9 (5.8); 423 x 183 5.1 both."""
+
+HALF_TILED, HALF_TILED_LEAST, HALF_TILED_LINE = 1 << 16, 1 << 20, 48
+"""Lines of 2-byte elements up to which x is copied first where a walk would go by tiles, a few bytes a thread: of so
+many elements of x, and of a line, and more. On an H100 320 x 438 x 64 float16, planes turned, summed across, 29.0 us
+(74.0), 160 rows 19.8 (38.6), 1056 x 256 x 21 int16 33.7 (62.2), 56 x 984 x 64 bfloat16 15.2 (18.0); but 86 x 142 x 1001
+47.3 (45.9), 952 x 67 x 16 9.9 (8.9), float32 320 x 438 x 64 55.6 (49.5)."""
+
+SHORT_PARTS = 1 << 22
+"""Elements up to which rows of half a vector are walked: on an H100 300000 x 4 float16 6.2 us (flat 6.8), 1048576 x 4
+10.4 (10.6)."""

@@ -57,7 +57,12 @@ def _around(sms: int, near: int) -> list[Edge]:
         ((4096 * 2**near, 2193), 0, "int8", {}),  # strips of a few bytes, shared or not
         ((16, walk_tuning.WALK_FEW * sms + near), 0, "complex128", {}),
         ((walk_tuning.WALK_ROWS[1] + near, 70001), 0, "int16", {}),
-        ((tuning.FLAT_LEAST // 2 + near, 2), 1, "float32", {}),
+        ((walk_tuning.SHORT_PARTS // 2 + near, 2), 1, "float32", {}),
+        ((tuning.FLAT_LEAST // 6 + near, 6), 1, "float32", {}),
+        ((walk_tuning.HALF_WALKED // 64 + near, 64), 1, "float16", TRANSPOSED),
+        ((transposed_tuning.STRAIGHT_LITTLE // 256 + near, 256), 1, "float64", TRANSPOSED),
+        ((tuning.LINKED_ROWS + near, 8000), 1, "float32", {}),
+        ((32, (256 * tuning.LINKED_FEW_TURNS + near) * 8, 8), 1, "float32", {}),
         ((tuning.SIDES_LEAST // 8 + near, 4, 2), 1, "float32", {}),
         ((transposed_tuning.COPIED_MOST // 64 // 2 + near, 64 * 2), 0, "float64", TRANSPOSED),
         ((walk_tuning.SHARED_COLUMN + near, 16), 0, "int16", {}),

@@ -68,7 +68,20 @@ def test_lines_of_one_element_are_copied(shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(("rows", "name"), [(SMS - 1, "linked_blocks"), (SMS, "block_rows"), (SMS + 1, "block_rows")])
 def test_too_few_rows_are_spread_over_linked_blocks(rows: int, name: str) -> None:
     """Under one row an SM, blocks share rows."""
-    assert chosen((rows, 4 * tuning.LINKED_VECTORS + 4), 1) == name
+    assert chosen((rows, 8 * tuning.LINKED_VECTORS + 4), 1) == name
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "linked_blocks"), (0, "block_rows"), (1, "block_rows")])
+def test_rows_that_are_not_so_few_are_linked_later(near: int, name: str) -> None:
+    """Twice as many vectors, where a block each keeps a share of the SMs busy."""
+    assert chosen((tuning.LINKED_ROWS + near, 8 * tuning.LINKED_VECTORS), 1) == name
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "walked_lines"), (1, "flat_rows")])
+def test_rows_of_half_a_vector_are_walked(near: int, name: str) -> None:
+    """Two rows a vector: none is cut, whatever their number."""
+    assert chosen((walk_tuning.SHORT_PARTS // 4 + near, 4), 1, "float16") == name
+    assert chosen((walk_tuning.SHORT_PARTS // 4 + near, 3), 1, "float16") == "flat_rows"
 
 
 @pytest.mark.parametrize(("vectors", "name"), [(-1, "block_rows"), (0, "block_rows"), (1, "linked_blocks")])

@@ -107,11 +107,37 @@ def test_lines_across_x_are_rows_with_steps_where_strips_are_few_or_short() -> N
     shared = walk_tuning.SHARED_STRIPS // length  # lines that lanes share
     assert chosen((shared, length), 1, permute=(1, 0)) == "walked_lines"
     assert chosen((shared + 64, length), 1, permute=(1, 0)) == "walked_lines"
-    assert chosen((shared + 64, length + 1), 1, permute=(1, 0)) == "transposed_ring"
-    assert chosen((shared + 64, length - 1), 1, permute=(1, 0)) == "lanes_rows"
-    assert chosen((enough, 3 * length), 1, permute=(1, 0)) == "transposed_ring"
-    assert chosen((enough - transposed_tuning.RING_LINES[-1], 3 * length), 1, permute=(1, 0)) == "lanes_rows"
+    with in_force({"STRAIGHT_LITTLE": 1 << 17}):
+        assert chosen((shared + 64, length + 1), 1, permute=(1, 0)) == "transposed_ring"
+        assert chosen((shared + 64, length - 1), 1, permute=(1, 0)) == "lanes_rows"
+        assert chosen((enough, 3 * length), 1, permute=(1, 0)) == "transposed_ring"
+        assert chosen((enough - transposed_tuning.RING_LINES[-1], 3 * length), 1, permute=(1, 0)) == "lanes_rows"
     assert chosen((99, 884), 1, "int16", permute=(1, 0)) == "block_rows"
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "block_rows"), (0, "block_rows"), (1, "transposed_tiles")])
+def test_little_across_x_is_not_worth_a_turn(near: int, name: str) -> None:
+    """The L2 cache keeps the sectors that rows touch, wherever neighbouring rows lie."""
+    rows = transposed_tuning.STRAIGHT_LITTLE // 256 + near
+    assert chosen((rows, 256), 1, "int32", permute=(1, 0)) == name
+    assert chosen((rows // 32 + near, 32, 256), 2, "float64", permute=(2, 1, 0)) == name
+    assert chosen((8 * rows, 128), 1, "uint8", permute=(1, 0)) == ("lanes_rows" if near < 1 else "transposed_lines")
+
+
+@pytest.mark.parametrize(("length", "name"), [(11, "walked_lines"), (12, "lanes_rows"), (64, "lanes_rows")])
+def test_short_lines_of_little_across_x_are_rows(length: int, name: str) -> None:
+    """A thread would ask for a line in one turn, lanes ask for it at once; 16-bit floats are walked by vectors."""
+    assert chosen((6, 1000, length), 2, "int64", permute=(2, 1, 0)) == name
+    assert chosen((6, 1000, min(length, 32)), 2, "bfloat16", permute=(2, 1, 0)) == "walked_lines"
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "walked_lines"), (1, "lanes_rows")])
+def test_little_of_16_bit_floats_across_x_is_walked(near: int, name: str) -> None:
+    """By vectors of y, where rows are whole ones; of longer rows that cut them a block has one each."""
+    assert chosen((walk_tuning.HALF_WALKED // 64 + near, 64), 1, "float16", permute=(1, 0)) == name
+    assert chosen((walk_tuning.HALF_BLOCKS // 128 + near, 129), 1, "float16", permute=(1, 0)) == "lanes_rows"
+    assert chosen((walk_tuning.HALF_BLOCKS // 132 + near, 129), 1, "bfloat16", permute=(1, 0)) == "block_rows"
+    assert chosen((1000, walk_tuning.HALF_BLOCK - 1), 1, "bfloat16", permute=(1, 0)) == "lanes_rows"
 
 
 @pytest.mark.parametrize(("near", "name"), [(0, "lanes_rows"), (1, "transposed_lines")])
@@ -200,10 +226,22 @@ def test_short_lines_across_x_are_turned_on_whole_vectors(length: int, name: str
     assert chosen((8000000, length), 1, permute=(1, 0)) == name
 
 
-@pytest.mark.parametrize(("length", "name"), [(8, "walked_lines"), (9, "transposed_lines"), (16, "transposed_lines")])
+@pytest.mark.parametrize(("length", "name"), [(8, "walked_lines"), (9, "copied_first"), (12, "transposed_lines")])
 def test_short_lines_that_are_no_rows_are_stored_in_runs(length: int, name: str) -> None:
-    """A thread a line, as long as its stores are few and whole vectors."""
+    """A thread a line, as long as its stores are few and whole vectors; what cuts sectors is copied first."""
     assert chosen((32820, 16, 3, length), 3, "uint8", permute=(2, 1, 3, 0)) == name
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "transposed_lines"), (0, "copied_first"), (1, "copied_first")])
+def test_torn_lines_of_narrow_integers_are_copied_first(near: int, name: str) -> None:
+    """From so much on that a copy of few bytes is worth its launch; lines of a sector are walked."""
+    short, odd = transposed_tuning.NARROW_TORN // 10, transposed_tuning.NARROW_ODD // 33
+    few = transposed_tuning.NARROW_FEW // 128 // 96
+    assert chosen(((short // 64 + 1 + near) * 64, 1, 1, 10), 3, "int16", permute=(3, 1, 2, 0)) != "copied_first"
+    assert chosen((short // 2560 + 1 + near, 512, 5, 10), 3, "int16", permute=(2, 0, 3, 1)) == name
+    assert chosen((odd // 256 + 1 + near, 16, 16, 33), 3, "int8", permute=(2, 0, 3, 1)) == name
+    assert chosen((few + 1 + near, 128, 96), 2, "int8", permute=(0, 2, 1)) == name
+    assert chosen((17903, 16, 4, 4), 3, "int8", permute=(2, 0, 3, 1)) == "walked_lines"
 
 
 @pytest.mark.parametrize(
@@ -216,7 +254,7 @@ def test_short_lines_along_x_are_loaded_in_runs(length: int, offset: int, name: 
         assert chosen((256, 352, length, 30), 2, "uint8", permute=(0, 1, 3, 2), offset=offset) == name
 
 
-@pytest.mark.parametrize(("near", "name"), [(-1, "lanes_rows"), (1, "transposed_lines")])
+@pytest.mark.parametrize(("near", "name"), [(-1, "lanes_rows"), (1, "copied_first")])
 def test_lines_of_narrow_integers_across_x_are_cut_by_lanes(near: int, name: str) -> None:
     """Any that a warp holds: of narrow integers a turn moves few bytes of x."""
     assert chosen((1000000, 256 + near), 1, "int16", permute=(1, 0)) == name
@@ -241,7 +279,7 @@ def test_many_short_lines_have_a_lane_each(near: int, many: bool) -> None:
     assert chosen((16, 8, length, 32, 48), 2, permute=ALONG) == ("transposed_lines" if many else blocks)
     assert chosen((48, 32, 8, 16, across), 4, permute=ACROSS) == ("transposed_lines" if many else "transposed_ring")
     assert chosen((48, 32, 8, 16, length), 4, "int16", permute=ACROSS) == (
-        "transposed_lines" if many else "transposed_tiles"
+        "copied_first" if many else "transposed_tiles"  # lines that cut units
     )
     assert chosen((2, 1, length, 32, 48), 2, permute=ALONG) == blocks
     assert chosen((48, 32, 1, 2, length), 4, permute=ACROSS) == "transposed_ring"
@@ -308,7 +346,7 @@ def test_16_bit_floats_along_x_that_words_cut_are_walked(length: int, name: str)
 @pytest.mark.parametrize(("across", "name"), [(16, "copied_first"), (17, "transposed_lines")])
 def test_few_lines_of_short_elements_across_x_are_copied_first(across: int, name: str) -> None:
     """Half of a warp's lanes would have none."""
-    assert chosen((across, 3741, 475), 2, "uint8", permute=(2, 1, 0)) == name
+    assert chosen((across, 3741, 475), 2, "bfloat16", permute=(2, 1, 0)) == name
     assert chosen((across, 3741, walk_tuning.LONG_WALK - 1), 2, "uint8", permute=(2, 1, 0)) != "copied_first"
     assert chosen((across, 3741, 475), 2, "float32", permute=(2, 1, 0)) != "copied_first"
 
