@@ -100,7 +100,7 @@ def _are_few_walks(problem: Problem[Any], walk: Walk | None) -> bool:
     lines = x.size // length
     if lines * max(itemsize, 4) <= 4 * tuned("WALKS", walk_tuning.WALKS) and length >= walk_tuning.LONG_WALK:
         return True
-    tiled = itemsize == 2 and walk is not None and walk.far is not None and not walk.staged
+    tiled = is_half(problem.operand("x").dtype) and walk is not None and walk.far is not None and not walk.staged
     enough = x.size >= walk_tuning.HALF_TILED_LEAST and length >= walk_tuning.HALF_TILED_LINE
     return tiled and enough and lines <= tuned("HALF_TILED", walk_tuning.HALF_TILED)
 
@@ -110,16 +110,16 @@ def _is_little_to_turn(
 ) -> bool:
     """Tell whether x across the lines is so little that the L2 cache keeps the sectors that rows apart touch."""
     elements, itemsize = problem.operand("x").view.size, dtypes.dtype(problem.operand("x").dtype).itemsize
-    if turns in ((), ("walked_lines",)):  # 16-bit floats are walked by vectors of y
+    if turns in ((), ("walked_lines",)):
         least = tuned("STRAIGHT_WALK", transposed_tuning.STRAIGHT_WALK)
         alone = not transposed.x_along_lines and not shares_lines(problem, device)
         long = least <= transposed.length <= transposed_tuning.SHORT_LINE
-        turned = alone and long and not is_half(problem.operand("x").dtype)
+        turned = alone and long and itemsize >= 4
     else:
         turned = turns[:1] in (("transposed_lines",), ("transposed_tiles",), ("transposed_ring",))
     by_lanes = itemsize == 1 and rows.vectors(vector_items(problem)) <= lanes_vectors(problem)
     most = tuned("STRAIGHT_LITTLE", transposed_tuning.STRAIGHT_LITTLE)
-    return turned and elements <= most * (4 if by_lanes and transposed.batches == 1 else 1)
+    return turned and elements < most * (4 if by_lanes and transposed.batches == 1 else 1)
 
 
 def _is_worth_no_turn(
@@ -171,7 +171,8 @@ def _for_rows(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuple[st
         few = dtypes.dtype(problem.operand("x").dtype).kind != "integer" and vectors > tuning.FLAT_SHORT
         worth = rows.rows * rows.length >= tuned("FLAT_LEAST", tuning.FLAT_LEAST) * (2 if few else 1)
         return ("flat_rows", "lanes_rows") if idle and worth else ("lanes_rows",)
-    linked = tuned("LINKED_VECTORS", tuning.LINKED_VECTORS) * (2 if rows.rows >= tuning.LINKED_ROWS else 1)
+    linked = tuned("LINKED_VECTORS", tuning.LINKED_VECTORS)
+    linked *= 2 if rows.rows >= tuning.LINKED_ROWS and rows.step == 1 else 1
     if rows.rows >= tuning.BLOCK_ROWS_PER_SM * device.sm_count or vectors <= linked:
         return ("block_rows", "carry_forward")
     return ("linked_blocks", "carry_forward", "block_rows")
@@ -188,7 +189,7 @@ def _are_walked(problem: Problem[Any], rows: Rows) -> bool:
 
 def _for_little_across(problem: Problem[Any], rows: Rows) -> tuple[str, ...]:
     """Return the variants for little of 16-bit floats in rows across x; none where rows are as others are."""
-    if rows.step == 1 or not is_half(problem.operand("x").dtype):
+    if rows.step == 1 or rows.pitch != 1 or not is_half(problem.operand("x").dtype):
         return ()
     elements, whole = rows.rows * rows.length, rows.length % vector_items(problem) == 0
     short = rows.length < 2 * vector_items(problem)
@@ -240,7 +241,7 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
     if shares_lines(problem, device, columns=True) and columns.length <= walk_tuning.SHARED_COLUMN:
         return ("walked_lines",)
     short = columns.length <= tuned("LINKED_COLUMN", tuning.LINKED_COLUMN)
-    if small and short and _takes_few_turns(problem, columns, device):
+    if small and short and (columns.inner > tuning.LINKED_WIDE or _takes_few_turns(problem, columns, device)):
         return ("linked_columns", "column_forward", "columns")
     return (*resident, "column_forward", "linked_columns", "columns")
 

@@ -89,13 +89,13 @@ many at most in any case: 8 x 188 x 128 x 32 float64 42.8 (30.0 by a lane a line
 
 STRAIGHT_LITTLE = 1 << 19
 """Elements up to which lines across x are rows a step apart, wherever neighbouring rows lie, in place of tiles, the
-ring or a lane a line; of one byte in rows that lanes hold, neighbours in x, four times as many. On an H100 40 cases
-0.49 to 0.97 of the time, three 1.04 to 1.10: 4308 x 128 turned uint8 6.0 us (12.3), 141 x 9 x 256 int64 7.2 (13.1), 38
-x 168 x 30 float32 6.1 (9.2), 33 x 17 x 827 bfloat16 8.3 (16.9), 8727 x 128 int8 9.0 (12.1), 66 x 234 x 32 complex64 9.2
-(8.4); of more 32 x 24 x 7 x 128 float32 10.0 (8.0), 256 x 145 x 16 9.0 (6.4)."""
+ring or a lane a line, if fewer; of one byte in rows that lanes hold, neighbours in x, four times as many. On an H100 40
+cases 0.49 to 0.97 of the time, three 1.04 to 1.10: 4308 x 128 turned uint8 6.0 us (12.3), 141 x 9 x 256 int64 7.2
+(13.1), 38 x 168 x 30 float32 6.1 (9.2), 33 x 17 x 827 bfloat16 8.3 (16.9), 8727 x 128 int8 9.0 (12.1), 66 x 234 x 32
+complex64 9.2 (8.4); of more 32 x 24 x 7 x 128 float32 10.0 (8.0), 256 x 145 x 16 9.0 (6.4)."""
 
 STRAIGHT_WALK = 12
-"""Elements of a line from which, up to SHORT_LINE, they are so in place of a walk, too, but for 16-bit floats: on an
+"""Elements of a line from which, up to SHORT_LINE, they are so in place of a walk, too, of 4 bytes and more: on an
 H100 6 x 1024 x 31 int64 6.3 us (9.0), 26 x 203 x 64 6.5 (7.9), 40 x 71 x 23 float32 5.0 (5.8), 14 others 0.93 to
 1.05."""
 
@@ -189,7 +189,7 @@ NARROW_TORN = 1 << 21
 49.7 us (223), 442 x 32 x 27 x 10 int16 22.7 (28.2), 128 x 192 x 6 x 15 16.1 (24.3); but 16 x 40 x 128 x 22 int8 13.2
 (11.5), 192 x 64 x 3 x 7 8.4 (6.9)."""
 
-NARROW_ACROSS, NARROW_FEW = 128, 1 << 20
+NARROW_ACROSS, NARROW_FEW = 32, 1 << 20
 """Lines side by side up to which longer ones of whole units are, of LONG_WALK and more, from so many elements on: on an
-H100 592 x 18 x 144 permuted int8 12.6 us (14.9), 304 x 8 x 8 x 150 17.3 (19.8), 96 x 100 x 256 15.2 (20.1); but 120 x
-17 x 4 x 128 12.8 (12.5), 256 x 128 x 192 uint8 29.1 (27.2)."""
+H100 592 x 18 x 144 permuted int8 12.6 us (14.9), 8832 x 4 x 10 x 154 int16 277 (340), though 96 x 100 x 256 int8 is
+15.2 (20.1), too; 1024 x 33 x 128 uint8 23.9 (19.1), 120 x 17 x 4 x 128 12.8 (12.5)."""

@@ -253,9 +253,10 @@ LINKED_COLUMN = 16384
 us, 8192 x 64 complex64 8.6 (11.8), 4701 x 8 int16 6.4 (8.5); 25997 x 10 float32 10.5 (9.2), 1048576 x 16 float64 98.1
 (85.4)."""
 
-LINKED_FEW_TURNS = 2
+LINKED_FEW_TURNS, LINKED_WIDE = 2, 64
 """Tiles of a block of `linked_columns`, each of which waits for those of all other blocks, up to which it is ahead of
-`column_forward`: on an H100 64 x 2000 x 8 float16, of 4, 9.9 us (16.8), 32 x 10000 x 8, of 10, 12.5 (34.9), 24 x 9232 x
+`column_forward`, unless more columns than LINKED_WIDE lie side by side, which copies bring in pieces (5488 x 512 int8
+17.1 us, 19.4): on an H100 64 x 2000 x 8 float16, of 4, 9.9 us (16.8), 32 x 10000 x 8, of 10, 12.5 (34.9), 24 x 9232 x
 8 bfloat16, of 7, 13.0 (21.3), 16 x 7072 x 18 float32, of 4, 13.5 (14.9); of 2 16 x 1086 x 45 float16 8.7 (8.2)."""
 
 STRIP_ITEMS = 8

@@ -108,11 +108,12 @@ HALF_BLOCK, HALF_BLOCKS = 96, 1 << 16
 turned float16 4.5 us (5.1 by lanes), 89 x 386 bfloat16 4.7 (5.3), 256 x 256 4.9 (5.8); 423 x 183 5.1 both."""
 
 HALF_TILED, HALF_TILED_LEAST, HALF_TILED_LINE = 1 << 16, 1 << 20, 48
-"""Lines of 2-byte elements up to which x is copied first where a walk would go by tiles, a few bytes a thread: of so
+"""Lines of 16-bit floats up to which x is copied first where a walk would go by tiles, a few bytes a thread: of so
 many elements of x, and of a line, and more. On an H100 320 x 438 x 64 float16, planes turned, summed across, 29.0 us
-(74.0), 160 rows 19.8 (38.6), 1056 x 256 x 21 int16 33.7 (62.2), 56 x 984 x 64 bfloat16 15.2 (18.0); but 86 x 142 x 1001
-47.3 (45.9), 952 x 67 x 16 9.9 (8.9), float32 320 x 438 x 64 55.6 (49.5)."""
+(74.0), 160 rows 19.8 (38.6), 128 x 128 x 221 15.8 (35.4), 56 x 984 x 64 bfloat16 15.2 (18.0); but 86 x 142 x 1001
+47.3 (45.9), 952 x 67 x 16 9.9 (8.9), float32 320 x 438 x 64 55.6 (49.5), int16 505 x
+313 x 64 58.4 (48.9), though 1056 x 256 x 21 33.7 (62.2)."""
 
-SHORT_PARTS = 1 << 22
-"""Elements up to which rows of half a vector are walked: on an H100 300000 x 4 float16 6.2 us (flat 6.8), 1048576 x 4
-10.4 (10.6)."""
+SHORT_PARTS = 1 << 21
+"""Elements up to which rows of half a vector are walked: on an H100 300000 x 4 float16 6.2 us (flat 6.8); 256 x 128 x
+56 x 2 float32 14.9 (14.4)."""
