@@ -129,7 +129,7 @@ struct TileLoads<G, I, Number, by_stages> {
     static GPUBENCH_DEVICE bool is_inside(const G& tile) {
         const int64 first = tile.outer[Number + 1] + tile.first_row;
         const int64 low = first + tile.least_offset(tile.first_line(), Number + 1);
-        const int64 high = first + tile.most_offset(tile.first_line() + G::lines - 1, Number + 1) + G::rows;
+        const int64 high = first + tile.most_offset(tile.first_line() + G::lines - 1, Number + 1) + Staged::units * Staged::W;
         return low >= Staged::W && high + Staged::W <= tile.shape.extents[Number];
     }
     int distance;   // of the tile's first row, in elements from a unit's beginning

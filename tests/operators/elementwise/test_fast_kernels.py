@@ -72,6 +72,18 @@ def test_every_layout_gives_the_right_result(rule: Callable[[Problem[Any]], Plan
         assert found.ok, (problem.case.id, dict(plan.notes), found.first_mismatch)
 
 
+def test_units_of_few_rows_stay_inside() -> None:
+    """A tile of fewer rows than a unit has elements: a line's second unit may lie behind the operand."""
+    turned = {"shape": (2, 12, 2049), "layout": {"permute": (0, 2, 1), "offset": 1}}
+    problem = OPERATOR.problem(
+        make_case("elementwise", "int8", function="add", inputs=(turned, {"shape": (2, 12, 2049)}))
+    )
+    plan = Tiles().plan(problem, DEVICE)
+    assert isinstance(plan, Plan)
+    assert plan.notes["lies"] == ["turned_off_grid", "on_grid"]
+    assert verdict(problem, plan).ok
+
+
 def test_lines_of_bytes_are_plaited() -> None:
     """Two or three lines, alone or beside an operand that lies as y does; a last block in part."""
     device = dataclasses.replace(DEVICE, sm_count=1)
