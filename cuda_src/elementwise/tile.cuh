@@ -21,11 +21,12 @@ struct TileShape {
 };
 GPUBENCH_LAYOUT(TileShape, 80, extents, 56);
 
+// Unit: elements of 16 bytes of the widest dtype, on which operands that are braided begin, whatever a vector has.
 // Staged: operands across the rows are cut on their way out of shared memory, where a warp does best with eight vectors of four rows.
 // All: every line and row exists.
-template <int V_, int Lanes, int Passes, int Along, int Across, int Outer, int Spare, bool Staged, bool All>
+template <int V_, int Unit, int Lanes, int Passes, int Along, int Across, int Outer, int Spare, bool Staged, bool All>
 struct Tile {
-    static constexpr int V = V_, passes = Passes;
+    static constexpr int V = V_, unit = Unit, passes = Passes;
     static constexpr int length = Lanes * V, pass_rows = tile_threads / Lanes, rows = pass_rows * Passes;
     static constexpr bool all = All, whole = Spare == 0;
     static constexpr int spare = Spare, lines = length + (Staged ? Spare : 0);

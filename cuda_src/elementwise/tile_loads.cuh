@@ -61,7 +61,7 @@ struct TileLoads<G, I, Number, by_rows> {
 template <class G, class I, int Number>
 struct TileLoads<G, I, Number, by_braids> {
     using T = typename I::Type;
-    using Braided = BraidedRows<T, G::V, G::passes, G::length / G::V>;
+    using Braided = BraidedRows<T, G::V, G::passes, G::length / G::V, G::unit>;
     static constexpr int V = G::V, shared_bytes = G::whole ? 0 : Braided::bytes;
     Braided rows;
 

@@ -88,13 +88,14 @@ GPUBENCH_DEVICE void walk_tile(Out* y, const typename Ins::Type*... inputs, cons
 template <class... Ins>
 constexpr int tile_blocks = ((Ins::lie == off_grid ? 1 : 0) + ...) > 1 ? 2 : 3;
 
-template <class F, class C, class Out, int Lanes, int Passes, int Along, int Across, int Outer, int Spare, class... Ins>
+// V: elements of a thread's vector of a row, 16 bytes of the widest dtype or fewer.
+template <class F, class C, class Out, int V, int Lanes, int Passes, int Along, int Across, int Outer, int Spare, class... Ins>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(tile_threads, (tile_blocks<Ins...>))
     tiles(Out* y, const typename Ins::Type*... inputs, const TileShape shape, const Axis<Along> along, const Axis<Across> across,
           const Axis<Outer> outer) {
-    constexpr int V = vector_of<Out, typename Ins::Type...>();
+    constexpr int unit = vector_of<Out, typename Ins::Type...>();
     constexpr bool staged = ((Ins::lie == turned_off_grid) || ...) && ((way_of(Ins::lie) != by_squares) && ...);
-    using G = Tile<V, Lanes, Passes, Along, Across, Outer, Spare, staged, false>;
+    using G = Tile<V, unit, Lanes, Passes, Along, Across, Outer, Spare, staged, false>;
     GPUBENCH_DYNAMIC_SHARED(char, stages);
     const auto chunk = shape.chunks.divide(static_cast<uint32>(block_index_x()));
     const auto strip = shape.strips.divide(chunk.quotient);
@@ -108,7 +109,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(tile_threads, (tile_blocks<Ins...>))
     if constexpr (staged) {  // no check where all lines, rows and units exist
         const bool all = tile.own_rows == G::rows && tile.first_line() >= 0 && tile.first_line() + G::lines <= shape.length;
         if (all && has_units<G, 0, Ins...>(tile)) {
-            using Inner = Tile<V, Lanes, Passes, Along, Across, Outer, Spare, staged, true>;
+            using Inner = Tile<V, unit, Lanes, Passes, Along, Across, Outer, Spare, staged, true>;
             Inner inner{shape, along, across, tile.start, tile.first_row, G::rows, {}};
             GPUBENCH_UNROLL
             for (int tensor = 0; tensor < axis_tensors; ++tensor) inner.outer[tensor] = tile.outer[tensor];

@@ -17,7 +17,7 @@ from gpubench.operators.elementwise.flat import Flat, lie_of
 from gpubench.operators.elementwise.merged import Input, Merged, merged
 from gpubench.operators.elementwise.naive import Naive
 from gpubench.operators.elementwise.pytorch.variants import AutoPytorch
-from gpubench.operators.elementwise.tiles import Tiles
+from gpubench.operators.elementwise.tiles import Tiles, turned_lie
 from gpubench.operators.geometry.axes import axis_size
 
 
@@ -66,7 +66,18 @@ def _is_gathered(shape: Merged, one: Input, across: int, most: int) -> bool:
     most: elements of a group of y that is one run of the operand.
     """
     few = shape.elements <= _gather_elements()
-    return few or _are_close(shape, one, across, tuned("GATHER_RUN", tuning.GATHER_RUN), most)
+    run = tuned("GATHER_RUN", tuning.GATHER_RUN)
+    if _fills_tiles(shape, one):
+        run = min(run, tuned("SQUARE_RUN", tuning.SQUARE_RUN))
+    return few or _are_close(shape, one, across, run, most)
+
+
+def _fills_tiles(shape: Merged, one: Input) -> bool:
+    """Say whether whole units of an operand make tiles that are as wide as y's rows are long, and high enough."""
+    axes = split(shape)
+    length, high = axis_size(axes.along), axis_size(axes.across) >= tuning.SHORT_RUN
+    whole = length % shape.vector == 0 and length & (length - 1) == 0
+    return whole and high and one.number in axes.turned and turned_lie(axes, one) == "turned"
 
 
 def _are_bytes_gathered(shape: Merged, one: Input, across: int) -> bool:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo
+from gpubench.operators.constants import tuned
 from gpubench.operators.elementwise import tuning
 from gpubench.operators.elementwise.axes import Axes
 from gpubench.operators.elementwise.merged import Merged
@@ -48,8 +49,8 @@ def shared_bytes(shape: Merged, lies: Sequence[str], cut: TileCut, spare: int) -
     return total
 
 
-def cut_of(shape: Merged, axes: Axes, spare: int, lies: Sequence[str], device: DeviceInfo) -> TileCut:
-    """Return how tiles are cut, for what their operands need."""
+def cut_of(shape: Merged, full: int, axes: Axes, spare: int, lies: Sequence[str], device: DeviceInfo) -> TileCut:
+    """Return how tiles are cut, for what their operands need. full: elements of 16 bytes of the widest operand."""
     reach = axis_size(axes.along) + max(spare - 1, 0)  # of a row from the vector boundary before it
     if axes.braided:
         most = THREADS * shape.vector - spare
@@ -59,7 +60,7 @@ def cut_of(shape: Merged, axes: Axes, spare: int, lies: Sequence[str], device: D
     if not axes.turned:
         return rows_cut(shape, axes, reach, device)
     if not is_staged(lies):
-        return turned_cut(shape, axes, reach, spare, device)
+        return turned_cut(shape, full, axes, reach, spare, device)
     cut = staged_cut(shape, axes, reach, device)
     while max(cut.passes, cut.lanes) > 1 and shared_bytes(shape, lies, cut, spare) > device.max_shared_bytes // 3:
         passes, lanes = (cut.passes // 2, cut.lanes) if cut.passes > 1 else (1, cut.lanes // 2)
@@ -77,25 +78,33 @@ def rows_cut(shape: Merged, axes: Axes, reach: int, device: DeviceInfo) -> TileC
     return TileCut(lanes, passes, ceil_div(vectors, chunks) * shape.vector)
 
 
-def turned_cut(shape: Merged, axes: Axes, reach: int, spare: int, device: DeviceInfo) -> TileCut:
+def turned_cut(shape: Merged, full: int, axes: Axes, reach: int, spare: int, device: DeviceInfo) -> TileCut:
     """Return tiles whose operands are turned by squares: as square as there is room for, smaller where there are few.
 
     Neither way a tile is narrower than a vector of the narrowest operand. Rows off the grid bring a vector more.
+    Tiles of shorter vectors than full ones have the same elements.
     """
-    rows, vector = axis_size(axes.across), shape.vector
+    rows, vector, parts = axis_size(axes.across), full, full // shape.vector
+    most = THREADS // parts
     least = max(16 // dtypes.dtype(operand.dtype).itemsize for operand in shape.inputs)
     passes, lanes = tuning.TURNED_PASSES, tuning.TURNED_LANES[vector]
     if reach + spare < lanes * vector:
         lanes = max(power_of_two(reach + spare), least) // vector
     elif rows < THREADS // lanes * passes:
-        lanes = min(THREADS, THREADS * passes // max(power_of_two(rows), least))
-    lanes, passes = _fitted((lanes, THREADS), passes, vector, least, Waste(reach, rows, spare))
+        lanes = min(most, THREADS * passes // max(power_of_two(rows), least))
+    lanes, passes = _fitted((lanes, most), passes, vector, least, Waste(reach, rows, spare))
     blocks = shape.elements / (THREADS * vector)
-    fine = vector <= 4 and lanes <= tuning.TURNED_LANES[vector]
+    usual = tuning.TURNED_LANES[vector]
+    if vector <= 4 and lanes > usual and passes == 4 and blocks / passes < _wide_blocks() * device.sm_count:
+        lanes, passes = lanes // 2, passes // 2  # lines stay as long
+    fine = vector <= 4 and lanes <= usual
     least_blocks = tuning.SQUARE_BLOCKS if fine else tuning.TURNED_BLOCKS
     while _is_too_few(blocks / passes, passes, least_blocks, device) and THREADS // lanes * passes > least:
         passes //= 2
-    return TileCut(lanes, passes, lanes * vector - spare)
+    if parts > 1:
+        rows = max(passes, tuning.RAGGED_PASSES >> len(shape.inputs) - 1, lanes * parts * least // THREADS)
+        lanes, passes = lanes * parts, min(passes * parts, rows)
+    return TileCut(lanes, passes, lanes * shape.vector - spare)
 
 
 def staged_cut(shape: Merged, axes: Axes, reach: int, device: DeviceInfo) -> TileCut:
@@ -114,6 +123,10 @@ def staged_cut(shape: Merged, axes: Axes, reach: int, device: DeviceInfo) -> Til
     while _is_too_few(blocks / passes, passes, tuning.TURNED_BLOCKS, device):
         passes //= 2
     return TileCut(lanes, passes, lanes * vector)
+
+
+def _wide_blocks() -> int:
+    return tuned("WIDE_BLOCKS", tuning.WIDE_BLOCKS)
 
 
 def _is_too_few(blocks: float, passes: int, least: Mapping[int, int], device: DeviceInfo) -> bool:

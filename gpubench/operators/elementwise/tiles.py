@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from gpubench.operators.elementwise.cuts import cut_of, shared_bytes
 from gpubench.operators.elementwise.instance import extents, instance, plan, probes, types_of
 from gpubench.operators.elementwise.merged import Input, Merged, merged
 from gpubench.operators.elementwise.naive import scalar_parameters
+from gpubench.operators.elementwise.row_vectors import row_vector
 from gpubench.operators.geometry.axes import MAX_AXIS_DIMS, axis, axis_fits, axis_size
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.structs import INTEGER_DIVIDER, LIMIT, Struct, divider
@@ -57,7 +59,7 @@ class Tiles:
         types = dict(probes(dtype))["add"]
         lanes = tuning.TURNED_LANES[vector]
         return [
-            (SOURCE, instance("tiles", "add", types, (lanes, tuning.TURNED_PASSES, 1, 1, 1, spare), lies))
+            (SOURCE, instance("tiles", "add", types, (vector, lanes, tuning.TURNED_PASSES, 1, 1, 1, spare), lies))
             for *lies, spare in cut
         ]
 
@@ -66,7 +68,7 @@ def lie_of(shape: Merged, axes: Axes, one: Input, whole: bool) -> str:
     """Return how an operand lies beside y's rows (`Lie` in elementwise/operands.cuh)."""
     first = one.step(axes.along[0])
     if one.number in axes.turned:
-        return _turned_lie(axes, one)
+        return turned_lie(axes, one)
     if first == 0:
         return "still"
     if one.number in axes.braided:
@@ -80,7 +82,7 @@ def lie_of(shape: Merged, axes: Axes, one: Input, whole: bool) -> str:
     return "row" if all(one.step(dim) == 0 for dim in axes.across) else "on_grid"
 
 
-def _turned_lie(axes: Axes, one: Input) -> str:
+def turned_lie(axes: Axes, one: Input) -> str:
     """Return how an operand across the rows lies along its own lines."""
     if one.step(axes.across[0]) != 1:
         return "turned_apart"
@@ -97,22 +99,31 @@ def lies_of(shape: Merged, axes: Axes, whole: bool) -> list[str]:
     return ["turned_off_grid" if off and lie == "turned" else lie for lie in lies]
 
 
+def _is_by_squares(shape: Merged, axes: Axes) -> bool:
+    """Say whether all operands across the rows are turned on their way to shared memory."""
+    lies = [turned_lie(axes, operand) for operand in shape.inputs if operand.number in axes.turned]
+    return bool(lies) and all(lie == "turned" for lie in lies)
+
+
 def build(problem: Problem[Any], shape: Merged, axes: Axes, device: DeviceInfo) -> Plan | Refused:
     """Return the plan for these axes."""
     length, rows, others = (axis_size(dims) for dims in (axes.along, axes.across, axes.outer))
     if not all(map(axis_fits, (axes.along, axes.across, axes.outer))):
         return Refused("more dims or elements than the kernel counts")
+    full, shape = shape.vector, dataclasses.replace(shape, vector=row_vector(shape, axes, _is_by_squares(shape, axes)))
     spare = 0 if length % shape.vector == 0 else shape.vector
     lies = lies_of(shape, axes, spare == 0)
     if len(axes.along) > 1 and "apart" in lies:
         return Refused("an operand's rows go over several dims")
-    cut = cut_of(shape, axes, spare, lies, device)
+    cut = cut_of(shape, full, axes, spare, lies, device)
     chunks, strips = ceil_div(length + max(spare - 1, 0), cut.chunk), ceil_div(rows, cut.rows)
     if chunks * strips * others > LIMIT:
         return Refused("more blocks than the kernel counts")
     counts = (max(len(dims), 1) for dims in (axes.along, axes.across, axes.outer))
     types = types_of(problem.params, problem.case.dtype)
-    kernel = instance("tiles", problem.params.function, types, (cut.lanes, cut.passes, *counts, spare), lies)
+    kernel = instance(
+        "tiles", problem.params.function, types, (shape.vector, cut.lanes, cut.passes, *counts, spare), lies
+    )
     p0, p1 = scalar_parameters(problem.params)
     packed = SHAPE.value(
         cut,

@@ -1,7 +1,8 @@
 // Transposed in registers: a few rows that lie in memory as one run, an element of each in turn.
 //
 // Data: a thread loads as many vectors of the run, side by side, as there are rows, and sorts their elements into a vector of each
-// row. Who wants vectors that begin elsewhere than on a multiple of V lets all threads put theirs into shared memory, row by
+// row. They come by the widest loads that the run can be cut into: short vectors of rows keep the runs of neighbouring threads in few
+// lines of the L1 cache, whose lookups a wide load of long runs waits for, one a thread. Who wants vectors that begin elsewhere than on a multiple of V lets all threads put theirs into shared memory, row by
 // row, and cuts his own out of two.
 #pragma once
 
@@ -9,28 +10,31 @@
 
 namespace gpubench {
 
-// Of each row the block has `Vectors` vectors of V elements.
-template <class T, int V, int Rows, int Vectors>
+// Of each row the block has `Vectors` vectors of V elements. Runs begin on `Unit` elements, at least V and at most 16 bytes.
+template <class T, int V, int Rows, int Vectors, int Unit>
 struct BraidedRows {
     static constexpr int size = static_cast<int>(sizeof(T)) * V, bytes = Rows * Vectors * size;
-    Packed<T, V> run[Rows];
+    static constexpr int widest = (Rows * V) & -(Rows * V);  // the largest power of two that a thread's part is a multiple of
+    static constexpr int U = widest < Unit ? widest : Unit;  // elements of a load
+    static constexpr int loads = Rows * V / U;
+    Packed<T, U> run[loads];
 
-    // From an address on the vector's size, behind which `left` elements of the run exist. All: those of all rows.
+    // From an address on the load's size, behind which `left` elements of the run exist. All: those of all rows.
     template <bool All>
     GPUBENCH_DEVICE void load(const T* begin, int64 left) {
         GPUBENCH_UNROLL
-        for (int k = 0; k < Rows; ++k) {
+        for (int k = 0; k < loads; ++k) {
             run[k] = {};
-            if (left <= k * V) continue;
-            if (All || left >= (k + 1) * V) run[k] = load_on_grid<V>(begin + k * V);
-            else run[k] = load_one_by_one<V>(begin + k * V, 1, 0, static_cast<int>(left) - k * V);
+            if (left <= k * U) continue;
+            if (All || left >= (k + 1) * U) run[k] = load_on_grid<U>(begin + k * U);
+            else run[k] = load_one_by_one<U>(begin + k * U, 1, 0, static_cast<int>(left) - k * U);
         }
     }
     // The elements of a row.
     GPUBENCH_DEVICE Packed<T, V> row(int k) const {
         Vector<T, V> items;
         GPUBENCH_UNROLL
-        for (int j = 0; j < V; ++j) items[j] = bit_cast<Vector<T, V>>(run[(j * Rows + k) / V])[(j * Rows + k) % V];
+        for (int j = 0; j < V; ++j) items[j] = bit_cast<Vector<T, U>>(run[(j * Rows + k) / U])[(j * Rows + k) % U];
         return bit_cast<Packed<T, V>>(items);
     }
     static GPUBENCH_DEVICE int place(uint32 k, uint32 vector) { return (k * Vectors + vector) * size; }
