@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo
-from gpubench.operators.constants import tuned
 from gpubench.operators.elementwise import tuning
 from gpubench.operators.elementwise.axes import Axes
 from gpubench.operators.elementwise.merged import Merged
@@ -94,10 +93,7 @@ def turned_cut(shape: Merged, full: int, axes: Axes, reach: int, spare: int, dev
         lanes = min(most, THREADS * passes // max(power_of_two(rows), least))
     lanes, passes = _fitted((lanes, most), passes, vector, least, Waste(reach, rows, spare))
     blocks = shape.elements / (THREADS * vector)
-    usual = tuning.TURNED_LANES[vector]
-    if vector <= 4 and lanes > usual and passes == 4 and blocks / passes < _wide_blocks() * device.sm_count:
-        lanes, passes = lanes // 2, passes // 2  # lines stay as long
-    fine = vector <= 4 and lanes <= usual
+    fine = vector <= 4 and lanes <= tuning.TURNED_LANES[vector]
     least_blocks = tuning.SQUARE_BLOCKS if fine else tuning.TURNED_BLOCKS
     while _is_too_few(blocks / passes, passes, least_blocks, device) and THREADS // lanes * passes > least:
         passes //= 2
@@ -123,10 +119,6 @@ def staged_cut(shape: Merged, axes: Axes, reach: int, device: DeviceInfo) -> Til
     while _is_too_few(blocks / passes, passes, tuning.TURNED_BLOCKS, device):
         passes //= 2
     return TileCut(lanes, passes, lanes * vector)
-
-
-def _wide_blocks() -> int:
-    return tuned("WIDE_BLOCKS", tuning.WIDE_BLOCKS)
 
 
 def _is_too_few(blocks: float, passes: int, least: Mapping[int, int], device: DeviceInfo) -> bool:

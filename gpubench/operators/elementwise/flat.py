@@ -43,12 +43,13 @@ class Flat:
         if isinstance(shape, Refused):
             return shape
         lies = [lie_of(shape, operand) for operand in shape.inputs]
+        plain = not any(lie.endswith("off_grid") for lie in lies)
         function = problem.params.function
         if is_plaited(shape, device):
             cut = tuning.FlatCut(tuning.FLAT_THREADS, shape.vector, shape.dims[0].size)
             return build(problem, shape, cut, beside=True)
         near = any(tuning.is_near(shape, operand) for operand in shape.inputs)
-        cut = tuning.flat_cut(shape, device, function, lies, near)
+        cut = tuning.flat_cut(shape, device, function, plain, near)
         if not all(lie in LINEAR for lie in lies):
             cut = tuning.row_cut(shape, cut, lies, near)
         return build(problem, shape, cut)

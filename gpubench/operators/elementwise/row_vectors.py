@@ -24,9 +24,9 @@ def row_vector(shape: Merged, axes: Axes, by_squares: bool) -> int:
     if axes.braided:
         return _of_braids(shape, axes, length)
     whole = math.gcd(length, shape.vector)
-    short = length <= tuned("RAGGED_ROW", tuning.RAGGED_ROW)
-    stored = whole * shape.output_itemsize >= tuned("RAGGED_STORE", tuning.RAGGED_STORE)
-    return whole if by_squares and short and stored else shape.vector
+    stored, least = whole * shape.output_itemsize, tuned("RAGGED_STORE", tuning.RAGGED_STORE)
+    most = tuned("RAGGED_ROW", tuning.RAGGED_ROW) // (1 if stored >= least else 2)
+    return whole if by_squares and length <= most and 2 * stored >= least else shape.vector
 
 
 def lookups(vector: int, rows: int, itemsize: int, unit: int) -> float:

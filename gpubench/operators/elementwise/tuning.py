@@ -39,13 +39,17 @@ BRAIDED_STORE, BRAIDED_RUN = 4, 64
 """Bytes of such a row that a thread stores at least, and of the run that it loads, above which vectors are shorter than
 full ones; they are, too, where only shorter ones end with the rows, which then need no shared memory. Threads whose
 parts are 128 bytes apart meet a line of the L1 cache each. Of 8 rows of bytes that end with 8, 16 bytes a row took 2760
-instructions and 80 registers, which spilt, 4 bytes take 304 and 30."""
+instructions and 80 registers, which spilt, 4 bytes take 304 and 30. On an H100 8 x 2052664 uint8 17.5 us (24.7), 12 x
+1000000 int16 21.4 (23.9), 14 x 1000000 float32 43.4 (47.4), but 3 x 2000002 int16 13.7 (12.9), 3 x 4000001 float32 39.1
+(37.3)."""
 
-RAGGED_ROW, RAGGED_STORE, RAGGED_PASSES = 512, 2, 16
+RAGGED_ROW, RAGGED_STORE, RAGGED_PASSES = 512, 4, 16
 """Elements at most of rows that are no whole vectors, beside operands turned by squares, which come by the vectors
-that they are multiples of; bytes of y that these have at least; rows of a thread at most, half as many an operand
-more. Off the grid a tile brings a vector's worth of lines more, and the vectors at a row's ends come apart: of 8192 x
-125 int16, two operands, 330 instructions for 8 elements a thread."""
+that they are multiples of; bytes of y that these have at least, of half as long rows half as many; rows of a thread at
+most, half as many an operand more. On an H100 64 x 2048 x 76 int8 12.6 us (23.1), 4096 x 170 float32, three operands,
+9.2 (10.4), 8192 x 125 float64 10.0 (10.9); of pairs of bytes 8192 x 125 int16 7.8 (8.7), but 40000 x 501 64 (52). Off
+the grid a tile brings a vector's worth of lines more, and the vectors at a row's ends come apart: of 8192 x 125 int16,
+two operands, 330 instructions for 8 elements a thread."""
 
 SHORT_RUN, LONG_ROW = 64, 64
 """Elements of an operand's run across y's rows that are too few for a tile, and of a row of y that are enough: the run
@@ -67,10 +71,6 @@ SQUARE_BLOCKS = {4: 10, 2: 2}
 and with 2, 64 x 4 x 8192 float32 15.5 and 12.5 us, 21592 x 128, 5.1 blocks, 16.8 and 15.3, 4096 x 2 x 10 x 32
 float64, 9.7 blocks, 16.4 and 15.6, 896 x 1277 int64 13.4 and 12.5; but 131072 x 96 uint8 17.4 and 19.8, 8192 x 8192
 bfloat16 102 and 111, 32 x 131072 float32 13.1 and 14.2."""
-
-WIDE_BLOCKS = 10
-"""... and where tiles are wider than usual, for y's rows are few: half as wide then, so that they stay as high. Of
-lower ones 32 x 131072 float32 took 14.2 us, of high and wide ones 13.1."""
 
 TURNED_LANES = {16: 8, 8: 8, 4: 16, 2: 16, 1: 16}
 """Vectors of a row of a turned tile, by the elements of a vector. bfloat16 with 4, 8, 16: 100.7, 102.0, 110.9 us."""
@@ -110,11 +110,6 @@ SPREAD_WIDE, HEAVY = 1024, ("pow",)
 """... where operands are off the grid, or for heavy functions. 597168 float16 at offset 5, vectors of 1, 2, 4, 8: 8.3,
 7.3, 6.8, 7.6 us; the power of 64208 bfloat16: 5.9, 6.3, 6.5, 6.7."""
 
-APART_SPREAD = 512
-"""... or where an operand's elements lie apart, each in a line of its own: a thread's loads wait for each other there.
-With 1024, root of 8 x 1211 x 29 bfloat16 to uint8 5.06 us for 5.65 with 256, but where of 128 x 49 x 7 x 4 int16 5.06
-for 4.43, of one element a thread. Vectors of `NEAR_BYTES` and shorter ones stay."""
-
 HEAVY_BLOCKS = 40
 """Blocks of two vectors a thread, by SMs, from which heavy functions take two. Powers with one and with two: 60000000
 float32 197 and 182 us, 6000001 25.1 and 24.0, 3000000 14.7 and 15.0, 1048576 8.03 and 8.22; 16777216 bfloat16 36.1 and
@@ -143,7 +138,8 @@ Powers of 7260 x 4 x 10 float64, one reversed, 10.0 us, in tiles 11.7."""
 SQUARE_RUN = 31
 """The same where lines stand on units and neighbours are so many elements apart that they fill tiles: a power of two,
 and whole vectors. By runs in shared memory, quotients of 544 x 32 x 1024 float32, the last two exchanged, took 56 us
-for 73, while in tiles 69312 x 38 int32, which fill half of them, took 29 for 15."""
+for 73, while in tiles 69312 x 38 int32, which fill half of them, took 29 for 15. On an H100 23 cases 1.07 times as
+fast, 500000 x 32 turned uint8 16.5 us (19.8), 1000000 x 32 float32 91.6 (99.3); 9008 x 32 5.1 (4.9)."""
 
 GATHER_ELEMENTS = 2**17
 """Up to so many elements of y the L2 cache makes up for sectors that are read again."""
@@ -199,21 +195,19 @@ class FlatCut(NamedTuple):
         return self.threads * self.items * self.vectors
 
 
-def flat_cut(shape: Merged, device: DeviceInfo, function: str, lies: Sequence[str], near: bool) -> FlatCut:
+def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool, near: bool) -> FlatCut:
     """Return how y is cut. Small ones: more threads, before vectors are full.
 
-    lies: of the operands. near: some operand's elements are. Two vectors a thread where y has fewer bytes
+    plain: nothing is off the grid. near: some operand's elements are. Two vectors a thread where y has fewer bytes
     than what a vector is counted by, is most of all, or is small: 2^28 float32 to float16 379.6 us with one and 373.7
     with two, 2^26 float16 to float32 100.1 and 101.3. Not where an SM has fewer than four blocks then: 1043872 square
     roots of bfloat16 to int16 6.0 with one, 6.7 with two. Elements of 8 bytes off the grid come one by one: 51712416
     logarithms of float64 at offset 3 197.5 us, in vectors 203.6 to 217.
     """
-    heavy, plain = function in HEAVY, not any(lie.endswith("off_grid") for lie in lies)
-    usual = plain and not heavy
-    items = _filled(shape, device, tuned("SPREAD", SPREAD) if usual else SPREAD_WIDE)
-    if usual and "apart" in lies:
-        few = _filled(shape, device, tuned("APART_SPREAD", APART_SPREAD))
-        items = max(few, min(items, NEAR_BYTES // shape.output_itemsize))
+    heavy = function in HEAVY
+    spread = tuned("SPREAD", SPREAD) if plain and not heavy else SPREAD_WIDE
+    filled = power_of_two(shape.elements // (spread * device.sm_count) + 1) // 2
+    items = max(1, min(shape.vector, filled))
     threads = tuned("FLAT_THREADS", FLAT_THREADS) if items == shape.vector else SMALL_THREADS
     blocks = shape.elements / (2 * threads * shape.vector)
     if blocks < 2 * device.sm_count:
@@ -230,12 +224,6 @@ def flat_cut(shape: Merged, device: DeviceInfo, function: str, lies: Sequence[st
     enough = blocks >= 4 * device.sm_count
     short = function in SHORT_HEAVY and shape.output_itemsize <= 2
     return FlatCut(threads, items, 2 if enough and (narrow or most or (short and many)) else 1)
-
-
-def _filled(shape: Merged, device: DeviceInfo, spread: int) -> int:
-    """Return the elements of a vector, with so many threads of an SM before it is full."""
-    filled = power_of_two(shape.elements // (spread * device.sm_count) + 1) // 2
-    return max(1, min(shape.vector, filled))
 
 
 def row_cut(shape: Merged, cut: FlatCut, lies: Sequence[str], near: bool) -> FlatCut:

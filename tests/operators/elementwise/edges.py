@@ -47,9 +47,8 @@ def _around(sms: int, near: int) -> list[tuple[str, str, dict[str, Any]]]:
         ("few rows off the grid", "float32", _copy((3, 50_176 + near))),
         ("vectors of one run", "uint8", _copy((9, 4 + near, 2048), (0, 2, 1))),
         ("rows that fill a tile", "float32", _copy((9008, tuning.SQUARE_RUN + 1 + near))),
-        ("short rows that are ragged", "int16", _copy((1024, tuning.RAGGED_ROW + near))),
-        ("blocks of wide tiles", "float32", _copy((32, 128 * tuning.WIDE_BLOCKS * sms + 4 * near))),
-        ("threads of elements apart", "int16", _strided(17, 4 * tuning.APART_SPREAD * sms + near)),
+        ("short rows that are ragged", "float32", _copy((1024, tuning.RAGGED_ROW + near))),
+        ("short rows of pairs of bytes", "int16", _copy((1024, tuning.RAGGED_ROW // 2 + near))),
         ("lines of a thread", "int8", _copy((16 * threads, tuning.PLAITED_LINES + near))),
         ("threads for lines", "int8", _copy((16 * threads + 16 * near, 3))),
         ("whole vectors, turned", "float16", _copy((1024, 1024 + near))),
@@ -69,9 +68,9 @@ def _copy(shape: tuple[int, ...], order: tuple[int, ...] | None = None) -> dict[
     return {"function": "copy", "shape": shape, "layout": {"permute": order}}
 
 
-def _strided(step: int, size: int = 4_000_001) -> dict[str, Any]:
+def _strided(step: int) -> dict[str, Any]:
     """Return the copy of an operand of so many elements apart."""
-    return {"function": "copy", "shape": (size,), "layout": {"step": step}}
+    return {"function": "copy", "shape": (4_000_001,), "layout": {"step": step}}
 
 
 def _pair(one: tuple[int, ...], other: tuple[int, ...]) -> dict[str, Any]:

@@ -80,11 +80,14 @@ def test_runs_of_braided_rows_are_short(dtype: str, rows: int, length: int, vect
 @pytest.mark.parametrize(
     ("dtype", "length", "vector"),
     [
-        ("int16", tuning.RAGGED_ROW - 1, 1),
-        ("int16", tuning.RAGGED_ROW, 8),  # whole vectors
-        ("int16", tuning.RAGGED_ROW + 1, 8),
+        ("float32", tuning.RAGGED_ROW - 1, 1),
+        ("float32", tuning.RAGGED_ROW, 4),  # whole vectors
+        ("float32", tuning.RAGGED_ROW + 1, 4),
         ("int16", tuning.RAGGED_ROW - 4, 4),
-        ("uint8", 254, tuning.RAGGED_STORE),
+        ("int16", tuning.RAGGED_ROW // 2 - 1, 1),
+        ("int16", tuning.RAGGED_ROW // 2 + 1, 8),
+        ("uint8", 254, tuning.RAGGED_STORE // 2),
+        ("uint8", 258, 16),
         ("uint8", 255, 16),
         ("float64", 255, 1),
     ],
@@ -99,15 +102,6 @@ def test_short_rows_beside_turned_operands_end_with_vectors(dtype: str, length: 
     three = problem_of(dtype, "addcmul", full, {"shape": (4096, length)}, {"shape": (4096, length)})
     assert tiles_of(three)[1].notes["passes"] <= max(tuning.RAGGED_PASSES >> 2, tuning.TURNED_PASSES)
     assert tiles_of(problem_of(dtype, "copy", turned(4096, length, offset=1)))[0] == 16 // dtypes.dtype(dtype).itemsize
-
-
-@pytest.mark.parametrize(("near", "tile"), [(-1, (16, 2)), (0, (32, 4)), (1, (32, 4))])
-def test_wide_tiles_are_halved_where_blocks_are_few(near: int, tile: tuple[int, int]) -> None:
-    """Y's rows are few: the tile stays as high, for it has all of a line."""
-    columns = tuning.WIDE_BLOCKS * DEVICE.sm_count * 128
-    _, plan = tiles_of(problem_of("float32", "copy", turned(32, columns + 4 * near)))
-    assert (plan.notes["lanes"], plan.notes["passes"]) == tile
-    assert tuning.THREADS // tile[0] * tile[1] == 32
 
 
 @pytest.mark.parametrize(
@@ -126,17 +120,6 @@ def test_rows_that_fill_tiles_are_turned(rows: int, length: int, variant: str) -
     plan = OPERATOR.choose(problem_of("float32", "copy", turned(rows, length)), DEVICE)
     assert isinstance(plan, Plan)
     assert plan.variant == variant
-
-
-@pytest.mark.parametrize(("near", "items"), [(-1, 2), (0, 4), (1, 4)])
-def test_elements_apart_are_spread_over_more_threads(near: int, items: int) -> None:
-    """... until a vector of y has 4 bytes."""
-    size = 4 * tuning.APART_SPREAD * DEVICE.sm_count + near
-    one = {"shape": (size,), "layout": {"step": tuning.NEAR + 2}}
-    for dtype, found in (("int16", items), ("int8", 4)):
-        plan = OPERATOR.choose(problem_of(dtype, "copy", one), DEVICE)
-        assert isinstance(plan, Plan)
-        assert (plan.notes["lies"], plan.notes["items"]) == (["apart"], found)
 
 
 def test_short_vectors_give_the_right_result() -> None:
