@@ -100,7 +100,9 @@ def _are_few_walks(problem: Problem[Any], walk: Walk | None) -> bool:
     lines = x.size // length
     if lines * max(itemsize, 4) <= 4 * tuned("WALKS", walk_tuning.WALKS) and length >= walk_tuning.LONG_WALK:
         return True
-    tiled = is_half(problem.operand("x").dtype) and walk is not None and walk.far is not None and not walk.staged
+    if not is_half(problem.operand("x").dtype) or walk is None or walk.far is None or walk.staged:
+        return False
+    tiled = walk.sizes[walk.far] * walk.items * itemsize >= SECTOR  # side by side in x
     enough = x.size >= walk_tuning.HALF_TILED_LEAST and length >= walk_tuning.HALF_TILED_LINE
     return tiled and enough and lines <= tuned("HALF_TILED", walk_tuning.HALF_TILED)
 

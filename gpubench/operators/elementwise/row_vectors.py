@@ -25,7 +25,7 @@ def row_vector(shape: Merged, axes: Axes, by_squares: bool) -> int:
         return _of_braids(shape, axes, length)
     whole = math.gcd(length, shape.vector)
     stored, least = whole * shape.output_itemsize, tuned("RAGGED_STORE", tuning.RAGGED_STORE)
-    most = tuned("RAGGED_ROW", tuning.RAGGED_ROW) // (1 if stored >= least else 2)
+    most = tuned("RAGGED_ROW", tuning.RAGGED_ROW) // (1 if stored >= least else 4)
     return whole if by_squares and length <= most and 2 * stored >= least else shape.vector
 
 

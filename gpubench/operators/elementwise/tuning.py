@@ -45,11 +45,11 @@ instructions and 80 registers, which spilt, 4 bytes take 304 and 30. On an H100 
 
 RAGGED_ROW, RAGGED_STORE, RAGGED_PASSES = 512, 4, 16
 """Elements at most of rows that are no whole vectors, beside operands turned by squares, which come by the vectors
-that they are multiples of; bytes of y that these have at least, of half as long rows half as many; rows of a thread at
-most, half as many an operand more. On an H100 64 x 2048 x 76 int8 12.6 us (23.1), 4096 x 170 float32, three operands,
-9.2 (10.4), 8192 x 125 float64 10.0 (10.9); of pairs of bytes 8192 x 125 int16 7.8 (8.7), but 40000 x 501 64 (52). Off
-the grid a tile brings a vector's worth of lines more, and the vectors at a row's ends come apart: of 8192 x 125 int16,
-two operands, 330 instructions for 8 elements a thread."""
+that they are multiples of; bytes of y that these have at least, of a quarter as long rows half as many; rows of a
+thread at most, half as many an operand more. On an H100 64 x 2048 x 76 int8 12.6 us (23.1), 4096 x 170 float32, three
+operands, 9.2 (10.4), 8192 x 125 float64 10.0 (10.9); of pairs of bytes 8192 x 125 int16 7.8 (8.7), but 32768 x 247
+31.5 (27.5), 40000 x 501 64 (52). Off the grid a tile brings a vector's worth of lines more, and the vectors at a row's
+ends come apart: of 8192 x 125 int16, two operands, 330 instructions for 8 elements a thread."""
 
 SHORT_RUN, LONG_ROW = 64, 64
 """Elements of an operand's run across y's rows that are too few for a tile, and of a row of y that are enough: the run

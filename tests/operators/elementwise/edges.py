@@ -48,7 +48,7 @@ def _around(sms: int, near: int) -> list[tuple[str, str, dict[str, Any]]]:
         ("vectors of one run", "uint8", _copy((9, 4 + near, 2048), (0, 2, 1))),
         ("rows that fill a tile", "float32", _copy((9008, tuning.SQUARE_RUN + 1 + near))),
         ("short rows that are ragged", "float32", _copy((1024, tuning.RAGGED_ROW + near))),
-        ("short rows of pairs of bytes", "int16", _copy((1024, tuning.RAGGED_ROW // 2 + near))),
+        ("short rows of pairs of bytes", "int16", _copy((1024, tuning.RAGGED_ROW // 4 + near))),
         ("lines of a thread", "int8", _copy((16 * threads, tuning.PLAITED_LINES + near))),
         ("threads for lines", "int8", _copy((16 * threads + 16 * near, 3))),
         ("whole vectors, turned", "float16", _copy((1024, 1024 + near))),

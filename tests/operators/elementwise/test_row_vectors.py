@@ -84,9 +84,10 @@ def test_runs_of_braided_rows_are_short(dtype: str, rows: int, length: int, vect
         ("float32", tuning.RAGGED_ROW, 4),  # whole vectors
         ("float32", tuning.RAGGED_ROW + 1, 4),
         ("int16", tuning.RAGGED_ROW - 4, 4),
-        ("int16", tuning.RAGGED_ROW // 2 - 1, 1),
-        ("int16", tuning.RAGGED_ROW // 2 + 1, 8),
-        ("uint8", 254, tuning.RAGGED_STORE // 2),
+        ("int16", tuning.RAGGED_ROW // 4 - 1, 1),
+        ("int16", tuning.RAGGED_ROW // 4 + 1, 8),
+        ("uint8", 126, tuning.RAGGED_STORE // 2),
+        ("uint8", 254, 16),
         ("uint8", 258, 16),
         ("uint8", 255, 16),
         ("float64", 255, 1),
