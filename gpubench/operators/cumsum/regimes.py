@@ -97,7 +97,7 @@ def _are_few_walks(problem: Problem[Any], walk: Walk | None) -> bool:
     """Tell whether lines are so few that a thread each asks for little, and long enough to be worth a copy."""
     x, itemsize = problem.operand("x").view, dtypes.dtype(problem.operand("x").dtype).itemsize
     length = line_length(problem)
-    lines = x.size // length
+    lines = x.size // max(length, 1)
     if lines * max(itemsize, 4) <= 4 * tuned("WALKS", walk_tuning.WALKS) and length >= walk_tuning.LONG_WALK:
         return True
     if not is_half(problem.operand("x").dtype) or walk is None or walk.far is None or walk.staged:
