@@ -26,6 +26,8 @@ from gpubench.operators.cumsum.strips import best_strips, shared_us
 from gpubench.operators.cumsum.turned import (
     SECTOR,
     UNIT,
+    are_halves_torn,
+    are_units_cut,
     for_transposed,
     goes_in_runs,
     has_few_strips,
@@ -257,12 +259,14 @@ def _takes_few_turns(problem: Problem[Any], columns: Columns, device: DeviceInfo
 
 def _is_better_copied(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -> bool:
     """Tell whether long lines across x, of elements of 1 or 2 bytes, are few or cut units on one side of a turn."""
-    itemsize = dtypes.dtype(problem.operand("x").dtype).itemsize
-    if transposed.x_along_lines or itemsize > 2 or transposed.length < transposed_tuning.CHUNKED_LENGTH:
+    dtype, elements = problem.operand("x").dtype, problem.operand("x").view.size
+    if transposed.x_along_lines or dtypes.dtype(dtype).itemsize > 2:
         return False
-    cut = transposed.across * itemsize % UNIT != 0 or transposed.length % vector_items(problem) != 0
-    enough = problem.operand("x").view.size > transposed_tuning.STRAIGHT_PAIRS
-    return enough and (cut or has_few_strips(transposed, device))
+    half = is_half(dtype) and transposed.length >= tuned("HALF_COPIED", transposed_tuning.HALF_COPIED)
+    if half and are_halves_torn(problem, transposed, elements):
+        return True
+    cut, long = are_units_cut(problem, transposed), transposed.length >= transposed_tuning.CHUNKED_LENGTH
+    return long and elements > transposed_tuning.STRAIGHT_PAIRS and (cut or has_few_strips(transposed, device))
 
 
 def _tiled_walk(problem: Problem[Any]) -> Walk | None:

@@ -129,8 +129,9 @@ block with one tile waits for memory once and has nothing else to do. float32, x
 of 256 22.7 and 23.4 us, 24.7 and 24.4 by tiles; 65536 of 512 83.2 and 75.3, by tiles 79.6 and 77.3."""
 
 RING_LENGTH = 257
-"""The same for lines of 4 and 8 bytes across x, where there is a ring: 178 x 36 x 324 int32 18.1 us (26.0 by lines),
-131072 x 401 float64 235 (321), 32 x 2 x 1024 x 286 86 (114), 131072 x 288 int64 170 (167)."""
+"""The same for lines of 2, 4 and 8 bytes across x, where there is a ring: on an H100 32 x 530 x 327 int16 27.8 us by
+tiles (41.2 by lines), 10582 x 296 20.0 (24.5); 178 x 36 x 324 int32 18.1 us (26.0 by lines), 131072 x 401 float64 235
+(321), 32 x 2 x 1024 x 286 86 (114), 131072 x 288 int64 170 (167)."""
 
 HALF_LENGTH: dict[bool, int] = {True: 8192, False: 1024}
 """The same for 16-bit floats, by whether x lies along the lines. 65536 lines of 4096 bfloat16 along them: 310 us, 326
@@ -175,9 +176,10 @@ RUN_LEAST: dict[bool, int] = {True: 8, False: 16}
 (lines 266), 32820 x 16 x 3 x 8 permuted uint8 39 (67), 256 x 17137 x 8 float32 75 (114), 12 x 39944 int16 5.3 (6.2);
 7888756 x 8 int8 190 (217), but 2168009 x 32 float16 103 (91)."""
 
-NARROW_WALKED = 32
-"""Bytes of y of lines of narrow integers across x up to which many are walked: on an H100 17903 x 16 x 4 x 4 permuted
-int8 18.9 us (a lane a line 37.0), int16 20.2 (37.4), 5000 x 16 x 4 x 4 8.2 (13.1)."""
+NARROW_WALKED = 96
+"""Bytes of y of lines of narrow integers across x, whole sectors, up to which many are walked: on an H100 8811114 x 12
+turned int8 336 us (a lane a line 393), 60000 x 32 x 2 x 8 permuted 99 (118), 17903 x 16 x 4 x 4 permuted int8 18.9 us
+(a lane a line 37.0), int16 20.2 (37.4), 5000 x 16 x 4 x 4 8.2 (13.1)."""
 
 NARROW_LINE, NARROW_ODD = 24, 1 << 19
 """Elements of longer ones from which those that cut units of y are copied first, and of x, from which it is worth two
@@ -193,3 +195,11 @@ NARROW_ACROSS, NARROW_FEW = 32, 1 << 20
 """Lines side by side up to which longer ones of whole units are, of LONG_WALK and more, from so many elements on: on an
 H100 592 x 18 x 144 permuted int8 12.6 us (14.9), 8832 x 4 x 10 x 154 int16 277 (340), though 96 x 100 x 256 int8 is
 15.2 (20.1), too; 1024 x 33 x 128 uint8 23.9 (19.1), 120 x 17 x 4 x 128 12.8 (12.5)."""
+
+HALF_COPIED, HALF_CUT, HALF_MOST = 1024, 200, 5 << 20
+"""Elements of lines of 16-bit floats across x, no whole units of y, from which x is copied first, from NARROW_FEW
+elements on; of shorter ones where tiles would turn them, or up to HALF_MOST a lane each; up to these lines are whole
+units, too, if x's rows are none. On an H100 22 cases 0.42 to 0.84 of the time: 254 x 6 x 3649 permuted bfloat16 22.3 us
+(tiles 53.6), 3200 x 4 x 1762 76.0 (ring 128), 976 x 32 x 1470 133 (275, lines 115), 20 x 512 x 235 float16 16.0 (a lane
+a line 24.4), 128 x 16 x 2539 19.6 (a block a row 46.7), 1404 x 1840 14.4 (tiles 19.8); of more 11950 x 2 x 1968 139
+(89), lines 4096 x 10 x 943 130 (93)."""

@@ -108,14 +108,34 @@ def _for_many_lines(problem: Problem[Any], transposed: Transposed) -> str:
 
 
 def without_torn_lines(problem: Problem[Any], transposed: Transposed | None, turns: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the variants for transposed operands, others than `transposed_lines` for narrow integers across x whose
-    lines are stored in pieces.
+    """Return the variants for transposed operands, others for elements of 1 and 2 bytes across x whose lines are stored
+    in pieces.
 
-    A copy moves few bytes beside those of y, and rows are stored by whole sectors however they are cut.
+    A copy moves few bytes beside those of y where these are of integers, and rows are stored by whole sectors however
+    they are cut.
     """
-    lines = transposed is not None and turns == ("transposed_lines",) and not transposed.x_along_lines
-    variant = _for_many_narrow(problem, transposed) if lines and transposed is not None else None
+    if transposed is None or transposed.x_along_lines or not turns:
+        return turns
+    if is_half(problem.operand("x").dtype):
+        elements = problem.operand("x").view.size
+        long = transposed.length >= transposed_tuning.HALF_CUT and turns[0].startswith("transposed")
+        little = turns[0] != "transposed_lines" or elements <= transposed_tuning.HALF_MOST
+        return ("copied_first",) if long and little and are_halves_torn(problem, transposed, elements) else turns
+    variant = _for_many_narrow(problem, transposed) if turns == ("transposed_lines",) else None
     return turns if variant is None else (variant,)
+
+
+def are_halves_torn(problem: Problem[Any], transposed: Transposed, elements: int) -> bool:
+    """Tell whether 16-bit floats are enough for a copy first, and lines of y no whole units, or rows of x."""
+    if transposed.length % vector_items(problem) == 0 and elements > transposed_tuning.HALF_MOST:
+        return False
+    return elements >= transposed_tuning.NARROW_FEW and are_units_cut(problem, transposed)
+
+
+def are_units_cut(problem: Problem[Any], transposed: Transposed) -> bool:
+    """Tell whether lines across x, or its rows, are no whole units, so that a turn moves these in parts."""
+    itemsize = dtypes.dtype(problem.operand("x").dtype).itemsize
+    return transposed.across * itemsize % UNIT != 0 or transposed.length % vector_items(problem) != 0
 
 
 def _for_many_narrow(problem: Problem[Any], transposed: Transposed) -> str | None:
@@ -124,7 +144,7 @@ def _for_many_narrow(problem: Problem[Any], transposed: Transposed) -> str | Non
         return None
     y, x = dtypes.dtype(problem.operand("y").dtype).itemsize, problem.operand("x").view
     line = transposed.length * y
-    if line <= transposed_tuning.NARROW_WALKED:
+    if line <= transposed_tuning.NARROW_WALKED and line % SECTOR == 0:
         return "walked_lines"
     long = transposed.length >= transposed_tuning.NARROW_LINE
     odd = long and line % UNIT != 0 and x.size >= tuned("NARROW_ODD", transposed_tuning.NARROW_ODD)
@@ -144,7 +164,7 @@ def _long_line(dtype: str, along: bool, ring: bool) -> int:
     """Return the elements from which a line is for a ring or tiles though strips are many."""
     if is_half(dtype):
         return transposed_tuning.HALF_LENGTH[along]
-    across = ring and not along and dtypes.dtype(dtype).itemsize in (4, 8)
+    across = ring and not along and dtypes.dtype(dtype).itemsize in (2, 4, 8)
     return transposed_tuning.RING_LENGTH if across else transposed_tuning.LENGTH
 
 

@@ -178,7 +178,13 @@ def test_narrow_strips_are_copied_where_they_are_few(near: int, name: str) -> No
         ((640, 14447), "bfloat16", "copied_first"),  # rows of y do
         ((640, 14448), "bfloat16", "transposed_ring"),
         ((64, 40288), "float16", "copied_first"),  # few strips
-        ((633, 3000), "bfloat16", "block_rows"),
+        ((633, 3000), "bfloat16", "copied_first"),  # little, and rows of x cut units
+        ((3001, 3000), "bfloat16", "transposed_tiles"),
+        ((3001, 3001), "bfloat16", "copied_first"),
+        ((2001, 501), "bfloat16", "lanes_rows"),
+        ((13000, 401), "bfloat16", "copied_first"),
+        ((14000, 401), "bfloat16", "transposed_lines"),
+        ((3000, 399), "bfloat16", "lanes_rows"),
         ((633, 14447), "float32", "transposed_tiles"),
         ((1599, 7583), "int8", "copied_first"),
     ],
@@ -226,7 +232,9 @@ def test_short_lines_across_x_are_turned_on_whole_vectors(length: int, name: str
     assert chosen((8000000, length), 1, permute=(1, 0)) == name
 
 
-@pytest.mark.parametrize(("length", "name"), [(8, "walked_lines"), (9, "copied_first"), (12, "transposed_lines")])
+@pytest.mark.parametrize(
+    ("length", "name"), [(8, "walked_lines"), (9, "copied_first"), (12, "walked_lines"), (16, "transposed_lines")]
+)
 def test_short_lines_that_are_no_rows_are_stored_in_runs(length: int, name: str) -> None:
     """A thread a line, as long as its stores are few and whole vectors; what cuts sectors is copied first."""
     assert chosen((32820, 16, 3, length), 3, "uint8", permute=(2, 1, 3, 0)) == name
@@ -254,7 +262,7 @@ def test_short_lines_along_x_are_loaded_in_runs(length: int, offset: int, name: 
         assert chosen((256, 352, length, 30), 2, "uint8", permute=(0, 1, 3, 2), offset=offset) == name
 
 
-@pytest.mark.parametrize(("near", "name"), [(-1, "lanes_rows"), (1, "copied_first")])
+@pytest.mark.parametrize(("near", "name"), [(-1, "lanes_rows"), (1, "transposed_tiles")])
 def test_lines_of_narrow_integers_across_x_are_cut_by_lanes(near: int, name: str) -> None:
     """Any that a warp holds: of narrow integers a turn moves few bytes of x."""
     assert chosen((1000000, 256 + near), 1, "int16", permute=(1, 0)) == name
@@ -278,8 +286,8 @@ def test_many_short_lines_have_a_lane_each(near: int, many: bool) -> None:
     blocks = "transposed_ring" if near == 0 else "transposed_tiles"  # along x, only every fourth length is whole units
     assert chosen((16, 8, length, 32, 48), 2, permute=ALONG) == ("transposed_lines" if many else blocks)
     assert chosen((48, 32, 8, 16, across), 4, permute=ACROSS) == ("transposed_lines" if many else "transposed_ring")
-    assert chosen((48, 32, 8, 16, length), 4, "int16", permute=ACROSS) == (
-        "copied_first" if many else "transposed_tiles"  # lines that cut units
+    assert chosen((48, 32, 8, 16, across), 4, "int16", permute=ACROSS) == (
+        "transposed_lines" if many else "transposed_tiles"
     )
     assert chosen((2, 1, length, 32, 48), 2, permute=ALONG) == blocks
     assert chosen((48, 32, 1, 2, length), 4, permute=ACROSS) == "transposed_ring"
@@ -288,7 +296,7 @@ def test_many_short_lines_have_a_lane_each(near: int, many: bool) -> None:
 @pytest.mark.parametrize(("near", "along", "across"), EDGE)
 def test_lines_of_16_bit_floats_may_be_longer(near: int, along: str, across: str) -> None:
     """Each direction has its own limit."""
-    lengths = [transposed_tuning.HALF_LENGTH[is_half] + near for is_half in (True, False)]
+    lengths = [transposed_tuning.HALF_LENGTH[True] + near, transposed_tuning.HALF_LENGTH[False] + 8 * near]
     assert chosen((16, 8, lengths[0], 32, 48), 2, "bfloat16", permute=ALONG) == along
     assert chosen((48, 32, 8, 16, lengths[1]), 4, "float16", permute=ACROSS) == across
 
