@@ -41,12 +41,22 @@ OWNED_EVEN = 1
 """Whether tiles are as narrow as makes the trips to memory fewest that a block waits for: 768 tiles of 64 positions are
 two for some of 528 blocks and one for others, 1536 of 32 with twice the threads for each are three for nearly all."""
 
+OWNED_HEIGHTS = 1
+"""Whether rectangles are no higher than the dim that they cover: 32 positions of a dim of six are 26 idle threads."""
+
+SECTOR = 32
+
 NEAR = 64 * 1024
 NEAR_LEAST = 64 * 2**20
 """Bytes of a tile of the source in shared memory, and of a source from which it pays: 25 x 8192 x 282, 181 indices of
 int64 262 us (561 by the L1 cache); 1024 x 2048, 1000 of int8 80 (46)."""
 
 MOST_NEAR = 8192
+
+NEAR_SPREAD_LEAST = 2**25
+NEAR_SPREAD = 128
+"""The same where neighbours of the sorted list stand at least so many bytes apart in the source, in the mean: then each
+element is a sector of its own, which the L1 cache has lost when the next of its elements is due."""
 
 SHAPE = Struct(
     "gpubench::index_add::OwnedShape",
@@ -102,7 +112,7 @@ def tile_of(strides: Strides, dtype: str, room: int, device: DeviceInfo) -> Tile
     count, itemsize = strides.count, dtypes.dtype(dtype).itemsize
     fill = power_of_two_within(strides.positions // (4 * device.sm_count))
     row = count * itemsize
-    if strides.is_denser(1) and row * strides.positions >= NEAR_LEAST and 64 < row <= room and count <= MOST_NEAR:
+    if is_near(strides, itemsize) and 64 < row <= room:
         width = power_of_two_within(min(64, min(NEAR, room) // row, fill))
         shares = max(min(THREADS // width, power_of_two(count)), 32 // width)
         return Tile(width, 1, shares, count | 1)
@@ -113,15 +123,52 @@ def tile_of(strides: Strides, dtype: str, room: int, device: DeviceInfo) -> Tile
     width = min(THREADS, max(32, fill), power_of_two(strides.positions))
     across = strides.fastest_of_source
     shares = _shares(width, count)
-    if across and width >= 32 and strides.dims[0].size >= 4 and strides.dims[across].size >= 4:
-        along = min(8 if itemsize >= 4 else 16, power_of_two(strides.dims[0].size))
-        return Tile(along, width // along, shares)
+    long = strides.dims and min(strides.dims[0].size, strides.dims[across].size) >= 4
+    if across and width >= 32 and long and not _is_whole(strides, width):
+        return _rectangle(strides, itemsize, width, shares)
     if count <= MOST_SORTED and tuned("OWNED_EVEN", OWNED_EVEN):
         widths = [width >> k for k in range(4) if width >> k >= 32] or [width]
         turns = [_turns(each, strides, itemsize, device) for each in widths]
         if min(turns) * 8 <= turns[0] * 7:  # narrow tiles have more joins: not for little
             width = widths[turns.index(min(turns))]
     return Tile(width, 1, _shares(width, count))
+
+
+def is_near(strides: Strides, itemsize: int) -> bool:
+    """Say whether a source that is dense along the indexed dim should come to shared memory, tile by tile."""
+    if not strides.is_denser(1) or strides.count > MOST_NEAR:
+        return False
+    spread = min(strides.places, strides.count) * itemsize >= NEAR_SPREAD
+    least = min(tuned("NEAR_SPREAD_LEAST", NEAR_SPREAD_LEAST), NEAR_LEAST) if spread else NEAR_LEAST
+    return strides.count * strides.positions * itemsize >= least
+
+
+def _rectangle(strides: Strides, itemsize: int, positions: int, shares: int) -> Tile:
+    """Return a tile of so many positions of two dims: the destination's fastest, and the source's.
+
+    No higher than the second dim, nor than leaves few of its threads without a position: what it has less in height
+    it has in more shares, as long as each has a turn of elements, and in width.
+    """
+    first, second = strides.dims[0].size, strides.dims[strides.fastest_of_source].size
+    along = min(8 if itemsize >= 4 else 16, power_of_two(first))
+    highest = positions // along
+    if not tuned("OWNED_HEIGHTS", OWNED_HEIGHTS):
+        return Tile(along, highest, shares)
+    least = max(4, 2 * SECTOR // itemsize)
+    heights = [highest >> k for k in range(highest.bit_length()) if highest >> k >= least] or [highest]
+    covered = [ceil_div(second, height) * height for height in heights]
+    height = next(height for height, all_of in zip(heights, covered, strict=True) if all_of * 7 <= min(covered) * 8)
+    height = min(height, power_of_two(second))
+    spare = highest // height
+    more = power_of_two_within(min(spare, strides.count // (AT_ONCE[itemsize] * shares)))
+    width = min(along * spare // more, power_of_two(first))
+    return Tile(width, height, max(shares * more, 32 // (width * height)))
+
+
+def _is_whole(strides: Strides, width: int) -> bool:
+    """Say whether so many positions side by side have all of the source's fastest dim as they are."""
+    sizes = [dim.size for dim in strides.dims[: strides.fastest_of_source + 1]]
+    return bool(tuned("OWNED_HEIGHTS", OWNED_HEIGHTS)) and math.prod(sizes) <= width
 
 
 def _shares(width: int, count: int) -> int:

@@ -120,6 +120,64 @@ def test_tiles_are_as_narrow_as_makes_the_trips_fewest() -> None:
     noted(owned.build(many, device), width=256, shares=1)
 
 
+@pytest.mark.parametrize(("shape", "dtype", "tile"), [
+    ((60_000, 8, 6), "complex128", (8, 8, 4)),  # half of the width's height: six of eight, the rest in shares
+    ((60_000, 8, 8), "complex128", (8, 8, 4)),
+    ((60_000, 8, 9), "complex128", (8, 4, 8)),  # three rows of four, not one of 16
+    ((60_000, 8, 17), "float32", (8, 32, 1)),
+    ((60_000, 8, 33), "float32", (16, 16, 1)),  # three rows of 16, not two of 32
+    ((60_000, 8, 4), "float32", (64, 4, 1)),
+    ((60_000, 8, 3), "float32", (256, 1, 1)),
+])  # fmt: skip
+def test_rectangles_are_no_higher_than_their_dim(shape: Any, dtype: str, tile: tuple[int, int, int]) -> None:
+    """A dim of six has eight rows of threads, not 32; `OWNED_HEIGHTS` is as before."""
+    device = dataclasses.replace(host().info, sm_count=132)
+    count = 12 if dtype == "float32" else 82
+    problem = problem_of(shape, count, dtype, dim=1, layout={"permute": (1, 2, 0)})
+    width, height, shares = tile
+    noted(owned.build(problem, device), width=width, height=height, shares=shares)
+    if height > 1:
+        with in_force({"OWNED_HEIGHTS": 0}):
+            noted(owned.build(problem, device), width=8, height=32, shares=1)
+
+
+@pytest.mark.parametrize(("sizes", "height"), [((4, 8), 1), ((16, 16), 1), ((16, 17), 8), ((5, 52), 64)])
+def test_what_a_tile_has_whole_is_no_rectangle(sizes: tuple[int, int], height: int) -> None:
+    """Both dims within the width, and one more: positions side by side are all of them."""
+    device = dataclasses.replace(host().info, sm_count=132)
+    problem = problem_of((4096, 3, *sizes), 9, dim=1, source_layout={"permute": (0, 1, 3, 2)})
+    plan = noted(owned.build(problem, device))
+    assert (int(str(plan.notes["height"])) > 1) is (height > 1), dict(plan.notes)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])
+@pytest.mark.parametrize("sizes", [(4, 5), (37, 4), (9, 6), (33, 33), (3, 50)])
+@pytest.mark.parametrize("indices", [3, 17, 82])
+def test_rectangles_of_any_height_add_everything(sizes: tuple[int, int], indices: int, dtype: str) -> None:
+    """Dims that rectangles do not divide, with another between or behind; plans as for many SMs."""
+    problem = problem_of((sizes[0], 7, 3, sizes[1]), indices, dtype, dim=1, layout={"permute": (1, 3, 2, 0)}, alpha=2.0)
+    answers(problem, plan_of(problem), "random:3")
+
+
+@pytest.mark.parametrize(("indices", "places", "dtype", "near"), [
+    (2048, 32, "float32", True),  # 32 MiB, neighbours 128 bytes apart
+    (2047, 32, "float32", False),
+    (2048, 31, "float32", False),
+    (1024, 16, "float64", True),
+    (1023, 16, "float64", False),
+    (1024, 15, "float64", False),
+])  # fmt: skip
+def test_a_source_whose_neighbours_are_far_apart_comes_to_shared_memory_sooner(
+    indices: int, places: int, dtype: str, near: bool
+) -> None:
+    """From `NEAR_SPREAD_LEAST` bytes on; with as many as `NEAR_LEAST` it is as for others."""
+    device = dataclasses.replace(host().info, sm_count=132)
+    problem = problem_of((16, places, 256), indices, dtype, dim=1, source_layout={"permute": (0, 2, 1)})
+    noted(owned.build(problem, device), near=near)
+    with in_force({"NEAR_SPREAD_LEAST": owned.NEAR_LEAST}):
+        noted(owned.build(problem, device), near=False)
+
+
 @pytest.mark.parametrize("source", [{"offset": 1}, {"permute": (2, 1, 0)}], ids=str)
 def test_tiles_and_rectangles_have_rests(source: Any) -> None:
     """Linear tiles, and rectangles whose rests no tile fills."""
