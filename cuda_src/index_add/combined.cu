@@ -4,7 +4,7 @@
 // Data: `add_single`: a thread takes an element; it knows nothing but the pointers and three numbers, for each further word of
 // parameters costs a launch of a few elements time. `add_scattered`: a thread takes a vector or an element of any layout, whose index
 // is asked for at the same time: where there is little work. In both, lanes add up what much of the list brings to one place before.
-// `add_walked`: places of few indices, without atomics (walked.cuh). `add_turned`: squares of operands that lie turned. `add_few`: a
+// `add_walked`: places of few indices, without atomics (walked.cuh). `add_turned`, `add_turned_to_places`: squares of operands that lie turned. `add_few`: a
 // group of lanes takes four rows at once; what meets among them is added up in registers. `add_combined`: a warp takes 32 indices (fewer where there is little work),
 // one a lane; lanes with equal ones find each other, and the warp's rows stand in the order of their index, their first order
 // inside. The warp's groups of lanes walk them, four rows on their way, and add in registers until the index changes. So an index
@@ -164,6 +164,46 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
             if (rows[k] >= 0) raw[k] = bit_cast<Packed<T, 1>>(square[lane * (turned_width + 1) + own + k]);
         }
         send_few<T, 1>(destination + axis.offset(element + lane, 0), rows, raw, alpha, shape);
+    });
+}
+
+// The same where indices stand fastest in the destination: a lane has an index, and elements of its warp, so that what a warp sends of an
+// element to neighbouring places is few sectors, and what lanes have of one place is added up before.
+template <class T, class Index, int Dims>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
+    add_turned_to_places(T* destination, const T* source, const Index* index, const ScatteredShape shape, const alpha_t<T> alpha,
+                         const Axis<Dims> axis) {
+    GPUBENCH_SHARED(T, square, turned_width * (turned_width + 1));
+    const auto at = shape.squares.divide(static_cast<uint32>(block_index_x()));
+    const uint32 first = at.remainder * turned_width, element = at.quotient * turned_width;
+    const uint32 lane = lane_index(), own = thread_index_x() / warp_size * turned_rows;
+    const int64 row = load_if(index + first + lane, first + lane < shape.count);
+    const bool inside = first + lane < shape.count && row >= 0 && row < shape.places;
+    const auto bring = [&] {
+        const bool exists = element + lane < shape.items;
+        const int64 of = axis.offset(element + lane, 1);
+        T raw[turned_rows];
+        GPUBENCH_UNROLL
+        for (int k = 0; k < turned_rows; ++k) {
+            const uint32 i = first + own + k;
+            raw[k] = load_if(source + of + i * shape.index_step, exists && i < shape.count);
+        }
+        GPUBENCH_UNROLL
+        for (int k = 0; k < turned_rows; ++k) square[(own + k) * (turned_width + 1) + lane] = raw[k];
+    };
+    exchange(bring, [&] {
+        if (element + own >= shape.items) return;
+        Vector<sum_t<T>, turned_rows> sums{};
+        GPUBENCH_UNROLL
+        for (int k = 0; k < turned_rows; ++k) {
+            sums[k] = add_scaled<T>(sums[k], convert<sum_t<T>>(square[lane * (turned_width + 1) + own + k]), alpha);
+        }
+        if (!add_up_equal(static_cast<uint32>(row), inside, sums)) return;
+        GPUBENCH_UNROLL
+        for (int k = 0; k < turned_rows; ++k) {
+            if (element + own + k >= shape.items) continue;
+            send<T, 1>(destination + axis.offset(element + own + k, 0) + row * shape.place_step, Vector<sum_t<T>, 1>{sums[k]});
+        }
     });
 }
 

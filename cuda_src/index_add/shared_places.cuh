@@ -7,6 +7,8 @@
 
 namespace gpubench::index_add {
 
+constexpr uint32 no_row = 0xffffffffu;
+
 // Sums of lanes on their way to one place, added up by one of them; says whether the lane still has any. `key`: its place; below
 // zero: none. Lanes `apart` with one place betray an index that much of the list shares: as long as four lanes have such a one,
 // they are added up before.
@@ -30,6 +32,30 @@ GPUBENCH_DEVICE bool add_up_shared(Key key, Vector<A, V>& sums, uint32 apart) {
         if (mine && !leads) key = -1;
     }
     return key >= 0;
+}
+
+// The same for lanes side by side that each have an index of their own: where two neighbours betray a place that comes again, all lanes of
+// one place are added up, whatever their number, by halves of them at a time: five steps at most. (As CUB's and others' peers of a warp:
+// Westphal 2015.) Where none does it is a shuffle and a vote.
+template <class A, int V>
+GPUBENCH_DEVICE bool add_up_equal(uint32 row, bool inside, Vector<A, V>& sums) {
+    const uint32 neighbour = shuffle(full_mask, inside ? row : no_row, (lane_index() + 1) & (warp_size - 1));
+    if (ballot(full_mask, inside && row == neighbour) == 0) return inside;
+    const uint32 equal = match_any(full_mask, inside ? row : no_row);
+    uint32 number = population_count(equal & lanes_before());
+    const bool leads = number == 0;
+    uint32 others = inside ? equal & ~lanes_through() : 0;  // behind this lane, that still have a sum
+    while (ballot(full_mask, others != 0) != 0) {
+        const int next = others != 0 ? count_trailing_zeros(others) : lane_index();
+        GPUBENCH_UNROLL
+        for (int j = 0; j < V; ++j) {
+            const A left = shuffle(full_mask, sums[j], next);
+            if (others != 0) sums[j] = add(sums[j], left);
+        }
+        others &= ballot(full_mask, (number & 1) == 0);
+        number >>= 1;
+    }
+    return inside && leads;
 }
 
 }  // namespace gpubench::index_add

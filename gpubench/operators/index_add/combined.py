@@ -81,7 +81,7 @@ class Combined(OfForm):
                     for dims, width in ((2, widths[-1]), (3, 1))
                     for alone in (False, True)
                 ),
-                scattered.turned_kernel(dtype, index, 1),
+                *(scattered.turned_kernel(dtype, index, 1, to_places=to_places) for to_places in (False, True)),
             ]
         return (
             *((SOURCE, name) for name in names),

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import Json, Launch, Plan, Pointer, Problem, Refused, Value
+from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.axes import MAX_AXIS_DIMS, axis
 from gpubench.operators.geometry.merged import Dim
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
@@ -35,6 +36,10 @@ TURNED_LEAST = 2**19
 """Elements from which operands that turn do so by squares: 437 x 16384, 43 of float64 10.7 us (12.1 by an atomic each),
 3564 x 604, 455 of complex64 9.6 (8.4)."""
 
+TURNED_TO_PLACES = 1
+"""Whether their lanes have indices where those stand fastest in the destination, not elements: then all of a square that
+comes to one place is added up, and an element's neighbouring places are one request."""
+
 SHAPE = Struct(
     "gpubench::index_add::ScatteredShape",
     SOURCE,
@@ -50,10 +55,11 @@ def kernel(dtype: str, index: str, dims: int, vector: int, alone: bool) -> str:
     return f"gpubench::index_add::add_scattered<{types}, {vector}, {dims}, {str(alone).lower()}>"
 
 
-def turned_kernel(dtype: str, index: str, dims: int) -> str:
-    """Return the name expression of `add_turned`."""
+def turned_kernel(dtype: str, index: str, dims: int, *, to_places: bool = False) -> str:
+    """Return the name expression of `add_turned`; to_places: where indices stand fastest in the destination."""
     types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}"
-    return f"gpubench::index_add::add_turned<{types}, {dims}>"
+    name = "add_turned_to_places" if to_places else "add_turned"
+    return f"gpubench::index_add::{name}<{types}, {dims}>"
 
 
 def build(problem: Problem[Any]) -> Plan | Refused:
@@ -111,11 +117,12 @@ def is_turned(strides: Strides) -> bool:
 
 def _turned(problem: Problem[Any], strides: Strides) -> Plan:
     """Return the plan of squares."""
-    squares = ceil_div(strides.count, SQUARE)
+    dtype, squares = problem.case.dtype, ceil_div(strides.count, SQUARE)
     blocks = squares * ceil_div(strides.positions, SQUARE)
     shape = SHAPE.value(strides, squares=divider(squares), apart=0, items=strides.positions)
-    name = turned_kernel(problem.case.dtype, problem.operand("index").dtype, len(strides.dims))
-    notes = {"vector": 1, "dims": len(strides.dims), "alone": False, "turned": True}
+    to_places = not strides.is_denser(1) and fits(strides.places) and bool(tuned("TURNED_TO_PLACES", TURNED_TO_PLACES))
+    name = turned_kernel(dtype, problem.operand("index").dtype, len(strides.dims), to_places=to_places)
+    notes = {"vector": 1, "dims": len(strides.dims), "alone": False, "turned": True, "to_places": to_places}
     return _plan(problem, name, (blocks, THREADS), (shape, axis(strides.dims)), notes)
 
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
+from gpubench.operators.constants import in_force
 from gpubench.operators.index_add import (
     block_copies,
     cached,
@@ -23,7 +24,7 @@ from gpubench.operators.index_add import (
 )
 from gpubench.operators.index_add.auto import choose, preferred
 from tests.operators.cases import DEVICE
-from tests.operators.index_add.answers import INDEX_ADD, PATTERNS, answers, form, problem_of
+from tests.operators.index_add.answers import INDEX_ADD, PATTERNS, answers, form, noted, problem_of
 from tests.operators.index_add.test_partitioned import small_slices
 from tests.operators.on_host import host
 
@@ -168,6 +169,22 @@ def test_narrow_operands_that_turn_are_no_squares(width: int, turned: bool, monk
         assert isinstance(plan, Plan)
         assert plan.notes["turned"] == turned
         answers(problem, plan)
+
+
+@pytest.mark.parametrize("pattern", [*PATTERNS, {"below": 7}, {"below": 32}], ids=str)
+@pytest.mark.parametrize(("dtype", "width"), [("float32", 33), ("bfloat16", 64), ("int32", 16), ("complex64", 19)])
+def test_squares_add_up_what_comes_to_one_place(
+    pattern: Any, dtype: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of a square's indices alike, some, none, and some outside; indices stand fastest in the destination alone."""
+    if "out_of_range" in str(pattern) and dtype not in ("float32", "int32"):
+        return
+    monkeypatch.setattr(scattered, "TURNED_LEAST", 0)
+    source = {"offset": 1}
+    problem = problem_of((300, width), 2051, dtype, layout={"permute": (1, 0)}, source_layout=source, pattern=pattern)
+    answers(problem, noted(scattered.build(problem), turned=True, to_places=True), "random:2")
+    with in_force({"TURNED_TO_PLACES": 0}):
+        noted(scattered.build(problem), turned=True, to_places=False)
 
 
 @pytest.mark.parametrize("blocks", [64, 65])
