@@ -18,6 +18,7 @@
 #include "gpubench/movement/row_vectors.cuh"
 #include "gpubench/pairs.cuh"
 #include "gpubench/warp.cuh"
+#include "index_add/one_place.cuh"
 #include "index_add/owned.cuh"
 #include "index_add/sample.cuh"
 #include "index_add/shared_places.cuh"

@@ -8,7 +8,7 @@ from typing import Any
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
-from gpubench.operators.index_add import owning, sampled, tuning, walked
+from gpubench.operators.index_add import one_place, owning, sampled, tuning, walked
 from gpubench.operators.index_add.block_copies import BlockCopies
 from gpubench.operators.index_add.cached import Cached
 from gpubench.operators.index_add.combined import Combined
@@ -32,7 +32,8 @@ def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
     form = form_of(problem)
     gathers = isinstance(form, Form) and tuning.is_for_gathered(form, device)
     owns = not gathers and owning.is_for_owned(problem, form)
-    if isinstance(form, Form) and not walked.is_for(problem) and not owns:
+    few = walked.is_for(problem) or one_place.is_for(problem)
+    if isinstance(form, Form) and not few and not owns:
         yield from _of_form(form, problem.case.dtype, device)
     yield from (Combined(), LargeIndex(), Naive())
 

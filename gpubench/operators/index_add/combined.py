@@ -10,7 +10,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
-from gpubench.operators.index_add import owned, owning, scattered, sort, tuning, walked
+from gpubench.operators.index_add import one_place, owned, owning, scattered, sort, tuning, walked
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits, form_of
 from gpubench.operators.index_add.sums import alpha_value
@@ -52,6 +52,10 @@ class Combined(OfForm):
 
     def plan(self, problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         """Return the plan of few indices, of places owned by threads, of the form, or of any layout."""
+        if one_place.is_for(problem):
+            plan = one_place.build(problem, device)
+            if isinstance(plan, Plan):
+                return plan
         if walked.is_for(problem):
             plan = walked.build(problem, device)
             if isinstance(plan, Plan):
@@ -86,6 +90,7 @@ class Combined(OfForm):
         return (
             *((SOURCE, name) for name in names),
             *walked.instances(dtype),
+            *one_place.instances(dtype),
             *owned.instances(dtype),
             *sort.instances(),
         )

@@ -113,6 +113,12 @@ HOT_VECTORS = 8
 many rows as its groups of lanes take at once: 10000 x 32, 9000 indices, half of them on one place 11.3 us (17.5 one
 vector a thread, whose neighbours see four rows alone); even 7.6 (6.8)."""
 
+ONE_ROWS_LEAST = 2**18
+ONE_ROWS_LIST = (9, 2048)
+ONE_ROWS = 64
+"""Elements, the fewest and the most indices, and rows of a source from which lanes share its rows, where it is dense along
+a dim of one place: a thread a row has its lanes a row apart, of whose sectors each load meets one."""
+
 FEW = 32
 """Indices that a warp of `combined` adds up by itself: there is nothing to sort."""
 
