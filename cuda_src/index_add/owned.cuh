@@ -50,7 +50,8 @@ GPUBENCH_LAYOUT(OwnedShape, 160, alpha, 152);
 enum class Pieces { one, sorted, own };
 // Pairs whose elements are on their way to a thread: as many as its registers hold, besides the code of atomics where it has that.
 template <class T, Pieces pieces>
-constexpr int pairs_at_once = sizeof(T) > 8 ? 2 : pieces == Pieces::sorted ? 4 : sizeof(T) == 4 ? 8 : sizeof(T) > 4 ? 5 : 6;
+constexpr int pairs_at_once = pieces == Pieces::sorted ? (sizeof(T) > 8 ? 2 : 4)
+                                                       : (sizeof(T) > 8 ? 4 : sizeof(T) > 4 ? 5 : sizeof(T) == 4 ? 8 : 6);
 
 template <class T, Pieces pieces>
 struct Window {

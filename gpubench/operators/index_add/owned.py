@@ -34,7 +34,7 @@ PIECES = (128, 2048)
 BLOCKS = (4, 3)
 """Of `THREADS` threads that share an SM: of elements of up to 4 bytes, and of more."""
 
-AT_ONCE = {1: 6, 2: 6, 4: 8, 8: 5, 16: 2}
+AT_ONCE = {1: 6, 2: 6, 4: 8, 8: 5, 16: 4}
 """Elements on their way to a thread, by the bytes of one: pairs_at_once in owned.cuh."""
 
 OWNED_EVEN = 1
