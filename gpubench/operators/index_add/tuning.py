@@ -119,6 +119,10 @@ ONE_ROWS = 64
 """Elements, the fewest and the most indices, and rows of a source from which lanes share its rows, where it is dense along
 a dim of one place: a thread a row has its lanes a row apart, of whose sectors each load meets one."""
 
+ONE_VECTOR = 1
+"""Whether of one index a thread takes a vector, which it sends by an atomic: a warp that has a chunk of the row for itself
+asks for the index, then looks for others with it, before it asks for the source."""
+
 FEW = 32
 """Indices that a warp of `combined` adds up by itself: there is nothing to sort."""
 
@@ -277,6 +281,8 @@ def warp_rows(form: Form, device: DeviceInfo) -> int:
     """
     vectors = form.inner // form.vector
     work = max(vectors // 32, 1) * form.outers
+    if form.count == 1 and tuned("ONE_VECTOR", ONE_VECTOR):
+        return 1
     if form.inner == 1 and form.outers >= 32 and form.is_denser_across:
         return 4
     load = form.vector * form.itemsize

@@ -10,13 +10,14 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.dtypes import is_exact
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
+from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.axes import MAX_AXIS_DIMS, axis
 from gpubench.operators.geometry.merged import Dim
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add.accuracy import atomic_plan, grouped_accuracy
 from gpubench.operators.index_add.form import LIMIT, fits
 from gpubench.operators.index_add.strides import Strides, strides_of, vector_of
-from gpubench.operators.index_add.tuning import SMALL
+from gpubench.operators.index_add.tuning import SINGLE, SMALL
 from gpubench.operators.structs import Struct, unsigned
 
 SOURCE = "index_add/combined.cu"
@@ -37,6 +38,9 @@ LEAST_SMALL = 2**11
 """Indices up to which a thread has them all, of a source of so many bytes; of `SMALL`, whose words atomics take in two
 steps, of one or two indices, or so many elements: 8 x 256 x 496 of int64, 8 indices 30 us (52 by an atomic each),
 60564 x 11 x 4, 2 of float32 13.2 (16.8), 56932 x 2 x 48, 8 of int16 32 (118), 15104 x 32, 1 of int16 5.3 (6.9)."""
+
+ONE_WALKED_LEAST = 2**20
+"""... of one index of a dtype that atomics add element by element."""
 
 ONE_LEAST = 2**18
 ONE_BLOCKS = 4
@@ -85,7 +89,8 @@ def is_for(problem: Problem[Any]) -> bool:
         return False
     if small:
         return strides.count <= 2 or source.size >= LEAST_SMALL
-    return source.size * itemsize >= LEAST
+    one = strides.count == 1 and dtype in SINGLE
+    return source.size * itemsize >= (tuned("ONE_WALKED_LEAST", ONE_WALKED_LEAST) if one else LEAST)
 
 
 def is_for_one(strides: Strides) -> bool:

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from gpubench.model import Plan, Refused
 from gpubench.operators.index_add import walked
+from gpubench.operators.index_add.auto import choose
 from gpubench.operators.index_add.strides import strides_of
+from tests.operators.cases import DEVICE
 from tests.operators.index_add.answers import answers, noted, problem_of
 from tests.operators.on_host import one_sm
 
@@ -92,3 +94,24 @@ def test_one_place_is_walked_where_operands_lie_apart(
 def test_more_indices_than_a_thread_holds_are_refused() -> None:
     """Nothing is left out silently."""
     assert isinstance(walked.build(problem_of((20, 4), walked.MOST + 1), one_sm()), Refused)
+
+
+@pytest.mark.parametrize(("dtype", "elements", "notes"), [
+    ("float32", 2**18 + 2**15, {"rows": 1, "vector": 4, "alone": True}),
+    ("float32", 2**19 - 4, {"rows": 1, "vector": 4, "alone": True}),
+    ("float32", 2**19, {"each": 1, "vector": 4}),
+    ("int32", 2**18 - 4, {"rows": 1, "vector": 1}),
+    ("int32", 2**18, {"each": 1, "vector": 4}),
+    ("float64", 2**17 + 2, {"each": 1, "vector": 2}),
+])  # fmt: skip
+def test_one_index_is_a_vector_a_thread(dtype: str, elements: int, notes: dict[str, Any]) -> None:
+    """By atomics, or walked from `LEAST` bytes on; of what atomics add element by element from half of them on."""
+    problem = problem_of((3, elements), 1, dtype)
+    noted(choose(problem, DEVICE), **notes)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "complex64"])
+def test_one_index_adds_its_row_and_no_other(dtype: str) -> None:
+    """A row that fills no block, by atomics of 16 bytes."""
+    problem = problem_of((3, 5, 1032), 1, dtype, alpha=2.0)
+    answers(problem, noted(choose(problem, DEVICE), rows=1), "random:1")
