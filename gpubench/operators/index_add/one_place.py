@@ -98,7 +98,11 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
     strides, dtype = strides_of(problem), problem.case.dtype
     itemsize = dtypes.dtype(dtype).itemsize
     most_rows = THREADS * rows_at_once(itemsize)
-    if strides.places != 1 or len(strides.dims) > MAX_AXIS_DIMS or not fits(strides.positions + most_rows, strides.count):
+    if (
+        strides.places != 1
+        or len(strides.dims) > MAX_AXIS_DIMS
+        or not fits(strides.positions + most_rows, strides.count)
+    ):
         return Refused(f"several places, more than {MAX_AXIS_DIMS} dims after merging, or {LIMIT} rows or indices")
     vector = vector_along(problem, strides)
     lanes = lanes_of(strides.count, vector, itemsize)

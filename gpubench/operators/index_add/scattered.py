@@ -37,8 +37,8 @@ TURNED_LEAST = 2**19
 3564 x 604, 455 of complex64 9.6 (8.4)."""
 
 TURNED_TO_PLACES = 1
-"""Whether their lanes have indices where those stand fastest in the destination, not elements: then all of a square that
-comes to one place is added up, and an element's neighbouring places are one request."""
+"""Whether their lanes have indices where those stand fastest in the destination, not elements: then all of a square
+that comes to one place is added up, and an element's neighbouring places are one request."""
 
 SHAPE = Struct(
     "gpubench::index_add::ScatteredShape",

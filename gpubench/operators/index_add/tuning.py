@@ -116,12 +116,12 @@ vector a thread, whose neighbours see four rows alone); even 7.6 (6.8)."""
 ONE_ROWS_LEAST = 2**18
 ONE_ROWS_LIST = (9, 2048)
 ONE_ROWS = 64
-"""Elements, the fewest and the most indices, and rows of a source from which lanes share its rows, where it is dense along
-a dim of one place: a thread a row has its lanes a row apart, of whose sectors each load meets one."""
+"""Elements, the fewest and the most indices, and rows of a source from which lanes share its rows, where it is dense
+along a dim of one place: a thread a row has its lanes a row apart, and each load of a warp is a line for each."""
 
 ONE_VECTOR = 1
-"""Whether of one index a thread takes a vector, which it sends by an atomic: a warp that has a chunk of the row for itself
-asks for the index, then looks for others with it, before it asks for the source."""
+"""Whether of one index a thread takes a vector, which it sends by an atomic: a warp that has a chunk of the row for
+itself asks for the index, then looks for others with it, before it asks for the source."""
 
 FEW = 32
 """Indices that a warp of `combined` adds up by itself: there is nothing to sort."""

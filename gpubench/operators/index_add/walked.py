@@ -89,7 +89,7 @@ def is_for(problem: Problem[Any]) -> bool:
         return False
     if small:
         return strides.count <= 2 or source.size >= LEAST_SMALL
-    one = strides.count == 1 and dtype in SINGLE
+    one = strides.count == 1 and dtype in (*SINGLE, "complex128")
     return source.size * itemsize >= (tuned("ONE_WALKED_LEAST", ONE_WALKED_LEAST) if one else LEAST)
 
 

@@ -1,4 +1,4 @@
-"""Rows of a dim of one place where their sums could go wrong: vectors, groups of lanes, pieces, indices outside the dim."""
+"""Rows of a dim of one place where their sums could go wrong: vectors, groups of lanes, pieces, indices outside."""
 
 from __future__ import annotations
 
