@@ -42,7 +42,8 @@ OWNED_EVEN = 1
 two for some of 528 blocks and one for others, 1536 of 32 with twice the threads for each are three for nearly all."""
 
 OWNED_HEIGHTS = 1
-"""Whether rectangles are no higher than the dim that they cover: 32 positions of a dim of six are 26 idle threads."""
+"""Whether rectangles are no higher than the dim that they cover: 32 positions of a dim of six are 26 idle threads. On an
+H100 32768 x 8 x 6, 82 indices of complex128 138 us (466), 15 cases 1.50 times as fast."""
 
 SECTOR = 32
 
@@ -56,7 +57,8 @@ MOST_NEAR = 8192
 NEAR_SPREAD_LEAST = 2**25
 NEAR_SPREAD = 128
 """The same where neighbours of the sorted list stand at least so many bytes apart in the source, in the mean: then each
-element is a sector of its own, which the L1 cache has lost when the next of its elements is due."""
+element is a sector of its own, which the L1 cache has lost when the next of its elements is due. On an H100 256 x 128 x
+12, 2253 of complex64 67 us (145), sorted 68 (60); 14 cases 1.37 times as fast."""
 
 SHAPE = Struct(
     "gpubench::index_add::OwnedShape",

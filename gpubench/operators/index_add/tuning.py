@@ -117,7 +117,8 @@ ONE_ROWS_LEAST = 2**18
 ONE_ROWS_LIST = (9, 2048)
 ONE_ROWS = 64
 """Elements, the fewest and the most indices, and rows of a source from which lanes share its rows, where it is dense
-along a dim of one place: a thread a row has its lanes a row apart, and each load of a warp is a line for each."""
+along a dim of one place: a thread a row has its lanes a row apart, and each load of a warp is a line for each. On an
+H100 22 cases 1.67 times as fast, 2507 x 88 x 1, 34 of float16 13.0 us (25.8)."""
 
 ONE_VECTOR = 1
 """Whether of one index a thread takes a vector, which it sends by an atomic: a warp that has a chunk of the row for
