@@ -40,8 +40,9 @@ steps, of one or two indices, or so many elements: 8 x 256 x 496 of int64, 8 ind
 60564 x 11 x 4, 2 of float32 13.2 (16.8), 56932 x 2 x 48, 8 of int16 32 (118), 15104 x 32, 1 of int16 5.3 (6.9)."""
 
 ONE_WALKED_LEAST = 17 * 2**16
-"""... of one index of a dtype that atomics add element by element: on an H100 3 x 140000 float64 5.9 us (6.4), 3 x 400000
-int32 6.4 (7.1), but 3 x 262144 int32 5.8 (5.2)."""
+"""... of one index of a dtype that atomics add element by element, and operands that lie alike: on an H100 3 x 140000
+float64 5.9 us (6.4), 3 x 400000 int32 6.4 (7.1), but 3 x 262144 int32 5.8 (5.2), and of a source permuted 15.1
+(11.4)."""
 
 ONE_LEAST = 2**18
 ONE_BLOCKS = 4
@@ -90,7 +91,8 @@ def is_for(problem: Problem[Any]) -> bool:
         return False
     if small:
         return strides.count <= 2 or source.size >= LEAST_SMALL
-    one = strides.count == 1 and dtype in (*SINGLE, "complex128")
+    alike = len(strides.dims) == 1 and strides.dims[0].steps == (1, 1)
+    one = strides.count == 1 and dtype in (*SINGLE, "complex128") and alike
     return source.size * itemsize >= (tuned("ONE_WALKED_LEAST", ONE_WALKED_LEAST) if one else LEAST)
 
 

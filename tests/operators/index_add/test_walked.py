@@ -100,10 +100,10 @@ def test_more_indices_than_a_thread_holds_are_refused() -> None:
     ("float32", 2**18 + 2**15, {"rows": 1, "vector": 4, "alone": True}),
     ("float32", 2**19 - 4, {"rows": 1, "vector": 4, "alone": True}),
     ("float32", 2**19, {"each": 1, "vector": 4}),
-    ("int32", 2**18 - 4, {"rows": 1, "vector": 1}),
-    ("int32", 2**18, {"each": 1, "vector": 4}),
-    ("float64", 2**17 + 2, {"each": 1, "vector": 2}),
-    ("complex128", 2**16, {"each": 1, "vector": 1}),
+    ("int32", walked.ONE_WALKED_LEAST // 4 - 4, {"rows": 1, "vector": 1}),
+    ("int32", walked.ONE_WALKED_LEAST // 4, {"each": 1, "vector": 4}),
+    ("float64", walked.ONE_WALKED_LEAST // 8 + 2, {"each": 1, "vector": 2}),
+    ("complex128", walked.ONE_WALKED_LEAST // 16, {"each": 1, "vector": 1}),
 ])  # fmt: skip
 def test_one_index_is_a_vector_a_thread(dtype: str, elements: int, notes: dict[str, Any]) -> None:
     """By atomics, or walked from `LEAST` bytes on; of what atomics add element by element from half of them on."""
