@@ -5,13 +5,14 @@
 
 Draws 2^14 to 2^27 elements (--least, --most), log-uniform, 1 to 4 dims of any sizes, every dtype, and contiguous,
 transposed, permuted or misaligned layouts. Sums: any set of dims to reduce. Other operators (--operator) are drawn as
-random entries of suites are (docs/suites.md). All contenders of a case read the same memory and
-are timed cold, by turns, as `gpubench run` does. Prints a line a case and, at the end, the geometric mean of (best
-library / ours), the share of the cases no slower than 0.95 of it, the worst, and the share of the ceiling. --others
-times the other variants, too, on the cases that `auto` loses, or does at under 0.80 of the ceiling. --out writes one
-JSON line a case. A call that takes longer than --call-limit ends the run and is named: the first one of a contender in
-a case, which no sample follows. Cases in which libraries would take long for certain (8- and 16-bit numbers that one
-place gets many of) are left out, and counted. Draw seeds that no kernel was tuned with.
+random entries of suites are (docs/suites.md). All contenders of a case read the same memory and are timed cold, by
+turns, as `gpubench run` does. Prints a line a case and, at the end, the geometric mean of (best library / ours), the
+share of the cases no slower than 0.95 of it, the worst, and the share of the ceiling. --others times the other
+variants, too, on the cases that `auto` loses, or does at under 0.80 of the ceiling. --out writes one JSON line a case.
+Without --peer, --others times all our variants of every case: which one a rule ought to have chosen. --suite takes the
+cases of suites that are of the operator. A call that takes longer than --call-limit ends the run and is named: the
+first one of a contender in a case, which no sample follows. Cases in which libraries would take long for certain (8-
+and 16-bit numbers that one place gets many of) are left out, and counted. Draw seeds that no kernel was tuned with.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ from gpubench.operators.base import Operator  # noqa: E402
 from gpubench.operators.index_add.indices import draw as draw_indices  # noqa: E402
 from gpubench.operators.sectors import touched_bytes  # noqa: E402
 from gpubench.peers.base import DeviceOperand  # noqa: E402
+from gpubench.suite.expand import load_suites  # noqa: E402
 from gpubench.views.rows import LAUNCH_BOUND_FACTOR  # noqa: E402
 from studies.draws import LAYOUTS, draw_cases, is_endless  # noqa: E402
 from studies.warming import warm  # noqa: E402
@@ -245,7 +247,9 @@ def report(results: list[dict[str, Any]]) -> None:
 
 
 def is_behind(found: dict[str, Any]) -> bool:
-    """Tell whether a library is ahead, or the ceiling far."""
+    """Tell whether a library is ahead, or the ceiling far, or no library was timed."""
+    if found["us"].keys() == {"gpubench"}:
+        return True
     best = min((us for name, us in found["us"].items() if name != "gpubench"), default=math.inf)
     return bool(best < 0.97 * found["us"]["gpubench"] or found.get("share", 1.0) < 0.8)
 
@@ -279,7 +283,8 @@ def main() -> int:
     parser.add_argument("device")
     parser.add_argument("--operator", choices=("cumsum", "sum", "elementwise", "index_add"), default="sum")
     parser.add_argument("--cases", type=int, default=100, help="of each seed")
-    parser.add_argument("--seed", type=int, action="append", required=True)
+    parser.add_argument("--seed", type=int, action="append", default=[])
+    parser.add_argument("--suite", action="append", default=[])
     parser.add_argument("--peer", action="append", default=[])
     parser.add_argument("--least", type=float, default=14, help="log2 of the elements")
     parser.add_argument("--most", type=float, default=27)
@@ -290,11 +295,15 @@ def main() -> int:
     parser.add_argument("--out", type=argparse.FileType("w"))
     parser.add_argument("--compile-only", action="store_true", help="into the caches on disk; time nothing")
     options = parser.parse_args()
+    if not options.seed and not options.suite:
+        parser.error("name a --seed, or a --suite")
     cases = [
         case
         for seed in options.seed
         for case in draw_cases(options.operator, seed, options.cases, options.least, options.most, options.layouts)
     ]
+    if options.suite:
+        cases += [case for case in load_suites(options.suite, None).cases if case.operator == options.operator]
     drawn = len(cases)
     if options.peer:
         cases = [case for case in cases if not is_endless(case)]
