@@ -27,21 +27,12 @@ sys.path.insert(0, str(ROOT))
 from random_speed import Bench  # noqa: E402 - the checkout must be found first
 
 from gpubench.errors import GpubenchError  # noqa: E402
-from gpubench.model import Case, Plan, Problem  # noqa: E402
+from gpubench.model import Plan, Problem  # noqa: E402
 from gpubench.operators import OPERATORS  # noqa: E402
 from gpubench.operators.constants import values_of  # noqa: E402
-from gpubench.suite.expand import load_suites  # noqa: E402
 from gpubench.suite.explain import ASSUMED  # noqa: E402
-from studies.draws import LAYOUTS, draw_cases  # noqa: E402
+from studies.draws import LAYOUTS, cases_of  # noqa: E402
 from studies.two_checkouts import Changed, Compared, Side, changed, look_in, report  # noqa: E402
-
-
-def cases_of(options: argparse.Namespace) -> list[Case]:
-    """Return the drawn cases, or those of the suites that are of the operator."""
-    if options.suite:
-        return [case for case in load_suites(options.suite, None).cases if case.operator == options.operator]
-    ranges = (options.least, options.most, options.layouts)
-    return [case for seed in options.seed for case in draw_cases(options.operator, seed, options.cases, *ranges)]
 
 
 def compare(bench: Bench, found: Changed) -> Compared:
@@ -97,7 +88,8 @@ def main() -> int:
     options = parser.parse_args()
     old, new = Side(options.old.resolve(), {}), Side(ROOT, values_of(options.set) if options.set else {})
     bench = None if options.device == "none" else Bench(options.device, [])
-    cases = cases_of(options)
+    ranges = (options.least, options.most, options.layouts)
+    cases = cases_of(options.operator, options.suite, options.seed, options.cases, *ranges)
     look_in(old)
     info, processes = (ASSUMED, None) if bench is None else (bench.device.info, options.processes)
     found = list(changed(cases, old, new, info, None if options.plans else processes))

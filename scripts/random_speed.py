@@ -10,9 +10,10 @@ turns, as `gpubench run` does. Prints a line a case and, at the end, the geometr
 share of the cases no slower than 0.95 of it, the worst, and the share of the ceiling. --others times the other
 variants, too, on the cases that `auto` loses, or does at under 0.80 of the ceiling. --out writes one JSON line a case.
 Without --peer, --others times all our variants of every case: which one a rule ought to have chosen. --suite takes the
-cases of suites that are of the operator. A call that takes longer than --call-limit ends the run and is named: the
-first one of a contender in a case, which no sample follows. Cases in which libraries would take long for certain (8-
-and 16-bit numbers that one place gets many of) are left out, and counted. Draw seeds that no kernel was tuned with.
+cases of suites that are of the operator in place of draws. A call that takes longer than --call-limit ends the run and
+is named: the first one of a contender in a case, which no sample follows. Cases in which libraries would take long for
+certain (8- and 16-bit numbers that one place gets many of) are left out, and counted. Draw seeds that no kernel was
+tuned with.
 """
 
 from __future__ import annotations
@@ -51,9 +52,8 @@ from gpubench.operators.base import Operator  # noqa: E402
 from gpubench.operators.index_add.indices import draw as draw_indices  # noqa: E402
 from gpubench.operators.sectors import touched_bytes  # noqa: E402
 from gpubench.peers.base import DeviceOperand  # noqa: E402
-from gpubench.suite.expand import load_suites  # noqa: E402
 from gpubench.views.rows import LAUNCH_BOUND_FACTOR  # noqa: E402
-from studies.draws import LAYOUTS, draw_cases, is_endless  # noqa: E402
+from studies.draws import LAYOUTS, cases_of, is_endless  # noqa: E402
 from studies.warming import warm  # noqa: E402
 
 TURNS = 3
@@ -297,13 +297,8 @@ def main() -> int:
     options = parser.parse_args()
     if not options.seed and not options.suite:
         parser.error("name a --seed, or a --suite")
-    cases = [
-        case
-        for seed in options.seed
-        for case in draw_cases(options.operator, seed, options.cases, options.least, options.most, options.layouts)
-    ]
-    if options.suite:
-        cases += [case for case in load_suites(options.suite, None).cases if case.operator == options.operator]
+    ranges = (options.least, options.most, options.layouts)
+    cases = cases_of(options.operator, options.suite, options.seed, options.cases, *ranges)
     drawn = len(cases)
     if options.peer:
         cases = [case for case in cases if not is_endless(case)]

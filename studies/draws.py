@@ -16,7 +16,7 @@ from gpubench.operators.index_add.indices import draw as draw_indices
 from gpubench.operators.index_add.params import IndexAddParams
 from gpubench.operators.parameters import to_json
 from gpubench.operators.sum.params import SumParams
-from gpubench.suite.expand import expand
+from gpubench.suite.expand import expand, load_suites
 
 MOST_SWAPS, MOST_HALF_SWAPS = 50_000, 200_000
 """Additions of integers of 8 or 16 bits to one place, and of 16-bit floats: 74,130 of integers take torch and JAX 0.4 s
@@ -70,6 +70,15 @@ def is_endless(case: Case) -> bool:
     places = params.shape[params.dim] if params.shape else 1
     indices = draw_indices(params.pattern, places, params.count, case.seed, 1)
     return bool(indices.size and np.bincount(indices).max() > most)
+
+
+def cases_of(
+    operator: str, suites: list[str], seeds: list[int], count: int, least: float, most: float, layouts: str
+) -> list[Case]:
+    """Return the cases of suites that are of an operator; without suites those that each seed draws."""
+    if suites:
+        return [case for case in load_suites(suites, None).cases if case.operator == operator]
+    return [case for seed in seeds for case in draw_cases(operator, seed, count, least, most, layouts)]
 
 
 def draw_cases(operator: str, seed: int, count: int, least: float, most: float, layouts: str) -> list[Case]:

@@ -135,6 +135,18 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
 constexpr int turned_width = 32;  // indices of a block, and elements of each
 constexpr int turned_rows = turned_width * warp_size / combined_threads;  // of a thread
 
+// A block's square of indices and elements, and what a thread has of it: a place of one side, and `turned_rows` of the other.
+struct TurnedSquare {
+    uint32 first, element;  // index, and element of each
+    uint32 lane, own;
+};
+
+GPUBENCH_DEVICE TurnedSquare own_square(const ScatteredShape& shape) {
+    const auto at = shape.squares.divide(static_cast<uint32>(block_index_x()));
+    return {at.remainder * turned_width, at.quotient * turned_width, static_cast<uint32>(lane_index()),
+            static_cast<uint32>(thread_index_x() / warp_size * turned_rows)};
+}
+
 // The same where indices stand fastest in one operand and elements in the other: a square turns in shared memory, so that
 // both are met side by side. What meets among a warp's four indices is added up before. The axis has the other
 // dims.
@@ -143,28 +155,26 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_turned(T* destination, const T* source, const Index* index, const ScatteredShape shape, const alpha_t<T> alpha,
                const Axis<Dims> axis) {
     GPUBENCH_SHARED(T, square, turned_width * (turned_width + 1));
-    const auto at = shape.squares.divide(static_cast<uint32>(block_index_x()));
-    const uint32 first = at.remainder * turned_width, element = at.quotient * turned_width;
-    const uint32 lane = lane_index(), own = thread_index_x() / warp_size * turned_rows;
+    const TurnedSquare at = own_square(shape);
     int64 rows[turned_rows];
     const auto bring = [&] {
         GPUBENCH_UNROLL
         for (int k = 0; k < turned_rows; ++k) {
-            rows[k] = first + own + k < shape.count ? static_cast<int64>(index[first + own + k]) : -1;
-            if (element + own + k >= shape.items || first + lane >= shape.count) continue;
-            square[(own + k) * (turned_width + 1) + lane] =
-                load<Cache::read_only>(source + (first + lane) * shape.index_step + axis.offset(element + own + k, 1));
+            rows[k] = at.first + at.own + k < shape.count ? static_cast<int64>(index[at.first + at.own + k]) : -1;
+            if (at.element + at.own + k >= shape.items || at.first + at.lane >= shape.count) continue;
+            square[(at.own + k) * (turned_width + 1) + at.lane] =
+                load<Cache::read_only>(source + (at.first + at.lane) * shape.index_step + axis.offset(at.element + at.own + k, 1));
         }
     };
     exchange(bring, [&] {
-        if (element + lane >= shape.items) return;
+        if (at.element + at.lane >= shape.items) return;
         Packed<T, 1> raw[turned_rows];
         GPUBENCH_UNROLL
         for (int k = 0; k < turned_rows; ++k) {
             raw[k] = Packed<T, 1>{};
-            if (rows[k] >= 0) raw[k] = bit_cast<Packed<T, 1>>(square[lane * (turned_width + 1) + own + k]);
+            if (rows[k] >= 0) raw[k] = bit_cast<Packed<T, 1>>(square[at.lane * (turned_width + 1) + at.own + k]);
         }
-        send_few<T, 1>(destination + axis.offset(element + lane, 0), rows, raw, alpha, shape);
+        send_few<T, 1>(destination + axis.offset(at.element + at.lane, 0), rows, raw, alpha, shape);
     });
 }
 
@@ -175,35 +185,33 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_turned_to_places(T* destination, const T* source, const Index* index, const ScatteredShape shape, const alpha_t<T> alpha,
                          const Axis<Dims> axis) {
     GPUBENCH_SHARED(T, square, turned_width * (turned_width + 1));
-    const auto at = shape.squares.divide(static_cast<uint32>(block_index_x()));
-    const uint32 first = at.remainder * turned_width, element = at.quotient * turned_width;
-    const uint32 lane = lane_index(), own = thread_index_x() / warp_size * turned_rows;
-    const int64 row = load_if(index + first + lane, first + lane < shape.count);
-    const bool inside = first + lane < shape.count && row >= 0 && row < shape.places;
+    const TurnedSquare at = own_square(shape);
+    const int64 row = load_if(index + at.first + at.lane, at.first + at.lane < shape.count);
+    const bool inside = at.first + at.lane < shape.count && row >= 0 && row < shape.places;
     const auto bring = [&] {
-        const bool exists = element + lane < shape.items;
-        const int64 of = axis.offset(element + lane, 1);
+        const bool exists = at.element + at.lane < shape.items;
+        const int64 of = axis.offset(at.element + at.lane, 1);
         T raw[turned_rows];
         GPUBENCH_UNROLL
         for (int k = 0; k < turned_rows; ++k) {
-            const uint32 i = first + own + k;
+            const uint32 i = at.first + at.own + k;
             raw[k] = load_if(source + of + i * shape.index_step, exists && i < shape.count);
         }
         GPUBENCH_UNROLL
-        for (int k = 0; k < turned_rows; ++k) square[(own + k) * (turned_width + 1) + lane] = raw[k];
+        for (int k = 0; k < turned_rows; ++k) square[(at.own + k) * (turned_width + 1) + at.lane] = raw[k];
     };
     exchange(bring, [&] {
-        if (element + own >= shape.items) return;
+        if (at.element + at.own >= shape.items) return;
         Vector<sum_t<T>, turned_rows> sums{};
         GPUBENCH_UNROLL
         for (int k = 0; k < turned_rows; ++k) {
-            sums[k] = add_scaled<T>(sums[k], convert<sum_t<T>>(square[lane * (turned_width + 1) + own + k]), alpha);
+            sums[k] = add_scaled<T>(sums[k], convert<sum_t<T>>(square[at.lane * (turned_width + 1) + at.own + k]), alpha);
         }
         if (!add_up_equal(static_cast<uint32>(row), inside, sums)) return;
         GPUBENCH_UNROLL
         for (int k = 0; k < turned_rows; ++k) {
-            if (element + own + k >= shape.items) continue;
-            send<T, 1>(destination + axis.offset(element + own + k, 0) + row * shape.place_step, Vector<sum_t<T>, 1>{sums[k]});
+            if (at.element + at.own + k >= shape.items) continue;
+            send<T, 1>(destination + axis.offset(at.element + at.own + k, 0) + row * shape.place_step, Vector<sum_t<T>, 1>{sums[k]});
         }
     });
 }

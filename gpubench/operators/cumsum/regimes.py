@@ -71,9 +71,11 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
         straight = _for_little_across(problem, rows)
         straight = straight or (_for_grouped(problem, rows) if rows.group else _for_rows(problem, rows, device))
         cut_lines = turns == ("transposed_lines",) and _are_cut(problem, rows)
-        if transposed is None or _is_little_to_turn(problem, rows, transposed, turns, device):
-            return straight + turns
-        if _is_worth_no_turn(problem, rows, transposed, cut_lines, device):
+        if (
+            transposed is None
+            or _is_little_to_turn(problem, rows, transposed, turns, device)
+            or _is_worth_no_turn(problem, rows, transposed, cut_lines, device)
+        ):
             return straight + turns
         return without_torn_lines(problem, transposed, turns) + (straight if not rows.group else ())
     columns = columns_of(problem)
@@ -263,7 +265,7 @@ def _is_better_copied(problem: Problem[Any], transposed: Transposed, device: Dev
     if transposed.x_along_lines or dtypes.dtype(dtype).itemsize > 2:
         return False
     half = is_half(dtype) and transposed.length >= tuned("HALF_COPIED", transposed_tuning.HALF_COPIED)
-    if half and are_halves_torn(problem, transposed, elements):
+    if half and are_halves_torn(problem, transposed):
         return True
     cut, long = are_units_cut(problem, transposed), transposed.length >= transposed_tuning.CHUNKED_LENGTH
     return long and elements > transposed_tuning.STRAIGHT_PAIRS and (cut or has_few_strips(transposed, device))

@@ -191,13 +191,13 @@ NARROW_TORN = 1 << 21
 49.7 us (223), 442 x 32 x 27 x 10 int16 22.7 (28.2), 128 x 192 x 6 x 15 16.1 (24.3); but 16 x 40 x 128 x 22 int8 13.2
 (11.5), 192 x 64 x 3 x 7 8.4 (6.9)."""
 
-NARROW_ACROSS, NARROW_FEW = 32, 1 << 20
+NARROW_ACROSS, COPIED_LEAST = 32, 1 << 20
 """Lines side by side up to which longer ones of whole units are, of LONG_WALK and more, from so many elements on: on an
 H100 592 x 18 x 144 permuted int8 12.6 us (14.9), 8832 x 4 x 10 x 154 int16 277 (340), though 96 x 100 x 256 int8 is
 15.2 (20.1), too; 1024 x 33 x 128 uint8 23.9 (19.1), 120 x 17 x 4 x 128 12.8 (12.5)."""
 
 HALF_COPIED, HALF_CUT, HALF_MOST = 1024, 200, 5 << 20
-"""Elements of lines of 16-bit floats across x, no whole units of y, from which x is copied first, from NARROW_FEW
+"""Elements of lines of 16-bit floats across x, no whole units of y, from which x is copied first, from COPIED_LEAST
 elements on; of shorter ones where tiles would turn them, or up to HALF_MOST a lane each; up to these lines are whole
 units, too, if x's rows are none. On an H100 22 cases 0.42 to 0.84 of the time: 254 x 6 x 3649 permuted bfloat16 22.3 us
 (tiles 53.6), 3200 x 4 x 1762 76.0 (ring 128), 976 x 32 x 1470 133 (275, lines 115), 20 x 512 x 235 float16 16.0 (a lane

@@ -117,19 +117,19 @@ def without_torn_lines(problem: Problem[Any], transposed: Transposed | None, tur
     if transposed is None or transposed.x_along_lines or not turns:
         return turns
     if is_half(problem.operand("x").dtype):
-        elements = problem.operand("x").view.size
         long = transposed.length >= transposed_tuning.HALF_CUT and turns[0].startswith("transposed")
-        little = turns[0] != "transposed_lines" or elements <= transposed_tuning.HALF_MOST
-        return ("copied_first",) if long and little and are_halves_torn(problem, transposed, elements) else turns
+        little = turns[0] != "transposed_lines" or problem.operand("x").view.size <= transposed_tuning.HALF_MOST
+        return ("copied_first",) if long and little and are_halves_torn(problem, transposed) else turns
     variant = _for_many_narrow(problem, transposed) if turns == ("transposed_lines",) else None
     return turns if variant is None else (variant,)
 
 
-def are_halves_torn(problem: Problem[Any], transposed: Transposed, elements: int) -> bool:
+def are_halves_torn(problem: Problem[Any], transposed: Transposed) -> bool:
     """Tell whether 16-bit floats are enough for a copy first, and lines of y no whole units, or rows of x."""
+    elements = problem.operand("x").view.size
     if transposed.length % vector_items(problem) == 0 and elements > transposed_tuning.HALF_MOST:
         return False
-    return elements >= transposed_tuning.NARROW_FEW and are_units_cut(problem, transposed)
+    return elements >= transposed_tuning.COPIED_LEAST and are_units_cut(problem, transposed)
 
 
 def are_units_cut(problem: Problem[Any], transposed: Transposed) -> bool:
@@ -150,7 +150,7 @@ def _for_many_narrow(problem: Problem[Any], transposed: Transposed) -> str | Non
     odd = long and line % UNIT != 0 and x.size >= tuned("NARROW_ODD", transposed_tuning.NARROW_ODD)
     torn = not long and line % SECTOR != 0 and x.size >= tuned("NARROW_TORN", transposed_tuning.NARROW_TORN)
     beside = transposed.across <= tuned("NARROW_ACROSS", transposed_tuning.NARROW_ACROSS)
-    few = beside and transposed.length >= walk_tuning.LONG_WALK and x.size >= transposed_tuning.NARROW_FEW
+    few = beside and transposed.length >= walk_tuning.LONG_WALK and x.size >= transposed_tuning.COPIED_LEAST
     return "copied_first" if odd or torn or few else None
 
 

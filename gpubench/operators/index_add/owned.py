@@ -18,6 +18,7 @@ from gpubench.operators.index_add.accuracy import atomic_plan, grouped_accuracy
 from gpubench.operators.index_add.form import LIMIT, fits
 from gpubench.operators.index_add.strides import Strides, strides_of
 from gpubench.operators.index_add.sums import sum_bytes
+from gpubench.operators.sectors import SECTOR
 from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divided_strided, divider
 
 SOURCE = "index_add/combined.cu"
@@ -44,8 +45,6 @@ two for some of 528 blocks and one for others, 1536 of 32 with twice the threads
 OWNED_HEIGHTS = 1
 """Whether rectangles are no higher than the dim that they cover: 32 positions of a dim of six are 26 idle threads. On
 an H100 32768 x 8 x 6, 82 indices of complex128 138 us (466), 15 cases 1.50 times as fast."""
-
-SECTOR = 32
 
 NEAR = 64 * 1024
 NEAR_LEAST = 64 * 2**20

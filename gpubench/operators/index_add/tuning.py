@@ -120,10 +120,6 @@ ONE_ROWS = 64
 along a dim of one place: a thread a row has its lanes a row apart, and each load of a warp is a line for each. On an
 H100 22 cases 1.67 times as fast, 2507 x 88 x 1, 34 of float16 13.0 us (25.8)."""
 
-ONE_VECTOR = 1
-"""Whether of one index a thread takes a vector, which it sends by an atomic: a warp that has a chunk of the row for
-itself asks for the index, then looks for others with it, before it asks for the source."""
-
 FEW = 32
 """Indices that a warp of `combined` adds up by itself: there is nothing to sort."""
 
@@ -282,7 +278,7 @@ def warp_rows(form: Form, device: DeviceInfo) -> int:
     """
     vectors = form.inner // form.vector
     work = max(vectors // 32, 1) * form.outers
-    if form.count == 1 and tuned("ONE_VECTOR", ONE_VECTOR):
+    if form.count == 1:  # a warp would look for other indices before it asks for the source
         return 1
     if form.inner == 1 and form.outers >= 32 and form.is_denser_across:
         return 4
