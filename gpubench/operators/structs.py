@@ -25,6 +25,9 @@ MAX_DIMS = 8
 MAX_ITERATOR_DIMS = 25
 """Dims that `gpubench::OffsetCalculator` holds."""
 
+MAX_ROW_GROUPS = 2
+"""Kinds of groups, one of the other, that `gpubench::RowPlaces` holds."""
+
 LIMIT = 2**31 - 1
 """The largest number that may be divided, and the largest divisor."""
 
@@ -120,7 +123,12 @@ DIVIDED_STRIDED = Struct(
     strides=("i8", MAX_DIMS),
 )
 
-ROW_PLACES = Struct("gpubench::RowPlaces", "gpubench/strided.cuh", pitch="i8", further="i8", group=INTEGER_DIVIDER)
+ROW_PLACES = Struct(
+    "gpubench::RowPlaces",
+    "gpubench/strided.cuh",
+    **dict.fromkeys(("pitch", "further", "beyond"), "i8"),
+    **dict.fromkeys(("group", "groups"), INTEGER_DIVIDER),
+)
 
 
 def _calculator(operands: int) -> Struct:
@@ -174,10 +182,18 @@ def divided_strided(sizes: Sequence[int], strides: Sequence[int]) -> Value:
     )
 
 
-def row_places(pitch: int, group: int = 0, group_pitch: int = 0) -> Value:
-    """Return a `gpubench::RowPlaces`: rows a pitch apart; with groups, each of so many rows begins at its own pitch."""
-    further = group_pitch - group * pitch if group else 0
-    return ROW_PLACES.value(pitch=pitch, further=further, group=divider(max(group, 1)))
+def row_places(pitch: int, groups: Sequence[tuple[int, int]] = ()) -> Value:
+    """Return a `gpubench::RowPlaces`: the pitch of rows, then (rows, pitch) of groups, (groups, pitch) of outer groups.
+
+    ValueError for more than these.
+    """
+    if len(groups) > MAX_ROW_GROUPS:
+        raise ValueError(f"rows in groups of {len(groups)} kinds do not fit in a RowPlaces of {MAX_ROW_GROUPS}")
+    more = []  # than the pitches before come to
+    for (size, next_pitch), before in zip(groups, (pitch, *(own for _, own in groups)), strict=False):
+        more.append((divider(size), next_pitch - size * before))
+    (group, further), (outer, beyond) = (*more, (divider(1), 0), (divider(1), 0))[:MAX_ROW_GROUPS]
+    return ROW_PLACES.value(pitch=pitch, further=further, beyond=beyond, group=group, groups=outer)
 
 
 def offset_calculator(sizes: Sequence[int], *strides: Sequence[int]) -> Value:

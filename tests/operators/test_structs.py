@@ -12,7 +12,7 @@ import pytest
 
 import gpubench.operators
 from gpubench.kernels.sources import default_tree
-from gpubench.operators.structs import INTEGER_DIVIDER, STRIDED, Struct, strided
+from gpubench.operators.structs import INTEGER_DIVIDER, STRIDED, Struct, row_places, strided
 from tests.host.assertions import refused
 
 
@@ -71,6 +71,8 @@ def test_values_are_checked() -> None:
         INTEGER_DIVIDER.value(divisor=2**32, magic=1, shift=0)
     with pytest.raises(ValueError, match="2 sizes but"):
         strided((2, 3), (1,))
+    with pytest.raises(ValueError, match="3 kinds"):
+        row_places(1, ((2, 3), (2, 7), (2, 15)))
     assert STRIDED.read(strided((3, 4), (8, 1)).data) == {
         "dims": 2,
         "padding": 0,

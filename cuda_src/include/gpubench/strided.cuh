@@ -50,11 +50,11 @@ struct DividedStrided {
 };
 GPUBENCH_LAYOUT(DividedStrided, 168, strides, 104);
 
-// Where rows begin: a pitch apart, and from each group of them to the next by `further` more, 0 without groups. Grouped rows
-// are fewer than 2^31. 32 bytes with C layout.
+// Where rows begin: a pitch apart, from each group of them to the next by `further` more, 0 without groups, and from each outer
+// group of so many of these by `beyond` more, 0 without. Grouped rows are fewer than 2^31. 48 bytes with C layout.
 struct RowPlaces {
-    long long pitch, further;
-    IntegerDivider group;
+    long long pitch, further, beyond;
+    IntegerDivider group, groups;
 
     // Asked: without groups nothing else is read, 0.1 us sooner where it is the first of a launch to be read. Not asked: fewer
     // registers.
@@ -62,9 +62,10 @@ struct RowPlaces {
     GPUBENCH_DEVICE long long offset(long long row) const {
         const long long place = row * pitch;
         if (Asked && further == 0) return place;
-        return place + group.divide(static_cast<uint32>(row)).quotient * further;
+        const uint32 number = group.divide(static_cast<uint32>(row)).quotient;
+        return place + number * further + groups.divide(number).quotient * beyond;
     }
 };
-GPUBENCH_LAYOUT(RowPlaces, 32, group, 16);
+GPUBENCH_LAYOUT(RowPlaces, 48, groups, 36);
 
 }  // namespace gpubench

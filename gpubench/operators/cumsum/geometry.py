@@ -41,7 +41,13 @@ def grouped_rows_of(problem: Problem[Any]) -> Rows | None:
     x, dim = problem.operand("x").view, problem.params.dim
     if not problem.operand("y").view.is_contiguous or x.size == 0 or not x.shape or math.prod(x.shape[dim + 1 :]) > 1:
         return None
-    return rows_in_groups(x, (dim,))
+    return _in_groups(x, (dim,))
+
+
+def _in_groups(x: View, dims: Iterable[int]) -> Rows | None:
+    """Return rows in groups, in groups of groups only where their elements lie side by side: others are turned."""
+    rows = rows_in_groups(x, tuple(dims))
+    return None if rows is None or (len(rows.groups) > 1 and rows.step > 1) else rows
 
 
 def short_rows_of(problem: Problem[Any]) -> Rows | None:
@@ -57,14 +63,14 @@ def short_rows_of(problem: Problem[Any]) -> Rows | None:
     if side not in sides_of(*(operand.dtype for operand in problem.operands)):
         return None
     along = range(dim, len(x.shape))
-    rows = rows_along(x, along) or rows_in_groups(x, along)
+    rows = rows_along(x, along) or _in_groups(x, along)
     return None if rows is None else dataclasses.replace(rows, side=side)
 
 
 def long_rows_of(problem: Problem[Any]) -> Rows | None:
     """Return the same as far as rows have one pitch."""
     rows = short_rows_of(problem)
-    return None if rows is None or rows.group else rows
+    return None if rows is None or rows.groups else rows
 
 
 def is_aligned(problem: Problem[Any], rows: Rows) -> bool:

@@ -69,7 +69,7 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
         return ("copied_first",)
     if rows is not None:
         straight = _for_little_across(problem, rows)
-        straight = straight or (_for_grouped(problem, rows) if rows.group else _for_rows(problem, rows, device))
+        straight = straight or (_for_grouped(problem, rows) if rows.groups else _for_rows(problem, rows, device))
         cut_lines = turns == ("transposed_lines",) and _are_cut(problem, rows)
         if (
             transposed is None
@@ -77,7 +77,7 @@ def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
             or _is_worth_no_turn(problem, rows, transposed, cut_lines, device)
         ):
             return straight + turns
-        return without_torn_lines(problem, transposed, turns) + (straight if not rows.group else ())
+        return without_torn_lines(problem, transposed, turns) + (straight if not rows.groups else ())
     columns = columns_of(problem)
     walked = _for_columns(problem, columns, device) if columns is not None else ()
     return without_torn_lines(problem, transposed, turns) + _for_sides(problem, device) + walked
@@ -142,7 +142,7 @@ def _is_worth_no_turn(
         little = transposed.length * rows.rows <= tuned("WALK_SHARED", walk_tuning.WALK_SHARED)
         return little or rows.pitch * itemsize < SECTOR
     vector = transposed.length == vector_items(problem)  # more in groups are a thread's: lanes would find each its own
-    if goes_in_runs(problem, transposed) and rows.pitch == 1 and (vector or not rows.group):
+    if goes_in_runs(problem, transposed) and rows.pitch == 1 and (vector or not rows.groups):
         return True  # lanes side by side have neighbouring rows, and store a vector each
     widest, *_, narrowest = transposed_tuning.RING_LINES
     enough = transposed.strips(narrowest) >= tuning.FULL_SHARE * device.sm_count and transposed.across >= widest
@@ -223,7 +223,7 @@ def _for_sides(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     pairs = rows.side == 2 and rows.contiguous and rows.length <= longest(vector_items(problem))
     if pairs and is_narrow(problem.operand("x").dtype) and elements >= tuning.FLAT_LEAST:
         return ("flat_rows",)
-    return _for_grouped(problem, rows) if rows.group else _for_rows(problem, rows, device)
+    return _for_grouped(problem, rows) if rows.groups else _for_rows(problem, rows, device)
 
 
 def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> tuple[str, ...]:

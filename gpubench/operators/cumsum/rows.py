@@ -34,7 +34,7 @@ more threads than SMs hold, and than twice as many. With 4 rows 278272 x 4 int8 
 MOST_ROWS = 2**31
 
 NOT_ROWS = "takes only sums along the last dim, over rows with one pitch"
-NOT_SHORT_ROWS = NOT_ROWS + " or two; or beside a few columns that divide a vector"
+NOT_SHORT_ROWS = NOT_ROWS + " to three; or beside a few columns that divide a vector"
 NOT_LONG_ROWS = NOT_ROWS + "; or beside a few columns that divide a vector"
 
 
@@ -115,7 +115,7 @@ def last(side: int) -> tuple[int, ...]:
 
 def places(rows: Rows) -> Value:
     """Return the kernels' `RowPlaces`."""
-    return row_places(rows.pitch, rows.group, rows.group_pitch)
+    return row_places(rows.pitch, rows.groups)
 
 
 def lanes_shape(vectors: int) -> tuple[int, int]:

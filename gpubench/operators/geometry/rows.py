@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,8 @@ from gpubench.operators.geometry.dims import part, without
 class Rows:
     """Row r starts at r * pitch, its elements are `step` apart. Counted in elements.
 
-    group: rows of a group, where groups begin `group_pitch` apart and r counts in a group; 0 where there are none.
+    groups: where r counts in a group, (rows of it, the pitch of groups), then maybe (groups of an outer group, the
+    pitch of these); none where there is one pitch.
     side: columns that stand side by side in a row, which begins on as many elements of what is written.
     """
 
@@ -22,29 +24,36 @@ class Rows:
     length: int
     pitch: int
     step: int
-    group: int = 0
-    group_pitch: int = 0
+    groups: tuple[tuple[int, int], ...] = ()
     side: int = 1
 
     @property
     def contiguous(self) -> bool:
         """True when the view is one piece of memory, row after row."""
-        return self.step == 1 and self.group == 0 and (self.rows == 1 or self.pitch == self.length)
+        return self.step == 1 and not self.groups and (self.rows == 1 or self.pitch == self.length)
 
     @property
     def span(self) -> int:
         """Elements from the first to the last, both counted."""
-        in_groups = (self.rows // self.group - 1) * self.group_pitch if self.group else 0
-        return in_groups + ((self.group or self.rows) - 1) * self.pitch + (self.length - 1) * self.step + 1
+        counts, pitches = self._levels()
+        apart = sum((count - 1) * pitch for count, pitch in zip(counts, pitches, strict=True))
+        return apart + (self.length - 1) * self.step + 1
+
+    def _levels(self) -> tuple[list[int], list[int]]:
+        """Return how many there are of rows, of groups and of outer groups, each in the next, and their pitches."""
+        sizes, pitches = [size for size, _ in self.groups], [pitch for _, pitch in self.groups]
+        return [*sizes, self.rows // math.prod(sizes)], [self.pitch, *pitches]
 
     def on_grid(self, offset: int, items: int) -> bool:
         """Tell whether each row, and what follows it without a gap, begins as a vector of so many items does.
 
         offset: of the first row behind a vector's begin. The elements of a row must lie side by side.
         """
-        between = 0 if self.rows == 1 else self.pitch - self.length
-        after = self.group_pitch - self.group * self.length if self.group else 0
-        return self.step == 1 and all(distance % items == 0 for distance in (offset, between, after))
+        counts, pitches = self._levels()
+        inner = [math.prod(counts[:level]) for level in range(len(counts))]  # rows of one of each
+        levels = zip(counts, pitches, inner, strict=True)
+        gaps = [pitch - rows * self.length for count, pitch, rows in levels if count > 1]
+        return self.step == 1 and all(distance % items == 0 for distance in (offset, *gaps))
 
     def vectors(self, items: int) -> int:
         """Return the vectors that a row may touch on the grid of those of rows without gaps, wherever it starts."""
@@ -65,16 +74,18 @@ def rows_along(view: View, dims: Collection[int]) -> Rows | None:
 
 
 def rows_in_groups(view: View, dims: Collection[int]) -> Rows | None:
-    """Return the view as rows along some dims whose others walk as two: rows of a group, and groups of rows.
+    """Return the view as rows along some dims whose others walk as two or three: rows of a group, groups, outer groups.
 
     None where they walk as one, or as more; the view must have elements.
     """
     along = one_pitch(*part(view, sorted(dims)))
     sizes, (steps,) = coalesce(*without(view, *dims))
-    if along is None or len(sizes) != 2 or sizes[0] * sizes[1] >= 2**31:
+    rows = math.prod(sizes)
+    if along is None or len(sizes) not in (2, 3) or rows >= 2**31:
         return None
-    (length, step), (groups, group) = along, sizes
-    return Rows(groups * group, length, steps[1], step if length > 1 else 1, group, steps[0])
+    (length, step), pitch = along, steps[-1]
+    groups = tuple(zip(sizes[:0:-1], steps[-2::-1], strict=True))
+    return Rows(rows, length, pitch, step if length > 1 else 1, groups)
 
 
 def one_pitch(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int] | None:

@@ -168,10 +168,11 @@ def test_rows_are_held_at_once_where_threads_are_more_than_resident() -> None:
 @pytest.mark.parametrize(("name", "length"), [("lanes_rows", 60), ("lanes_rows", 33), ("block_rows", 701)])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8"])
 def test_rows_in_groups(name: str, length: int, dtype: str) -> None:
-    """Rows have a pitch in a group, groups another, and elements lie side by side or a step apart."""
-    for order in ([1, 0, 2], [0, 2, 1]):
-        layout = {"permute": order}
-        outputs(name, dtype, runs=1, shape=[7, 5, length], dim=2, layout=layout, distribution="with_nonfinite")
+    """Rows have a pitch in a group, groups another, outer groups a third; elements lie side by side or a step apart."""
+    for order in ([1, 0, 2], [0, 2, 1], [2, 1, 0, 3], [0, 2, 1, 3]):
+        shape = [3, 2, 5, length] if len(order) == 4 else [7, 5, length]
+        params: dict[str, Any] = {"shape": shape, "dim": len(order) - 1, "layout": {"permute": order}}
+        outputs(name, dtype, runs=1, **params, distribution="with_nonfinite")
 
 
 def test_long_rows_of_narrow_integers_by_lanes() -> None:

@@ -290,9 +290,16 @@ def test_many_columns_are_walked_further(near: int, name: str) -> None:
 
 @pytest.mark.parametrize(("near", "name"), [(0, "lanes_rows"), (1, "block_rows")])
 def test_rows_in_groups_go_to_lanes_or_blocks(near: int, name: str) -> None:
-    """Two pitches are as good as one, of three dims in another order; more are walked."""
-    assert chosen((70, 3, 4 * tuning.LANES_VECTORS + 4 * near), 2, permute=(1, 0, 2)) == name
-    assert chosen((70, 3, 5, 64), 3, permute=(2, 1, 0, 3)) == "walked_lines"
+    """Two pitches and three are as good as one, of three dims and of four in another order; more are walked."""
+    length = 4 * tuning.LANES_VECTORS + 4 * near
+    assert chosen((70, 3, length), 2, permute=(1, 0, 2)) == name
+    assert chosen((70, 3, 5, length), 3, permute=(2, 1, 0, 3)) == name
+    assert chosen((7, 10, 3, 5, 64), 4, permute=(3, 2, 1, 0, 4)) == "walked_lines"
+
+
+def test_rows_across_x_in_groups_of_groups_are_turned() -> None:
+    """Their elements stand apart in x: a tile turns them, where lanes would meet each sector again and again."""
+    assert chosen((700, 512, 5, 10), 3, "int16", permute=(2, 0, 3, 1)) in ("transposed_lines", "copied_first")
 
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "block_rows"), (0, "lanes_rows")])

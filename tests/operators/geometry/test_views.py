@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpubench.layout import Layout, View, view
 from gpubench.operators.geometry.columns import columns_along
-from gpubench.operators.geometry.rows import Rows, rows_along
+from gpubench.operators.geometry.rows import Rows, rows_along, rows_in_groups
 from gpubench.operators.geometry.transposed import transposed_along
 from tests.operators.cases import layouts
 
@@ -44,6 +44,27 @@ def test_rows_are_the_view(drawn: tuple[View, int]) -> None:
     assert max(found) + 1 == rows.span
     if rows.contiguous:
         assert found == list(range(one.size))
+
+
+@settings(deadline=None)
+@given(views(), st.sampled_from([1, 2, 4, 8]))
+def test_rows_in_groups_are_the_view(drawn: tuple[View, int], items: int) -> None:
+    """The same of rows in groups, and in groups of groups; on the grid are those of which each row is."""
+    one, dim = drawn
+    rows = rows_in_groups(one, (dim,))
+    if rows is None:
+        return
+    starts = []
+    for row in range(rows.rows):
+        start, rest, pitch = 0, row, rows.pitch
+        for size, next_pitch in rows.groups:
+            start, rest, pitch = start + rest % size * pitch, rest // size, next_pitch
+        starts.append(start + rest * pitch)
+    found = [start + place * rows.step for start in starts for place in range(rows.length)]
+    assert found == offsets(one, [*(other for other in range(len(one.shape)) if other != dim), dim])
+    assert max(found) + 1 == rows.span
+    stands = all((start - row * rows.length) % items == 0 for row, start in enumerate(starts))
+    assert rows.on_grid(0, items) == (rows.step == 1 and stands)
 
 
 @settings(deadline=None)
