@@ -252,28 +252,47 @@ GPUBENCH_DEVICE int gather_equal(Pair* list, const Index* index, uint32 first, c
     return population_count(good);
 }
 
-// Owned: one warp has all rows of its chunk, so that nobody else adds to them, and it needs no atomics.
-template <class T, class Index, int V, bool Owned>
+// Where a group's share of the warp's list begins that would begin at this place: behind the run that goes on there, where that is longer
+// than any group's share, for each would send an atomic of its own. By all lanes.
+GPUBENCH_DEVICE int begin_of_share(const Pair* list, int used, int place, int share) {
+    const int at = lane_index();
+    const uint32 begins = ballot(full_mask, at < used && (at == 0 || row_of(list[at]) != row_of(list[at - 1])));
+    if (place >= used) return used;
+    const uint32 before = begins & (2u << place) - 1, behind = begins & ~((2u << place) - 1);
+    const int begin = 31 - count_leading_zeros(before), end = behind != 0 ? count_trailing_zeros(behind) : used;
+    return begin < place && end - begin > (share < at_once ? at_once : share) ? end : place;
+}
+
+// How groups of lanes share a warp's list: evenly; evenly but for long runs, each of which is one group's; or one warp has all rows of its
+// chunk, so that nobody else adds to them, and it needs no atomics.
+enum class Sharing { even, runs, owned };
+
+template <class T, class Index, int V, Sharing sharing>
 GPUBENCH_DEVICE void combine_rows(Pair* lists, T* destination, const T* source, const Index* index, const CombinedShape& shape) {
     using Sums = Vector<sum_t<T>, V>;
+    constexpr bool owned = sharing == Sharing::owned;
     const int warp = thread_index_x() / warp_size, lane = lane_index() & (shape.lanes - 1), groups = warp_size / shape.lanes;
     Pair* const list = lists + warp * warp_size;
     const uint32 number = static_cast<uint32>(block_index_x()) * (combined_threads / warp_size) + warp;
     if (number >= shape.units) return;
     const Unit<T> unit(destination, source, number, shape.rows, lane, V, shape);
     const int used = gather_equal(list, index, unit.first, shape), share = (used + groups - 1) / groups;
-    const int first = lane_index() / shape.lanes * share, last = first + share < used ? first + share : used;
+    int first = lane_index() / shape.lanes * share, last = first + share < used ? first + share : used;
+    if constexpr (sharing == Sharing::runs) {
+        first = begin_of_share(list, used, first, share);
+        last = begin_of_share(list, used, last, share);
+    }
     if (unit.vector >= shape.vectors) return;
     const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
     Sums sums{};
     for (int base = first; base < last; base += at_once) {
         const auto ends = [&](int i) { return i + 1 >= last || row_of(list[i + 1]) != row_of(list[i]); };
-        Packed<T, V> raw[at_once], old[Owned ? at_once : 1];
+        Packed<T, V> raw[at_once], old[owned ? at_once : 1];
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
             raw[k] = Packed<T, V>{};
             if (base + k >= last) continue;
-            if constexpr (Owned) {
+            if constexpr (owned) {
                 old[k] = Packed<T, V>{};
                 if (ends(base + k)) old[k] = row_vector<V>(unit.destination + row_of(list[base + k]) * shape.place_step);
             }
@@ -286,18 +305,18 @@ GPUBENCH_DEVICE void combine_rows(Pair* lists, T* destination, const T* source, 
             add_scaled<T, V>(sums, raw[k], alpha);
             if (!ends(i)) continue;
             T* const place = unit.destination + row_of(list[i]) * shape.place_step;
-            if constexpr (Owned) store_packed(place, added(old[k], sums));
+            if constexpr (owned) store_packed(place, added(old[k], sums));
             else send<T, V>(place, sums);
             sums = Sums{};
         }
     }
 }
 
-template <class T, class Index, int V, bool Owned>
+template <class T, class Index, int V, Sharing sharing>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_combined(T* destination, const T* source, const Index* index, const CombinedShape shape) {
     GPUBENCH_SHARED(Pair, lists, combined_threads);
-    combine_rows<T, Index, V, Owned>(lists, destination, source, index, shape);
+    combine_rows<T, Index, V, sharing>(lists, destination, source, index, shape);
 }
 
 // The same, unless a sample of the list chose to sort.
@@ -305,7 +324,7 @@ template <class T, class Index, int V>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_if_apart(const uint32* choice, T* destination, const T* source, const Index* index, const CombinedShape shape) {
     GPUBENCH_SHARED(Pair, lists, combined_threads);
-    if (is_chosen(choice, Choice::atomics)) combine_rows<T, Index, V, false>(lists, destination, source, index, shape);
+    if (is_chosen(choice, Choice::atomics)) combine_rows<T, Index, V, Sharing::runs>(lists, destination, source, index, shape);
 }
 
 }  // namespace gpubench::index_add

@@ -1,7 +1,7 @@
 // index_add, variant `partitioned`: single elements into a destination beyond the L2 cache, by way of slices of it that fit a
 // block's shared memory.
 //
-// Data: `partition_values`: blocks that are resident together look at a tile of the list each; if all find theirs in order, nothing is
+// Data: `partition_values`: blocks that are resident together look at a sample of the list each; if all find theirs in order, nothing is
 // moved. Otherwise grid/partition.cuh brings (index, value) pairs to the slices; what finds no room there goes to the destination by
 // atomics, added up before where it comes to few places. `add_slices`: a block adds the pairs of one slice up in shared memory and adds
 // the slice to the destination, side by side; several blocks share a slice that takes many more pairs than others, and add theirs by
@@ -18,11 +18,13 @@ struct PartitionShape {
     Parting slices;
     uint32 count;  // indices
     uint32 range;  // of them, a block's
+    uint32 near;   // places over which 32 neighbours of a list in order reach at most
+    uint32 unused;
     int64 places;
     int64 index_step;  // elements between those of the source
     double alpha;
 };
-GPUBENCH_LAYOUT(PartitionShape, 64, alpha, 56);
+GPUBENCH_LAYOUT(PartitionShape, 72, alpha, 64);
 
 // The row that an index names; no_key where it is outside the dim.
 GPUBENCH_DEVICE uint32 row_inside(int64 row, const PartitionShape& shape) {
@@ -33,20 +35,26 @@ GPUBENCH_DEVICE uint32 located(int64 row, const PartitionShape& shape) {
     return row >= 0 && row < shape.places ? place : shape.slices.nowhere();
 }
 
-// Whether the thread's first indices from `start` on are inside the dim and do not descend inside a warp's 32.
+// Whether a sample of the block's range is inside the dim and does not descend inside a warp's 32, nor spreads there beyond `near`
+// places: a list of sorted pieces that each reach over all places had better be moved. Eight rows of the block's threads, spread over
+// the range by chance.
 template <class Index>
 GPUBENCH_DEVICE bool in_order(const Index* index, uint32 start, uint32 stop, const PartitionShape& shape) {
-    constexpr int looks = 8;
+    constexpr uint32 looks = 8;
     Index rows[looks];
     bool ordered = true;
-    const auto place = [&](int k) { return start + k * block_size_x() + thread_index_x(); };
+    const uint32 stratum = (stop - start) / looks, room = stratum > block_size_x() ? stratum - block_size_x() : 0;
+    const auto place = [&](uint32 k) {
+        return start + k * stratum + sampled_place(start + k, shape.count, room + 1) + thread_index_x();
+    };
     GPUBENCH_UNROLL
-    for (int k = 0; k < looks; ++k) rows[k] = load_if(index + place(k), place(k) < stop);
+    for (uint32 k = 0; k < looks; ++k) rows[k] = load_if(index + place(k), place(k) < stop);
     GPUBENCH_UNROLL
-    for (int k = 0; k < looks; ++k) {
-        const Index left = shuffle_up(full_mask, rows[k], 1);
-        const bool inside = row_inside(static_cast<int64>(rows[k]), shape) != no_key;
-        ordered = ordered && (place(k) >= stop || (inside && (lane_index() == 0 || left <= rows[k])));
+    for (uint32 k = 0; k < looks; ++k) {
+        const uint32 row = row_inside(static_cast<int64>(rows[k]), shape), left = shuffle_up(full_mask, row, 1);
+        const uint32 first = shuffle(full_mask, row, 0);
+        const bool follows = row != no_key && (lane_index() == 0 || left <= row) && row - first <= shape.near;
+        ordered = ordered && (place(k) >= stop || follows);
     }
     return ordered;
 }

@@ -1,11 +1,12 @@
 // What a list is like, seen by a block in a sample of it: whether an index that much of it shares would make atomics meet.
 //
-// Data: warps read groups of 32 neighbours, spread evenly over the list, all at once, and count hashes of their indices in shared
-// memory; of neighbours with one index only the first counts, for a list in order does not make atomics wait. A hash that comes
-// up too often says that there is such an index. Every block that looks finds the same.
+// Data: warps read groups of 32 neighbours, one somewhere in each of as many equal parts of the list, all at once, and count hashes of
+// their indices in shared memory; of neighbours with one index only the first counts, for a list in order does not make atomics wait. A
+// hash that comes up too often says that there is such an index. Every block that looks finds the same.
 #pragma once
 
 #include "gpubench/block/together.cuh"
+#include "gpubench/sampling.cuh"
 #include "gpubench/warp.cuh"
 
 namespace gpubench::index_add {
@@ -23,12 +24,13 @@ GPUBENCH_DEVICE bool is_chosen(const uint32* choice, Choice which) { return *cho
 template <int Warps, class Index>
 GPUBENCH_DEVICE Choice choose(const Index* index, uint32 count, uint32 often, uint32* counts) {
     constexpr int items = sample_items / (Warps * warp_size), groups = sample_items / warp_size;
+    const uint32 part = count / groups;
     uint32 hashes[items];
     GPUBENCH_UNROLL
     for (int k = 0; k < items; ++k) {
         const uint32 group = thread_index_x() / warp_size * items + k;
-        const uint32 at = static_cast<uint32>(uint64{count - warp_size} * group / (groups - 1)) + lane_index();
-        hashes[k] = static_cast<uint32>(index[at]);
+        const uint32 first = group * part + sampled_place(group, count, part), last = count - warp_size;
+        hashes[k] = static_cast<uint32>(index[(first < last ? first : last) + lane_index()]);
     }
     together<Warps * warp_size>(sample_counts, [&](int i) { counts[i] = 0; });
     const auto count_all = [&] {

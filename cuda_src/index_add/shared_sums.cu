@@ -47,7 +47,7 @@ GPUBENCH_DEVICE void load_items(Item<sum_t<T>> (&items)[N], const T* source, con
 template <class Target, class T, class Index>
 GPUBENCH_DEVICE void add_elements(const Table<Target>& table, const T* source, const Index* index, const CachedShape& shape) {
     const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
-    add_through_table(table, shape.items, [&](Item<sum_t<T>> (&items)[items_at_once<Target>], uint32 at) {
+    add_through_table(table, [&](Item<sum_t<T>> (&items)[items_at_once<Target>], uint32 at) {
         load_items(items, source, index, at, shape.items, alpha, shape);
     });
 }

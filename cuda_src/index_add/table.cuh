@@ -1,10 +1,11 @@
 // Elements on their way to a destination by atomics, those that come again added up in shared memory before: what shared_sums.cu and
 // partitioned.cu share.
 //
-// The first 32 elements of each warp show whether elements come again. If fewer than one in a hundred of the block does, all go
-// straight to the destination; so they do where they stand in order, but for warps that meet one place alone. Otherwise the block keeps sums in a table, one of two places a hash of the destination's element: one that
-// finds both taken by others goes to the destination. What one warp meets again and again (an index that half of
-// the list shares) a lane adds up in a register. At the end the table goes to the destination.
+// A block takes tiles that follow each other. The first 32 elements of each warp show whether elements come again. If fewer than one in a
+// hundred of the block's do, all go straight to the destination; so they do where they stand in order, but for warps that meet one place
+// alone. Otherwise the block keeps sums in a table, one of two places a hash of the destination's element: one that finds both taken by
+// others goes to the destination. What one warp meets again and again (an index that half of the list shares) a lane adds up in a
+// register. At the end the table goes to the destination.
 #pragma once
 
 #include "gpubench/atomics.cuh"
@@ -24,6 +25,7 @@ constexpr uint32 no_key = 0xffffffffu;
 struct CachedShape {
     IntegerDivider inner;  // elements of a row
     uint32 items;          // elements of one repetition of the source
+    uint32 range;          // of them, a block's: whole tiles
     int32 hash_shift;      // 32 - log2 of the table's places
     int64 places;
     int64 place_step, index_step;  // elements between rows of the destination, of the source
@@ -143,16 +145,18 @@ GPUBENCH_DEVICE void send_ordered(const Table<T>& table, Hot<sum_t<T>>& hot, con
     hot.sum = gpubench::add(hot.sum, item.value);
 }
 
-// Add all elements below `stop`, tiles in turn over the blocks. `load(items, at)` brings those at, at + threads ...
+// Add the elements of the block's range. `load(items, at)` brings those at, at + threads ... A list may go on as it does not begin: what a
+// range's first tile says is said of its neighbours alone.
 template <class T, class Load>
-GPUBENCH_DEVICE void add_through_table(const Table<T>& table, uint32 stop, const Load& load) {
+GPUBENCH_DEVICE void add_through_table(const Table<T>& table, const Load& load) {
     using A = sum_t<T>;
     constexpr uint32 tile = cached_threads * items_at_once<T>;
     Item<A> items[items_at_once<T>];
     Hot<A> hot{no_key, A{}, false};
-    const uint32 start = static_cast<uint32>(block_index_x()) * tile, step = static_cast<uint32>(grid_size_x()) * tile;
+    const uint32 start = static_cast<uint32>(block_index_x()) * table.shape.range, left = table.shape.items - start;
+    const uint32 stop = start + (left < table.shape.range ? left : table.shape.range);
     Habit habit = Habit::apart;
-    for (uint32 base = start; base < stop; base += step) {
+    for (uint32 base = start; base < stop; base += tile) {
         load(items, base + thread_index_x());
         if (base == start) {
             habit = habit_of(items[0].key);
@@ -160,11 +164,11 @@ GPUBENCH_DEVICE void add_through_table(const Table<T>& table, uint32 stop, const
         }
         GPUBENCH_UNROLL
         for (int k = 0; k < items_at_once<T>; ++k) {
-            if (habit == Habit::again) hot.take(table, items[k], static_cast<int>(base / tile) + k);
+            if (habit == Habit::again) hot.take(table, items[k], static_cast<int>((base - start) / tile) + k);
             else if (habit == Habit::ordered) send_ordered(table, hot, items[k]);
             else if (items[k].key != no_key) table.send(items[k].key, items[k].value);
         }
-        if (stop - base <= step) break;
+        if (stop - base <= tile) break;
     }
     if (habit == Habit::apart || (habit == Habit::ordered && !any_thread(hot.used))) return;
     if (habit == Habit::ordered) table.clear();

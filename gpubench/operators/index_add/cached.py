@@ -27,7 +27,7 @@ SHAPE = Struct(
     "gpubench::index_add::CachedShape",
     "index_add/table.cuh",
     inner=INTEGER_DIVIDER,
-    items="u4",
+    **dict.fromkeys(("items", "range"), "u4"),
     hash_shift="i4",
     **dict.fromkeys(("places", "place_step", "index_step", "outer_place", "outer_index"), "i8"),
     alpha="f8",
@@ -89,10 +89,13 @@ def build(problem: Problem[Any], form: Form, blocks: int, *, totals: bool = Fals
     sums = sum_bytes(destination.dtype)
     bits = TABLE_BITS[sums]
     apart = ceil_div(elements, 4) * 4
+    tile = tile_of(target)
+    each = ceil_div(ceil_div(items, tile), blocks) * tile
     shape = SHAPE.value(
         form,
         inner=divider(form.inner),
         items=items,
+        range=each,
         hash_shift=32 - bits,
         alpha=problem.params.alpha,
         outer_place=apart if totals else form.outer_place,
@@ -100,7 +103,7 @@ def build(problem: Problem[Any], form: Form, blocks: int, *, totals: bool = Fals
     launch = Launch(
         SOURCE,
         kernel(destination.dtype, index.dtype, target),
-        (min(blocks, ceil_div(items, tile_of(target))), form.outers, 1),
+        (ceil_div(items, each), form.outers, 1),
         (THREADS, 1, 1),
         (Workspace(0) if totals else Pointer("destination"), Pointer("source"), Pointer("index"), shape),
         shared_bytes=(sums + 4) << bits,

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add import one_place, owned, owning, scattered, sort, tuning, walked
 from gpubench.operators.index_add.accuracy import atomic_plan
@@ -77,7 +78,7 @@ class Combined(OfForm):
         names = []
         for index in INDICES:
             names += [kernel(dtype, index, width, rows) for width in widths for rows in (FEW_ROWS, LANES)]
-            names += [kernel(dtype, index, width, 32, owned=True) for width in widths]
+            names += [kernel(dtype, index, width, LANES, sharing) for width in widths for sharing in ("runs", "owned")]
             names += [
                 *(single(dtype, index, alone) for alone in (False, True)),
                 *(
@@ -96,12 +97,12 @@ class Combined(OfForm):
         )
 
 
-def kernel(dtype: str, index: str, vector: int, rows: int, *, owned: bool = False) -> str:
-    """Return the name expression for so many rows; owned: a warp has all rows of its chunk."""
+def kernel(dtype: str, index: str, vector: int, rows: int, sharing: str = "even") -> str:
+    """Return the name expression for so many rows; sharing: of a warp's list among its groups of lanes."""
     types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}, {vector}"
     if rows == FEW_ROWS:
         return f"gpubench::index_add::add_few<{types}>"
-    return f"gpubench::index_add::add_combined<{types}, {str(owned).lower()}>"
+    return f"gpubench::index_add::add_combined<{types}, gpubench::index_add::Sharing::{sharing}>"
 
 
 def if_apart(launch: Launch, problem: Problem[Any], vector: int, choice: Workspace) -> Launch:
@@ -160,6 +161,7 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
         return Refused(f"more than {LIMIT} indices, places or pieces of work")
     destination, index, _ = problem.operands
     owned = rows > FEW_ROWS and rows >= form.count and work.lanes == LANES
+    runs = work.lanes < LANES and form.count >= tuned("RUNS_LEAST", tuning.RUNS_LEAST)
     shape = SHAPE.value(
         form,
         work,
@@ -172,7 +174,7 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
     )
     launch = Launch(
         SOURCE,
-        kernel(destination.dtype, index.dtype, form.vector, rows, owned=owned),
+        kernel(destination.dtype, index.dtype, form.vector, rows, "owned" if owned else "runs" if runs else "even"),
         work.grid,
         (work.threads, 1, 1),
         (Pointer("destination"), Pointer("source"), Pointer("index"), shape),

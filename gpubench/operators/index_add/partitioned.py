@@ -40,6 +40,11 @@ PARTITION_FLOOR = 1
 SAMPLE_PIECE, SAMPLE_SPAN = 16, 512
 """Indices of a piece of the sample, and of the list that it stands for."""
 
+NEAR = 128
+"""Places over which 32 neighbours of a list reach at most that is not moved, in mean distances of a sorted list's (of
+two places at least): four times as far as they would. A list of 64 sorted pieces, each over all places, would bring
+the whole destination 64 times."""
+
 PARTING = Struct(
     "gpubench::Parting",
     "gpubench/grid/partition.cuh",
@@ -51,7 +56,7 @@ SHAPE = Struct(
     "gpubench::index_add::PartitionShape",
     SOURCE,
     slices=PARTING,
-    **dict.fromkeys(("count", "range"), "u4"),
+    **dict.fromkeys(("count", "range", "near", "unused"), "u4"),
     **dict.fromkeys(("places", "index_step"), "i8"),
     alpha="f8",
 )
@@ -190,7 +195,8 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: in
         return cut
     meetings, table, pairs, units, kept, size = map(Workspace, cut.starts)
     parting = (divider(cut.slice), cut.slices, cut.most, cut.step, cut.grain, cut.least)
-    shape = SHAPE.value(form, cut, slices=parting, alpha=problem.params.alpha)
+    near = min(NEAR * max(ceil_div(form.places, form.count), 2), LIMIT)
+    shape = SHAPE.value(form, cut, slices=parting, near=near, unused=0, alpha=problem.params.alpha)
     operands = Pointer("source"), Pointer("index")
     partition = Launch(
         SOURCE,

@@ -113,6 +113,12 @@ HOT_VECTORS = 8
 many rows as its groups of lanes take at once: 10000 x 32, 9000 indices, half of them on one place 11.3 us (17.5 one
 vector a thread, whose neighbours see four rows alone); even 7.6 (6.8)."""
 
+RUNS_LEAST = 2**15
+"""Indices from which one group of a warp's lanes has all of a long run of its list, of which each group would send its
+part. On an H100, half of 2^18 rows of 32 on one place: bfloat16 43 us (128), float32 57 (100), by 1 / rank 43 (49) and
+55 (57), even 1 to 2 % more, for the code is longer; half of 2^15 rows 33 (46) and 29 (37), even and in order 3 to 10 %
+more."""
+
 ONE_ROWS_LEAST = 2**18
 ONE_ROWS_LIST = (9, 2048)
 ONE_ROWS = 64

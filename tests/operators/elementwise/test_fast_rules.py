@@ -275,6 +275,14 @@ def test_tiles_that_would_hold_little_are_left(inner: int, variant: str) -> None
     assert plan_of("float16", function="add", inputs=both).variant == variant
 
 
+@pytest.mark.parametrize(("columns", "tile"), [(2**15, (32, 1)), (2**17, (32, 1)), (2**18, (64, 2)), (2**19, (128, 4))])
+def test_low_tiles_are_narrower_where_they_are_few(columns: int, tile: tuple[int, int]) -> None:
+    """Eight rows are as low as units of bfloat16 are; threads have fewer rows, and more blocks share the columns."""
+    one = {"shape": (8, columns), "layout": {"permute": (1, 0)}}
+    plan = plan_of("bfloat16", function="tanh", inputs=(one,))
+    assert (plan.variant, plan.notes["lanes"], plan.notes["passes"]) == ("tiles", *tile)
+
+
 @pytest.mark.parametrize(("size", "lanes"), [(4, 16), (64, 16)])
 def test_a_short_run_goes_on_over_the_next_dim(size: int, lanes: int) -> None:
     """It lies along the last dim of y and then along the middle one: that goes to the run, not to y's rows."""

@@ -76,6 +76,20 @@ def test_a_sample_decides_on_the_device_whether_to_sort(pattern: Any, dtype: str
     assert isinstance(sampled.Sampled().plan(problem_of((5000, 16), 31), host().info), Refused)
 
 
+@pytest.mark.parametrize("pattern", ["uniform", "half_same", "same", "sorted"])
+@pytest.mark.parametrize(("width", "dtype"), [(8, "float32"), (16, "bfloat16"), (12, "float64"), (64, "float32")])
+def test_long_runs_of_a_warps_list_are_one_groups(pattern: Any, width: int, dtype: str) -> None:
+    """From `RUNS_LEAST` indices on; right with warps of 32 rows and of fewer, the last one cut."""
+    problem = problem_of((50, width), 2085, dtype, pattern=pattern)
+    for rows in (8, 32):
+        plans = []
+        for least in (2085, 2086):
+            with in_force({"RUNS_LEAST": least}):
+                plans.append(noted(combined.build(problem, form(problem), rows)))
+        assert ["runs" in plan.launches[0].kernel for plan in plans] == [True, False]
+        answers(problem, plans[0], "random:6")
+
+
 BUILDS: dict[str, Callable[[Problem[Any], DeviceInfo], Plan | Refused]] = {
     "flat": lambda problem, _: combined.build(problem, form(problem), 1),
     "few": lambda problem, _: combined.build(problem, form(problem), 4),

@@ -73,6 +73,23 @@ def test_a_source_that_is_dense_along_the_dim_comes_to_shared_memory(
         answers(problem, plan_of(problem, near=True, pieces=1), "random:4")
 
 
+@pytest.mark.parametrize("pattern", ["uniform", "same", "half_same"])
+@pytest.mark.parametrize(("indices", "dtype"), [(33, "float32"), (300, "bfloat16"), (700, "int8"), (150, "complex128")])
+def test_rows_dense_in_both_operands_have_windows_side_by_side(indices: int, dtype: str, pattern: Any) -> None:
+    """Of an odd number of pairs each; the source's rows in shared memory, however little it is."""
+    problem = problem_of((23, 110), indices, dtype, dim=1, pattern=pattern, layout={"offset": 1}, alpha=-2.0)
+    plan = plan_of(problem, near=True, inside=True)
+    assert int(str(plan.notes["shares"])) * owned.NEAR_WINDOW >= indices
+    answers(problem, plan, "random:4")
+
+
+@pytest.mark.parametrize(("near", "inside"), [(-1, False), (0, True), (1, True)])
+def test_few_places_of_dense_rows_leave_neighbouring_threads_to_positions(near: int, inside: bool) -> None:
+    """What they write is few sectors then, whichever thread does."""
+    places = owned.NEAR_INSIDE // 4 + near
+    noted(owned.build(problem_of((5000, places), 40, "float32", dim=1), host().info), inside=inside)
+
+
 @pytest.mark.parametrize("indices", [11, 601])
 def test_elements_of_16_bytes_are_aligned_behind_an_odd_list(indices: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A list of an odd length, sorted by the block or before, and complex128 behind it."""

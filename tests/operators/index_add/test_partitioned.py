@@ -85,6 +85,19 @@ def test_a_sample_that_saw_nothing_of_the_list_costs_time_alone(
         np.testing.assert_array_equal(output(problem, plan, "random:4"), wanted)
 
 
+@pytest.mark.parametrize("pieces", [1, 3, 40])
+def test_sorted_pieces_are_right_moved_or_not(monkeypatch: pytest.MonkeyPatch, pieces: int) -> None:
+    """One piece stays where it is; many, each over all places, are moved; lists end inside what is looked at."""
+    for count in (300, 9001, 60_000):
+        problem = problem_of((9000,), count, "int32")
+        inputs = INDEX_ADD.inputs(problem)
+        found = [np.sort(part) for part in np.array_split(inputs["index"], pieces)]
+        inputs["index"] = np.concatenate(found)
+        monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem, inputs=inputs: inputs)
+        answers(problem, small_slices(problem, host().info), "random:3")
+        monkeypatch.undo()
+
+
 def test_every_slice_has_room_for_its_share() -> None:
     """Whatever the sample says a list spread evenly fits; not where 32-bit numbers would not count the rooms."""
     problem = problem_of((2**26,), 2**26)

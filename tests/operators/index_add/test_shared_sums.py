@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+from gpubench.model import Plan, Value
 from gpubench.operators.index_add import cached, private_copies
-from tests.operators.index_add.answers import answers, form, problem_of
+from tests.operators.index_add.answers import INDEX_ADD, answers, form, problem_of
 from tests.operators.on_host import host, one_sm
 
 
@@ -46,6 +48,31 @@ def test_sums_of_a_list_in_order_are_kept_across_tiles(pattern: Any) -> None:
     """A block takes several tiles of one place, of few, and of many."""
     problem = problem_of((300,), 30_011, pattern=pattern)
     answers(problem, cached.build(problem, form(problem), 3))
+
+
+@pytest.mark.parametrize(("count", "blocks"), [(1, 1), (1024, 5), (30_011, 3), (30_011, 7), (8192, 3)])
+def test_ranges_of_blocks_cover_the_list_once(count: int, blocks: int) -> None:
+    """Whole tiles that follow each other, so that what a block's first tile is like is what its others are."""
+    problem = problem_of((300,), count)
+    plan = cached.build(problem, form(problem), blocks)
+    assert isinstance(plan, Plan)
+    (launch,) = plan.launches
+    shape = launch.arguments[-1]
+    assert isinstance(shape, Value)
+    each = cached.SHAPE.read(shape.data)["range"]
+    assert each % cached.TILE == 0
+    assert (launch.grid[0] - 1) * each < count <= launch.grid[0] * each
+    assert launch.grid[0] <= blocks
+
+
+def test_a_list_may_go_on_as_it_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks whose elements are apart, in order, and of one place: each does as its own are."""
+    problem = problem_of((5000,), 30_011)
+    inputs, at = INDEX_ADD.inputs(problem), np.arange(30_011)
+    inputs["index"] = np.where(at < 10_000, at * 7 % 5000, np.where(at < 20_000, at // 9 % 5000, 17)).astype(np.int64)
+    monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
+    for blocks in (1, 6):
+        answers(problem, cached.build(problem, form(problem), blocks), "random:5")
 
 
 @pytest.mark.parametrize("dtype", ["float16", "int16", "complex128"])

@@ -14,6 +14,7 @@
 #include "gpubench/grid/meeting.cuh"
 #include "gpubench/integer_divider.cuh"
 #include "gpubench/movement/row_vectors.cuh"
+#include "gpubench/sampling.cuh"
 
 namespace gpubench {
 
@@ -110,16 +111,7 @@ struct PartLists {
     }
 };
 
-// Which of the pieces of span number `span` is sampled. A hash, so that no list that merely repeats itself meets the sample in step;
-// `seed`, the list's length, gives lists of other lengths other pieces, and one list the same ones each time. Source: MurmurHash3's
-// last steps (A. Appleby).
-GPUBENCH_DEVICE uint32 sampled_piece(uint32 span, uint32 seed) {
-    uint32 hash = (span ^ seed * 2654435769u) * 2246822507u;
-    hash = (hash ^ hash >> 13) * 3266489909u;
-    return hash / (0xffffffffu / sample_share + 1);
-}
-
-// Count a sample of rows start ... stop - 1 of a list; `locate` turns an entry into a located row.
+// Count a sample of rows start ... stop - 1 of a list, one piece of each span; `locate` turns an entry into a located row.
 template <int Warps, int Items, class Entry, class Locate>
 GPUBENCH_DEVICE void sample_parts(const PartTables<Warps, Items>& tables, const PartLists& lists, const Entry* list, uint32 start, uint32 stop,
                                   uint32 seed, int parts, const Locate& locate) {
@@ -132,7 +124,7 @@ GPUBENCH_DEVICE void sample_parts(const PartTables<Warps, Items>& tables, const 
         bool exist[at_once];
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
-            const uint32 piece = first + k * apart, turn = sampled_piece(start / sample_span + piece, seed);
+            const uint32 piece = first + k * apart, turn = sampled_place(start / sample_span + piece, seed, sample_share);
             const uint32 at = start + piece * sample_span + turn * sample_piece + thread_index_x() % sample_piece;
             exist[k] = piece < pieces && at < stop;
             entries[k] = load_if(list + at, exist[k]);
