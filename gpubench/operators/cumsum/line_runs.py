@@ -14,11 +14,12 @@ from gpubench.operators.cumsum import run_tuning
 from gpubench.operators.cumsum.accuracy import bound
 from gpubench.operators.cumsum.geometry import short_rows_of
 from gpubench.operators.cumsum.transposed_tuning import ACROSS
-from gpubench.operators.cumsum.walks import SECTOR, Steps, lines_of
+from gpubench.operators.cumsum.walks import Steps, lines_of
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.geometry.vectors import VECTOR_BYTES, accumulator_bytes, is_narrow, vector_items
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.sectors import SECTOR
 from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divided_strided, divider
 
 SOURCE = "cumsum/line_runs.cu"

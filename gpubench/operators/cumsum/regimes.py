@@ -24,7 +24,6 @@ from gpubench.operators.cumsum.rows import lanes_vectors
 from gpubench.operators.cumsum.spread_runs import taken_spread
 from gpubench.operators.cumsum.strips import best_strips, shared_us
 from gpubench.operators.cumsum.turned import (
-    SECTOR,
     UNIT,
     are_halves_torn,
     are_units_cut,
@@ -40,6 +39,7 @@ from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.geometry.rows import Rows
 from gpubench.operators.geometry.transposed import Transposed
 from gpubench.operators.geometry.vectors import VECTOR_BYTES, is_half, is_narrow, vector_items
+from gpubench.operators.sectors import SECTOR
 
 if TYPE_CHECKING:
     from gpubench.model import DeviceInfo, Problem

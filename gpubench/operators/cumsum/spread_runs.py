@@ -12,11 +12,12 @@ from gpubench.model import DeviceInfo, Plan, Problem
 from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import run_tuning
 from gpubench.operators.cumsum.line_runs import SOURCE, LineRuns, RunCut, block_of, plan_of, rows_forms, shares_of
-from gpubench.operators.cumsum.walks import SECTOR, Steps, lines_of
+from gpubench.operators.cumsum.walks import Steps, lines_of
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.geometry.vectors import VECTOR_BYTES, is_narrow
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.sectors import SECTOR
 from gpubench.operators.structs import MAX_DIMS, divided_strided, int64
 
 LINES = (128, 64, 32, 16, 8, 4)

@@ -20,9 +20,7 @@ from gpubench.operators.cumsum.tuning import StripShape, StripTimes
 from gpubench.operators.geometry.columns import Columns
 from gpubench.operators.geometry.cuts import Cut, cut_columns
 from gpubench.operators.geometry.vectors import vector_items
-
-SECTOR = 32
-"""Bytes that memory moves at once."""
+from gpubench.operators.sectors import SECTOR
 
 MOST_WARPS = 16
 """Of an SM, by the registers of a thread."""

@@ -11,13 +11,14 @@ from gpubench.operators.cumsum.walked import shares_lines, takes_one_turn
 from gpubench.operators.cumsum.walks import walk_of
 from gpubench.operators.geometry.transposed import Transposed
 from gpubench.operators.geometry.vectors import is_half, is_narrow, vector_items
+from gpubench.operators.sectors import SECTOR
 
 if TYPE_CHECKING:
     from gpubench.model import DeviceInfo, Problem
 
 
-SECTOR, UNIT = 32, 16
-"""Bytes that memory brings at once, and that a lane moves."""
+UNIT = 16
+"""Bytes that a lane moves."""
 
 
 def for_transposed(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -> tuple[str, ...]:

@@ -16,12 +16,10 @@ from gpubench.operators.constants import tuned
 from gpubench.operators.cumsum import walk_tuning
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.geometry.vectors import VECTOR_BYTES, vector_items
+from gpubench.operators.sectors import SECTOR
 from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divider
 
 Steps = tuple[int, ...]
-
-SECTOR = 32
-"""Bytes that the L1 cache brings at once."""
 
 WALK_DIM = Struct("gpubench::WalkDim", "gpubench/movement/walk.cuh", size=INTEGER_DIVIDER, padding="i4", x="i8", y="i8")
 LINE_WALK = Struct(

@@ -7,7 +7,6 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import Json, Launch, Plan, Pointer, Problem, Refused, Value
-from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.axes import MAX_AXIS_DIMS, axis
 from gpubench.operators.geometry.merged import Dim
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
@@ -35,10 +34,6 @@ ALONE_LEAST = 2**11
 TURNED_LEAST = 2**19
 """Elements from which operands that turn do so by squares: 437 x 16384, 43 of float64 10.7 us (12.1 by an atomic each),
 3564 x 604, 455 of complex64 9.6 (8.4)."""
-
-TURNED_TO_PLACES = 1
-"""Whether their lanes have indices where those stand fastest in the destination, not elements: then all of a square
-that comes to one place is added up, and an element's neighbouring places are one request."""
 
 SHAPE = Struct(
     "gpubench::index_add::ScatteredShape",
@@ -116,11 +111,11 @@ def is_turned(strides: Strides) -> bool:
 
 
 def _turned(problem: Problem[Any], strides: Strides) -> Plan:
-    """Return the plan of squares."""
+    """Return the plan of squares, whose lanes have indices where those stand fastest in the destination."""
     dtype, squares = problem.case.dtype, ceil_div(strides.count, SQUARE)
     blocks = squares * ceil_div(strides.positions, SQUARE)
     shape = SHAPE.value(strides, squares=divider(squares), apart=0, items=strides.positions)
-    to_places = not strides.is_denser(1) and fits(strides.places) and bool(tuned("TURNED_TO_PLACES", TURNED_TO_PLACES))
+    to_places = not strides.is_denser(1) and fits(strides.places)
     name = turned_kernel(dtype, problem.operand("index").dtype, len(strides.dims), to_places=to_places)
     notes = {"vector": 1, "dims": len(strides.dims), "alone": False, "turned": True, "to_places": to_places}
     return _plan(problem, name, (blocks, THREADS), (shape, axis(strides.dims)), notes)

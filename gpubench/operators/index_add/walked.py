@@ -18,12 +18,11 @@ from gpubench.operators.index_add.accuracy import atomic_plan, grouped_accuracy
 from gpubench.operators.index_add.form import LIMIT, fits
 from gpubench.operators.index_add.strides import Strides, strides_of, vector_of
 from gpubench.operators.index_add.tuning import SINGLE, SMALL
+from gpubench.operators.sectors import SECTOR
 from gpubench.operators.structs import Struct, unsigned
 
 SOURCE = "index_add/combined.cu"
 THREADS = 256
-SECTOR = 32
-"""Bytes that a rectangle is wide and high at least."""
 
 SEVERAL = 4
 SEVERAL_BYTES = 4

@@ -13,9 +13,10 @@ from gpubench.operators import OPERATORS
 from gpubench.operators.constants import in_force
 from gpubench.operators.cumsum import walk_tuning
 from gpubench.operators.cumsum.walked import WalkedLines, shared_vectors, shares_lines
-from gpubench.operators.cumsum.walks import SECTOR, walk_of
+from gpubench.operators.cumsum.walks import walk_of
 from gpubench.operators.geometry.vectors import vector_items
 from gpubench.operators.results import sum_dtype
+from gpubench.operators.sectors import SECTOR
 from tests.operators.cases import DEVICE, make_case, planned, refusal
 from tests.operators.cumsum.edges import chosen
 from tests.operators.cumsum.test_fast_kernels import outputs

@@ -197,8 +197,6 @@ def test_squares_add_up_what_comes_to_one_place(
     source = {"offset": 1}
     problem = problem_of((300, width), 2051, dtype, layout={"permute": (1, 0)}, source_layout=source, pattern=pattern)
     answers(problem, noted(scattered.build(problem), turned=True, to_places=True), "random:2")
-    with in_force({"TURNED_TO_PLACES": 0}):
-        noted(scattered.build(problem), turned=True, to_places=False)
 
 
 @pytest.mark.parametrize("blocks", [64, 65])

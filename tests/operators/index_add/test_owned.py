@@ -9,7 +9,7 @@ import pytest
 
 from gpubench.model import Plan, Refused
 from gpubench.operators.constants import in_force
-from gpubench.operators.index_add import owned, owning
+from gpubench.operators.index_add import owned, owned_tiles, owning
 from gpubench.operators.index_add.auto import choose
 from tests.operators.index_add.answers import PATTERNS, answers, noted, problem_of
 from tests.operators.on_host import host, one_sm
@@ -67,7 +67,7 @@ def test_a_source_that_is_dense_along_the_dim_comes_to_shared_memory(
     pattern: Any, indices: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sorted by the block, or before; wherever the destination is dense."""
-    monkeypatch.setattr(owned, "NEAR_LEAST", 0)
+    monkeypatch.setattr(owned_tiles, "NEAR_LEAST", 0)
     for layout in ({}, {"permute": (1, 0), "offset": 1}):
         problem = problem_of((19, 40), indices, "float64", dim=1, pattern=pattern, layout=layout, alpha=-2.0)
         answers(problem, plan_of(problem, near=True, pieces=1), "random:4")
@@ -79,21 +79,21 @@ def test_rows_dense_in_both_operands_have_windows_side_by_side(indices: int, dty
     """Of an odd number of pairs each; the source's rows in shared memory, however little it is."""
     problem = problem_of((23, 110), indices, dtype, dim=1, pattern=pattern, layout={"offset": 1}, alpha=-2.0)
     plan = plan_of(problem, near=True, inside=True)
-    assert int(str(plan.notes["shares"])) * owned.NEAR_WINDOW >= indices
+    assert int(str(plan.notes["shares"])) * owned_tiles.NEAR_WINDOW >= indices
     answers(problem, plan, "random:4")
 
 
 @pytest.mark.parametrize(("near", "inside"), [(-1, False), (0, True), (1, True)])
 def test_few_places_of_dense_rows_leave_neighbouring_threads_to_positions(near: int, inside: bool) -> None:
     """What they write is few sectors then, whichever thread does."""
-    places = owned.NEAR_INSIDE // 4 + near
+    places = owned_tiles.NEAR_INSIDE // 4 + near
     noted(owned.build(problem_of((5000, places), 40, "float32", dim=1), host().info), inside=inside)
 
 
 @pytest.mark.parametrize("indices", [11, 601])
 def test_elements_of_16_bytes_are_aligned_behind_an_odd_list(indices: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A list of an odd length, sorted by the block or before, and complex128 behind it."""
-    monkeypatch.setattr(owned, "NEAR_LEAST", 0)
+    monkeypatch.setattr(owned_tiles, "NEAR_LEAST", 0)
     problem = problem_of((19, 40), indices, "complex128", dim=1, pattern="zipf")
     answers(problem, plan_of(problem, near=True))
 
@@ -147,15 +147,12 @@ def test_tiles_are_as_narrow_as_makes_the_trips_fewest() -> None:
     ((60_000, 8, 3), "float32", (256, 1, 1)),
 ])  # fmt: skip
 def test_rectangles_are_no_higher_than_their_dim(shape: Any, dtype: str, tile: tuple[int, int, int]) -> None:
-    """A dim of six has eight rows of threads, not 32; `OWNED_HEIGHTS` is as before."""
+    """A dim of six has eight rows of threads, not 32."""
     device = dataclasses.replace(host().info, sm_count=132)
     count = 12 if dtype == "float32" else 82
     problem = problem_of(shape, count, dtype, dim=1, layout={"permute": (1, 2, 0)})
     width, height, shares = tile
     noted(owned.build(problem, device), width=width, height=height, shares=shares)
-    if height > 1:
-        with in_force({"OWNED_HEIGHTS": 0}):
-            noted(owned.build(problem, device), width=8, height=32, shares=1)
 
 
 @pytest.mark.parametrize(("sizes", "height"), [((4, 8), 1), ((16, 16), 1), ((16, 17), 8), ((5, 52), 64)])
@@ -191,7 +188,7 @@ def test_a_source_whose_neighbours_are_far_apart_comes_to_shared_memory_sooner(
     device = dataclasses.replace(host().info, sm_count=132)
     problem = problem_of((16, places, 256), indices, dtype, dim=1, source_layout={"permute": (0, 2, 1)})
     noted(owned.build(problem, device), near=near)
-    with in_force({"NEAR_SPREAD_LEAST": owned.NEAR_LEAST}):
+    with in_force({"NEAR_SPREAD_LEAST": owned_tiles.NEAR_LEAST}):
         noted(owned.build(problem, device), near=False)
 
 

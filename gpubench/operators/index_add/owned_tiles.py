@@ -1,0 +1,160 @@
+"""How owners of places tile the positions: threads of a block, what each has, and what comes to shared memory."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from gpubench import dtypes
+from gpubench.model import DeviceInfo
+from gpubench.operators.constants import tuned
+from gpubench.operators.geometry.rounding import ceil_div, power_of_two, power_of_two_within
+from gpubench.operators.index_add.owning import OWNED_SORTED
+from gpubench.operators.index_add.strides import Strides
+from gpubench.operators.sectors import SECTOR
+
+THREADS = 256
+FEW_INSIDE = 64
+"""Indices from which neighbouring threads have windows of one position, if only the destination is dense along the dim:
+fewer make the source's lines short, 501518 x 12, 19 of uint8 321 us (73 by atomics)."""
+
+BLOCKS = (4, 3)
+"""Of `THREADS` threads that share an SM: of elements of up to 4 bytes, and of more."""
+
+AT_ONCE = {1: 6, 2: 6, 4: 8, 8: 5, 16: 4}
+"""Elements on their way to a thread, by the bytes of one: pairs_at_once in owned.cuh."""
+
+OWNED_EVEN = 1
+"""Whether tiles are as narrow as makes the trips to memory fewest that a block waits for: 768 tiles of 64 positions are
+two for some of 528 blocks and one for others, 1536 of 32 with twice the threads for each are three for nearly all."""
+
+NEAR = 64 * 1024
+NEAR_LEAST = 64 * 2**20
+"""Bytes of a tile of the source in shared memory, and of a source from which it pays: 25 x 8192 x 282, 181 indices of
+int64 262 us (561 by the L1 cache); 1024 x 2048, 1000 of int8 80 (46)."""
+
+MOST_NEAR = 8192
+
+NEAR_SPREAD_LEAST = 2**25
+NEAR_SPREAD = 128
+"""The same where neighbours of the sorted list stand at least so many bytes apart in the source, in the mean: then each
+element is a sector of its own, which the L1 cache has lost when the next of its elements is due. On an H100 256 x 128 x
+12, 2253 of complex64 67 us (145), sorted 68 (60); 14 cases 1.37 times as fast."""
+
+NEAR_INSIDE = 96
+NEAR_WINDOW = 16
+"""Bytes that the places of a position are at least for neighbouring threads to have windows of one position where both
+operands are dense along the dim, so that what they write lies side by side, too; the source comes to shared memory
+then, however large. And pairs of a window. On an H100, with windows of 8, 16 and 32: 58317 x 120, 249 of float32 112,
+108, 163 us (191 by neighbouring positions), 65536 x 256, 512 of bfloat16 221, 178, 223 (386), 30000 x 2000, 1000 of
+float32 396, 453, 495 (526), 1000000 x 24, 40 of bfloat16 298, 221, 220 (226); 31 cases 1.50 times as fast. All on one
+place less, for a run's windows are joined one after the other: 220 x 242 x 287, 696 of float16 233 (115), even 228
+(361). Of shorter ones 272643 x 4 x 14, 103 of float16 551 (385), 300000 x 10, 30 of float32 75 (51)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """Positions of a block, width times height; threads of each.
+
+    pitch: elements of a position in shared memory, 0 for none. inside: whether neighbouring threads are one position's.
+    """
+
+    width: int
+    height: int
+    shares: int
+    pitch: int = 0
+    inside: int = 0
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.width * self.height * self.shares
+
+
+def tile_of(strides: Strides, dtype: str, room: int, device: DeviceInfo) -> Tile:
+    """Return the tile: enough of them for four blocks an SM, neighbouring threads where the destination is dense.
+
+    room: bytes of shared memory for a tile of the source.
+    """
+    count, itemsize = strides.count, dtypes.dtype(dtype).itemsize
+    fill = power_of_two_within(strides.positions // (4 * device.sm_count))
+    row = count * itemsize
+    if is_near(strides, itemsize) and 64 < row <= room:
+        width = power_of_two_within(min(64, min(NEAR, room) // row, fill))
+        shares = max(min(THREADS // width, power_of_two(count)), 32 // width)
+        if _is_dense_in_both(strides, itemsize):
+            shares = min(THREADS, max(shares, power_of_two(ceil_div(count, NEAR_WINDOW))))
+            return Tile(min(width, THREADS // shares), 1, shares, count | 1, inside=1)
+        return Tile(width, 1, shares, count | 1)
+    if strides.is_denser(0) and not strides.is_denser(1) and FEW_INSIDE < count < 2 * strides.places:
+        shares = min(THREADS, power_of_two(count))
+        width = min(THREADS // shares, fill)
+        return Tile(width, 1, max(shares, 32 // width), inside=1)
+    width = min(THREADS, max(32, fill), power_of_two(strides.positions))
+    across = strides.fastest_of_source
+    shares = _shares(width, count)
+    long = strides.dims and min(strides.dims[0].size, strides.dims[across].size) >= 4
+    if across and width >= 32 and long and not _is_whole(strides, width):
+        return _rectangle(strides, itemsize, width, shares)
+    if count <= OWNED_SORTED and tuned("OWNED_EVEN", OWNED_EVEN):
+        widths = [width >> k for k in range(4) if width >> k >= 32] or [width]
+        turns = [_turns(each, strides, itemsize, device) for each in widths]
+        if min(turns) * 8 <= turns[0] * 7:  # narrow tiles have more joins: not for little
+            width = widths[turns.index(min(turns))]
+    return Tile(width, 1, _shares(width, count))
+
+
+def is_near(strides: Strides, itemsize: int) -> bool:
+    """Say whether a source that is dense along the indexed dim should come to shared memory, tile by tile."""
+    if not strides.is_denser(1) or strides.count > MOST_NEAR:
+        return False
+    if _is_dense_in_both(strides, itemsize):
+        return True
+    spread = min(strides.places, strides.count) * itemsize >= NEAR_SPREAD
+    least = min(tuned("NEAR_SPREAD_LEAST", NEAR_SPREAD_LEAST), NEAR_LEAST) if spread else NEAR_LEAST
+    return strides.count * strides.positions * itemsize >= least
+
+
+def _is_dense_in_both(strides: Strides, itemsize: int) -> bool:
+    """Say whether both operands are dense along the dim, and its places more than the few that fit few sectors."""
+    long = strides.places * itemsize >= tuned("NEAR_INSIDE", NEAR_INSIDE)
+    return long and strides.is_denser(0) and strides.is_denser(1)
+
+
+def _rectangle(strides: Strides, itemsize: int, positions: int, shares: int) -> Tile:
+    """Return a tile of so many positions of two dims: the destination's fastest, and the source's.
+
+    No higher than the second dim, nor than leaves few of its threads without a position: what it has less in height
+    it has in more shares, as long as each has a turn of elements, and in width. On an H100 32768 x 8 x 6, 82 indices of
+    complex128 138 us (466 with 26 of 32 threads idle), 15 cases 1.50 times as fast.
+    """
+    first, second = strides.dims[0].size, strides.dims[strides.fastest_of_source].size
+    along = min(8 if itemsize >= 4 else 16, power_of_two(first))
+    highest = positions // along
+    least = max(4, 2 * SECTOR // itemsize)
+    heights = [highest >> k for k in range(highest.bit_length()) if highest >> k >= least] or [highest]
+    covered = [ceil_div(second, height) * height for height in heights]
+    height = next(height for height, all_of in zip(heights, covered, strict=True) if all_of * 7 <= min(covered) * 8)
+    height = min(height, power_of_two(second))
+    spare = highest // height
+    more = power_of_two_within(min(spare, strides.count // (AT_ONCE[itemsize] * shares)))
+    width = min(along * spare // more, power_of_two(first))
+    return Tile(width, height, max(shares * more, 32 // (width * height)))
+
+
+def _is_whole(strides: Strides, width: int) -> bool:
+    """Say whether so many positions side by side have all of the source's fastest dim as they are."""
+    sizes = [dim.size for dim in strides.dims[: strides.fastest_of_source + 1]]
+    return math.prod(sizes) <= width
+
+
+def _shares(width: int, count: int) -> int:
+    return max(min(THREADS // width, power_of_two(ceil_div(count, 2))), 32 // width)
+
+
+def _turns(width: int, strides: Strides, itemsize: int, device: DeviceInfo) -> float:
+    """Return the trips to memory of the block with the most tiles, one after the other; a tile's join is half a one."""
+    shares = _shares(width, strides.count)
+    resident = device.sm_count * BLOCKS[itemsize > 4] * (THREADS // (width * shares))
+    tiles = ceil_div(ceil_div(strides.positions, width), resident)
+    return tiles * (ceil_div(ceil_div(strides.count, shares), AT_ONCE[itemsize]) + 0.5)
