@@ -35,14 +35,14 @@ GPUBENCH_DEVICE uint32 located(int64 row, const PartitionShape& shape) {
     return row >= 0 && row < shape.places ? place : shape.slices.nowhere();
 }
 
-// Whether a sample of the block's range is inside the dim and does not descend inside a warp's 32, nor spreads there beyond `near`
-// places: a list of sorted pieces that each reach over all places had better be moved. Eight rows of the block's threads, spread over
-// the range by chance.
+// Whether a sample of the block's range is inside the dim and does not descend inside a warp's 32, and few of its threads find their row
+// beyond `near` places from their warp's first: a list of sorted pieces that each reach over all places had better be moved, one that
+// leaves places out now and then not. Eight rows of the block's threads, one somewhere in each eighth of the range. By all threads.
 template <class Index>
 GPUBENCH_DEVICE bool in_order(const Index* index, uint32 start, uint32 stop, const PartitionShape& shape) {
-    constexpr uint32 looks = 8;
+    constexpr uint32 looks = 8, few = 8;  // an eighth of the threads
     Index rows[looks];
-    bool ordered = true;
+    bool ordered = true, far = false;
     const uint32 stratum = (stop - start) / looks, room = stratum > block_size_x() ? stratum - block_size_x() : 0;
     const auto place = [&](uint32 k) {
         return start + k * stratum + sampled_place(start + k, shape.count, room + 1) + thread_index_x();
@@ -53,10 +53,11 @@ GPUBENCH_DEVICE bool in_order(const Index* index, uint32 start, uint32 stop, con
     for (uint32 k = 0; k < looks; ++k) {
         const uint32 row = row_inside(static_cast<int64>(rows[k]), shape), left = shuffle_up(full_mask, row, 1);
         const uint32 first = shuffle(full_mask, row, 0);
-        const bool follows = row != no_key && (lane_index() == 0 || left <= row) && row - first <= shape.near;
-        ordered = ordered && (place(k) >= stop || follows);
+        if (place(k) >= stop) continue;
+        ordered = ordered && row != no_key && (lane_index() == 0 || left <= row);
+        far = far || row - first > shape.near;
     }
-    return ordered;
+    return every_thread(ordered) && threads_that(far) * few <= static_cast<int>(block_size_x());
 }
 
 // alpha times the value that a pair bears.
@@ -101,7 +102,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps * 32, 32 / Warps)
     const uint32 launch = grid_number(), start = block_index_x() * shape.range;
     const uint32 stop = start >= shape.count ? start : shape.count - start < shape.range ? shape.count : start + shape.range;
     lists.clear(slices.parts);
-    const bool stays = meet(meetings, launch, every_thread(in_order(index, start, stop, shape)));
+    const bool stays = meet(meetings, launch, in_order(index, start, stop, shape));
     if (grid_thread() == 0) kept[0] = stays ? 1 : 0;
     if (stays) return;
     sample_parts(tables, lists, index, start, stop, shape.count, slices.parts,

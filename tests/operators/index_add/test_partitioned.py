@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpubench.model import DeviceInfo, Plan, Problem, Refused
+from gpubench.engine.buffers import Operands, Pristine
+from gpubench.model import DeviceInfo, Plan, Problem, Refused, Workspace
 from gpubench.operators.constants import in_force
 from gpubench.operators.index_add import partitioned
 from tests.operators.cases import DEVICE
@@ -85,14 +86,60 @@ def test_a_sample_that_saw_nothing_of_the_list_costs_time_alone(
         np.testing.assert_array_equal(output(problem, plan, "random:4"), wanted)
 
 
+def stays(problem: Problem[Any], plan: Plan | Refused) -> bool:
+    """Run the plan on the simulator and say whether the list was left where it is."""
+    assert isinstance(plan, Plan)
+    device, kept = host(), plan.launches[0].arguments[7]
+    assert isinstance(kept, Workspace)
+    pristine = Pristine(device, problem, INDEX_ADD.inputs(problem), keep_inputs=True)
+    operands = Operands(device, problem, pristine, plan.workspace_bytes, plan.workspace_zeroed)
+    operands.restore()
+    device.bind(plan, operands.addresses, operands.workspace).run()
+    workspace = np.zeros(plan.workspace_bytes, np.uint8)
+    device.download(operands.workspace, workspace)
+    return bool(workspace[kept.byte_offset : kept.byte_offset + 4].view(np.uint32)[0])
+
+
+def pieces_of(index: Any, pieces: int) -> Any:
+    """Return so many parts of a list, each in order."""
+    return np.concatenate([np.sort(part) for part in np.array_split(index, pieces)])
+
+
+def with_holes(index: Any) -> Any:
+    """Return a list in order that leaves nine tenths of the places out, a thousand neighbours at a time."""
+    return np.sort(index // 1000 * 1000 + index % 100)
+
+
+@pytest.mark.parametrize(
+    ("arrange", "left"),
+    [
+        (lambda index: index, False),
+        (lambda index: pieces_of(index, 1), True),
+        (lambda index: pieces_of(index, 40), False),
+        (with_holes, True),
+        (lambda index: np.where(np.arange(index.size) == 31, -1, np.sort(index)), True),
+    ],
+    ids=["even", "in order", "sorted pieces", "holes", "one outside"],
+)
+def test_a_list_in_order_is_left_where_it_is(monkeypatch: pytest.MonkeyPatch, arrange: Any, left: bool) -> None:
+    """Not sorted pieces that each reach over all places; holes now and then are no matter, nor what none looked at."""
+    problem = problem_of((90_000,), 100_000, "int32")
+    inputs = INDEX_ADD.inputs(problem)
+    inputs["index"] = arrange(inputs["index"])
+    monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
+    plan = small_slices(problem, dataclasses.replace(host().info, sm_count=2))
+    assert stays(problem, plan) is left
+    if inputs["index"].min() >= 0:
+        answers(problem, plan, "random:3")
+
+
 @pytest.mark.parametrize("pieces", [1, 3, 40])
-def test_sorted_pieces_are_right_moved_or_not(monkeypatch: pytest.MonkeyPatch, pieces: int) -> None:
-    """One piece stays where it is; many, each over all places, are moved; lists end inside what is looked at."""
-    for count in (300, 9001, 60_000):
+def test_short_lists_of_sorted_pieces_are_right(monkeypatch: pytest.MonkeyPatch, pieces: int) -> None:
+    """They may end inside what is looked at, or be shorter."""
+    for count in (300, 9001):
         problem = problem_of((9000,), count, "int32")
         inputs = INDEX_ADD.inputs(problem)
-        found = [np.sort(part) for part in np.array_split(inputs["index"], pieces)]
-        inputs["index"] = np.concatenate(found)
+        inputs["index"] = pieces_of(inputs["index"], pieces)
         monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem, inputs=inputs: inputs)
         answers(problem, small_slices(problem, host().info), "random:3")
         monkeypatch.undo()
