@@ -75,6 +75,15 @@ def test_a_list_may_go_on_as_it_does_not_begin(monkeypatch: pytest.MonkeyPatch) 
         answers(problem, cached.build(problem, form(problem), blocks), "random:5")
 
 
+def test_many_blocks_that_look_at_one_word_again_and_again_end() -> None:
+    """Each of 260 takes its threads for waiting ones: the simulator keeps no more at once than it has stacks for."""
+    problem = problem_of((4, 65, 4), 862, "int64", pattern={"duplicates": 432}, alpha=2.0, source_layout={"step": 2})
+    plan = next(variant for variant in INDEX_ADD.variants if variant.name == "cached").plan(problem, host().info)
+    assert isinstance(plan, Plan)
+    assert plan.launches[0].grid == (1, 260, 1)
+    answers(problem, plan)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "int16", "complex128"])
 def test_private_copies_give_the_same_bits(dtype: str) -> None:
     """A copy a lane, joined in order by the block that arrives last, whichever that is."""

@@ -12,7 +12,8 @@
 
 namespace gpubench::host {
 
-constexpr std::size_t most_resident = 64;
+// A stack and its guard are two mappings, of which Linux gives a process 65530; workers keep theirs from one launch to the next.
+constexpr std::size_t most_resident = 64, most_fibers = 15 * 1024;
 
 // The number of the `n`th block to start. Random order walks the blocks by a step that has no common factor with their
 // number, so that each comes once.
@@ -138,6 +139,12 @@ inline std::size_t wanted_resident(const Request& request) {
     return 6;
 }
 
+// Blocks that are resident at most, of each worker.
+inline std::size_t resident_limit(const Launch& launch, bool alone) {
+    const std::size_t workers = alone ? 1 : launch.request->workers;
+    return std::max<std::size_t>(1, std::min(most_resident, most_fibers / (launch.threads * workers)));
+}
+
 // Start blocks up to `wanted`, several at a time: a block that starts alone finds its predecessors far ahead.
 inline void fill(Worker& worker, Resident& resident, std::size_t wanted, bool& more) {
     if (resident.size() > wanted / 2 && wanted <= wanted_resident(*worker.launch->request)) return;
@@ -151,6 +158,7 @@ inline void fill(Worker& worker, Resident& resident, std::size_t wanted, bool& m
 inline void run_blocks(Worker& worker, Resident& resident) {
     Launch& launch = *worker.launch;
     const bool alone = launch.request->ordered || launch.request->workers == 1;
+    const std::size_t limit = resident_limit(launch, alone);
     std::size_t wanted = wanted_resident(*launch.request), last = 0;
     std::uint64_t progress = worker.progress;
     unsigned stalls = 0;
@@ -160,7 +168,7 @@ inline void run_blocks(Worker& worker, Resident& resident) {
         if (resident.empty()) return;
         const std::size_t at = choose_block(worker, resident, last, stalls > 0);
         if (at == resident.size()) {  // every thread waits for memory: perhaps for a later block, or a plain store
-            if (more && wanted < most_resident) {
+            if (more && wanted < limit) {
                 ++wanted;
                 continue;
             }
@@ -184,7 +192,7 @@ inline void run_blocks(Worker& worker, Resident& resident) {
             report_stuck(block);
         } else if (slice == Slice::stalled && runnable(block)) {
             ++stalls;
-            if (stalls > 2 * resident.size() && more && wanted < most_resident) ++wanted;
+            if (stalls > 2 * resident.size() && more && wanted < limit) ++wanted;
             if (stalls > launch.request->stall_limit) fail_stalled(worker, block);
         }
     }
