@@ -12,8 +12,9 @@
 
 namespace gpubench::host {
 
-// A stack and its guard are two mappings, of which Linux gives a process 65530; workers keep theirs from one launch to the next.
-constexpr std::size_t most_resident = 64, most_fibers = 15 * 1024;
+// A stack and its guard are two mappings, of which Linux gives a process 65530; workers keep theirs from one launch to the next. Of one
+// worker, whose blocks may wait for each other, and of several together, whose blocks do not.
+constexpr std::size_t most_resident = 64, most_fibers_alone = 26 * 1024, most_fibers_together = 4 * 1024;
 
 // The number of the `n`th block to start. Random order walks the blocks by a step that has no common factor with their
 // number, so that each comes once.
@@ -141,8 +142,8 @@ inline std::size_t wanted_resident(const Request& request) {
 
 // Blocks that are resident at most, of each worker.
 inline std::size_t resident_limit(const Launch& launch, bool alone) {
-    const std::size_t workers = alone ? 1 : launch.request->workers;
-    return std::max<std::size_t>(1, std::min(most_resident, most_fibers / (launch.threads * workers)));
+    const std::size_t fibers = alone ? most_fibers_alone : most_fibers_together / launch.request->workers;
+    return std::max<std::size_t>(1, std::min(most_resident, fibers / launch.threads));
 }
 
 // Start blocks up to `wanted`, several at a time: a block that starts alone finds its predecessors far ahead.
