@@ -30,23 +30,15 @@ from random_speed import Bench  # noqa: E402 - the checkout must be found first
 from gpubench.model import Case, DeviceInfo, Plan  # noqa: E402
 from gpubench.operators import OPERATORS  # noqa: E402
 from gpubench.operators.hard import make_case  # noqa: E402
-from gpubench.operators.index_add import cached, given, partitioned  # noqa: E402
+from gpubench.operators.index_add import cached, given  # noqa: E402
+from studies.sampling import Array, counted_by_partition, sampled_place  # noqa: E402
 
-Array = np.ndarray[Any, np.dtype[Any]]
 INDEX_ADD = OPERATORS["index_add"]
 LOOKS, BLOCK = 8, 1024
 """Rows of its threads, and these, at which a block of `partitioned` looks for order."""
 
 GROUPS, WARP = 128, 32
 """Groups of neighbours, and these, at which `sampled` looks."""
-
-
-def sampled_place(place: Array, seed: int, places: int) -> Array:
-    """Return where sampling.cuh samples, for each place."""
-    bits = np.uint64(2**32 - 1)
-    hashes = (place.astype(np.uint64) ^ np.uint64(seed * 2654435769 % 2**32)) * np.uint64(2246822507) & bits
-    hashes = (hashes ^ hashes >> np.uint64(13)) * np.uint64(3266489909) & bits
-    return (hashes * np.uint64(places) >> np.uint64(32)).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,38 +52,34 @@ class Made:
     make: Callable[[Plan, int, int], Array]
 
 
+def noted(plan: Plan, name: str) -> int:
+    """Return a number of the plan's notes."""
+    return int(str(plan.notes[name]))
+
+
 def even(places: int, count: int) -> Array:
     """Return indices spread evenly by chance."""
     return np.random.default_rng(1).integers(0, places, count)
 
 
-def by_parts(plan: Plan, count: int, slices: float) -> tuple[Array, Array]:
-    """Return which indices `partitioned` samples, and as many of so large a part of its first slices."""
-    at, each = np.arange(count), -(-count // int(str(plan.notes["blocks"])))
-    span, piece = partitioned.SAMPLE_SPAN, partitioned.SAMPLE_PIECE
-    turns = sampled_place(at // each * each // span + at % each // span, count, span // piece)
-    first = max(1, int(slices * int(str(plan.notes["slices"])))) * int(str(plan.notes["slice"]))
-    return at % each % span // piece == turns, even(first, count)
-
-
 def seems_even(plan: Plan, places: int, count: int) -> Array:
     """Return what is even where `partitioned` samples, and one place elsewhere."""
-    return np.where(by_parts(plan, count, 0)[0], even(places, count), places // 2)
+    return np.where(counted_by_partition(count, noted(plan, "blocks")), even(places, count), places // 2)
 
 
 def seems_crowded(share: float) -> Callable[[Plan, int, int], Array]:
     """Return who makes what comes to a share of the slices where `partitioned` samples, and is even elsewhere."""
 
     def make(plan: Plan, places: int, count: int) -> Array:
-        sampled, near = by_parts(plan, count, share)
-        return np.where(sampled, near, even(places, count))
+        near = even(max(1, int(share * noted(plan, "slices"))) * noted(plan, "slice"), count)
+        return np.where(counted_by_partition(count, noted(plan, "blocks")), near, even(places, count))
 
     return make
 
 
 def seems_sorted(plan: Plan, places: int, count: int) -> Array:
     """Return what stands in order where `partitioned` looks for that, and is even elsewhere."""
-    each = -(-count // int(str(plan.notes["blocks"])))
+    each = -(-count // noted(plan, "blocks"))
     found, start = even(places, count), np.arange(0, count, each)
     for first, stop in zip(start, [*start[1:], count], strict=True):
         stratum = (stop - first) // LOOKS
@@ -126,7 +114,7 @@ def seems_frequent(plan: Plan, places: int, count: int) -> Array:
 def looked(plan: Plan, count: int) -> Array:
     """Return which indices blocks of `cached` look at: the first of each thread, in the first tile of its range."""
     tiles = -(-count // cached.TILE)
-    each = -(-tiles // int(str(plan.notes["blocks"]))) * cached.TILE
+    each = -(-tiles // noted(plan, "blocks")) * cached.TILE
     seen: Array = np.arange(count) % each < cached.THREADS
     return seen
 

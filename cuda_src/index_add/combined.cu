@@ -252,11 +252,15 @@ GPUBENCH_DEVICE int gather_equal(Pair* list, const Index* index, uint32 first, c
     return population_count(good);
 }
 
-// Where a group's share of the warp's list begins that would begin at this place: behind the run that goes on there, where that is longer
-// than any group's share, for each would send an atomic of its own. By all lanes.
-GPUBENCH_DEVICE int begin_of_share(const Pair* list, int used, int place, int share) {
+// A bit for each pair of the warp's list with which a run of equal indices begins. By all lanes.
+GPUBENCH_DEVICE uint32 begins_of_runs(const Pair* list, int used) {
     const int at = lane_index();
-    const uint32 begins = ballot(full_mask, at < used && (at == 0 || row_of(list[at]) != row_of(list[at - 1])));
+    return ballot(full_mask, at < used && (at == 0 || row_of(list[at]) != row_of(list[at - 1])));
+}
+
+// Where a group's share of the warp's list begins that would begin at this place: behind the run that goes on there, where that is longer
+// than any group's share, for each would send an atomic of its own.
+GPUBENCH_DEVICE int begin_of_share(uint32 begins, int used, int place, int share) {
     if (place >= used) return used;
     const uint32 before = begins & (2u << place) - 1, behind = begins & ~((2u << place) - 1);
     const int begin = 31 - count_leading_zeros(before), end = behind != 0 ? count_trailing_zeros(behind) : used;
@@ -279,8 +283,9 @@ GPUBENCH_DEVICE void combine_rows(Pair* lists, T* destination, const T* source, 
     const int used = gather_equal(list, index, unit.first, shape), share = (used + groups - 1) / groups;
     int first = lane_index() / shape.lanes * share, last = first + share < used ? first + share : used;
     if constexpr (sharing == Sharing::runs) {
-        first = begin_of_share(list, used, first, share);
-        last = begin_of_share(list, used, last, share);
+        const uint32 begins = begins_of_runs(list, used);
+        first = begin_of_share(begins, used, first, share);
+        last = begin_of_share(begins, used, last, share);
     }
     if (unit.vector >= shape.vectors) return;
     const alpha_t<T> alpha = alpha_of<T>(shape.alpha);

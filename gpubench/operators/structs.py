@@ -189,10 +189,9 @@ def row_places(pitch: int, groups: Sequence[tuple[int, int]] = ()) -> Value:
     """
     if len(groups) > MAX_ROW_GROUPS:
         raise ValueError(f"rows in groups of {len(groups)} kinds do not fit in a RowPlaces of {MAX_ROW_GROUPS}")
-    more = []  # than the pitches before come to
-    for (size, next_pitch), before in zip(groups, (pitch, *(own for _, own in groups)), strict=False):
-        more.append((divider(size), next_pitch - size * before))
-    (group, further), (outer, beyond) = (*more, (divider(1), 0), (divider(1), 0))[:MAX_ROW_GROUPS]
+    pitches = (pitch, *(own for _, own in groups))
+    more = [(divider(size), own - size * before) for (size, own), before in zip(groups, pitches, strict=False)]
+    (group, further), (outer, beyond) = (*more, *[(divider(1), 0)] * (MAX_ROW_GROUPS - len(more)))
     return ROW_PLACES.value(pitch=pitch, further=further, beyond=beyond, group=group, groups=outer)
 
 

@@ -21,8 +21,6 @@ from gpubench.operators.index_add.sums import sum_bytes
 from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divided_strided, divider
 
 SOURCE = "index_add/combined.cu"
-MOST_SORTED = owning.OWNED_SORTED
-
 PIECES = (128, 2048)
 """The fewest and the most pairs of a longer list that a block takes at once."""
 
@@ -102,9 +100,9 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
     tile = tile_of(strides, dtype, room, device)
     walk = _walk(strides, tile)
     sorting = None
-    if count > MOST_SORTED and (tile.pitch or not owning.is_owned_alone(strides, dtype)):
+    if count > owning.OWNED_SORTED and (tile.pitch or not owning.is_owned_alone(strides, dtype)):
         sorting = sort.sort_of(count, strides.places, device)
-    piece = count if sorting or tile.pitch else min(count, MOST_SORTED)
+    piece = count if sorting or tile.pitch else min(count, owning.OWNED_SORTED)
     while PIECES[0] < piece < count and 4 * strides.places <= piece:  # two indices of half a piece come to each place
         if walk.tiles * count >= 2 * device.sm_count * piece:
             break

@@ -82,7 +82,7 @@ def tile_of(strides: Strides, dtype: str, room: int, device: DeviceInfo) -> Tile
     if is_near(strides, itemsize) and 64 < row <= room:
         width = power_of_two_within(min(64, min(NEAR, room) // row, fill))
         shares = max(min(THREADS // width, power_of_two(count)), 32 // width)
-        if _is_dense_in_both(strides, itemsize):
+        if _has_windows_side_by_side(strides, itemsize):
             shares = min(THREADS, max(shares, power_of_two(ceil_div(count, NEAR_WINDOW))))
             return Tile(min(width, THREADS // shares), 1, shares, count | 1, inside=1)
         return Tile(width, 1, shares, count | 1)
@@ -108,17 +108,18 @@ def is_near(strides: Strides, itemsize: int) -> bool:
     """Say whether a source that is dense along the indexed dim should come to shared memory, tile by tile."""
     if not strides.is_denser(1) or strides.count > MOST_NEAR:
         return False
-    if _is_dense_in_both(strides, itemsize):
+    if _has_windows_side_by_side(strides, itemsize):
         return True
     spread = min(strides.places, strides.count) * itemsize >= NEAR_SPREAD
     least = min(tuned("NEAR_SPREAD_LEAST", NEAR_SPREAD_LEAST), NEAR_LEAST) if spread else NEAR_LEAST
     return strides.count * strides.positions * itemsize >= least
 
 
-def _is_dense_in_both(strides: Strides, itemsize: int) -> bool:
-    """Say whether both operands are dense along the dim, and its places more than the few that fit few sectors."""
-    long = strides.places * itemsize >= tuned("NEAR_INSIDE", NEAR_INSIDE)
-    return long and strides.is_denser(0) and strides.is_denser(1)
+def _has_windows_side_by_side(strides: Strides, itemsize: int) -> bool:
+    """Say, of a source that is dense along the dim, whether the destination is too, with more places than fit few
+    sectors.
+    """
+    return strides.is_denser(0) and strides.places * itemsize >= tuned("NEAR_INSIDE", NEAR_INSIDE)
 
 
 def _rectangle(strides: Strides, itemsize: int, positions: int, shares: int) -> Tile:

@@ -199,19 +199,6 @@ def test_a_few_bytes_a_line_are_read_element_by_element(near: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "dtype", "tile"),
-    [(67, "int16", (8, 4)), (20, "int16", (32, 4)), (6, "int32", (64, 2)), (73, "int8", (8, 4))],
-)
-def test_tiles_are_as_high_as_their_lines_are_worth(rows: int, dtype: str, tile: tuple[int, int]) -> None:
-    """Each line of a tile brings a unit in vain, and rows outside y cost less than that; not for vectors of bytes."""
-    one = {"shape": (rows, 300_001), "layout": {"permute": (1, 0), "offset": 1}}
-    plan = tiles.Tiles().plan(OPERATOR.problem(make_case("elementwise", dtype, function="neg", inputs=(one,))), DEVICE)
-    assert isinstance(plan, Plan)
-    assert plan.notes["lies"] == ["turned_off_grid"]
-    assert (plan.notes["lanes"], plan.notes["passes"]) == tile
-
-
-@pytest.mark.parametrize(
     ("dtype", "row", "cut"), [("int8", 6, (2, 8)), ("int16", 10, (2, 4)), ("int16", 5, (1, 8)), ("int16", 36, (8, 1))]
 )
 def test_short_rows_that_are_moved_are_whole_vectors(dtype: str, row: int, cut: tuple[int, int]) -> None:
@@ -273,14 +260,6 @@ def test_tiles_that_would_hold_little_are_left(inner: int, variant: str) -> None
     one = {"shape": (688, 30, 60, inner), "layout": {"permute": (2, 0, 3, 1)}}
     both = ({"shape": (688, 1, 1, inner)}, one)  # which ends y's rows behind their first dim
     assert plan_of("float16", function="add", inputs=both).variant == variant
-
-
-@pytest.mark.parametrize(("columns", "tile"), [(2**15, (32, 1)), (2**17, (32, 1)), (2**18, (64, 2)), (2**19, (128, 4))])
-def test_low_tiles_are_narrower_where_they_are_few(columns: int, tile: tuple[int, int]) -> None:
-    """Eight rows are as low as units of bfloat16 are; threads have fewer rows, and more blocks share the columns."""
-    one = {"shape": (8, columns), "layout": {"permute": (1, 0)}}
-    plan = plan_of("bfloat16", function="tanh", inputs=(one,))
-    assert (plan.variant, plan.notes["lanes"], plan.notes["passes"]) == ("tiles", *tile)
 
 
 @pytest.mark.parametrize(("size", "lanes"), [(4, 16), (64, 16)])

@@ -12,6 +12,7 @@ from gpubench.engine.buffers import Operands, Pristine
 from gpubench.model import DeviceInfo, Plan, Problem, Refused, Workspace
 from gpubench.operators.constants import in_force
 from gpubench.operators.index_add import partitioned
+from studies.sampling import counted_by_partition, sampled_place
 from tests.operators.cases import DEVICE
 from tests.operators.index_add.answers import INDEX_ADD, PATTERNS, answers, form, problem_of
 from tests.operators.on_host import host, output
@@ -24,17 +25,11 @@ def small_slices(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
     )
 
 
-def sampled_pieces(spans: Any, seed: int) -> Any:
-    """Return the piece of each span that is sampled, as gpubench/grid/partition.cuh does."""
-    hashes = (spans ^ seed * 2654435769 % 2**32) * 2246822507 % 2**32
-    return (hashes ^ hashes >> 13) * 3266489909 % 2**32 >> 27
-
-
 @pytest.mark.parametrize("period", [1, 2, 3, 32, 55, 89, 144, 256, 1000])
 def test_a_list_that_repeats_itself_is_seen_everywhere(period: int) -> None:
     """Spans `period` apart have pieces of their own: every piece of a span is sampled, none much more often."""
     for seed in (2**24, 2**26, 3 * 2**24 + 1):
-        found = np.bincount(sampled_pieces(np.arange(4096, dtype=np.int64) * period, seed), minlength=32)
+        found = np.bincount(sampled_place(np.arange(4096) * period, seed, 32), minlength=32)
         assert found.min() > 64
         assert found.max() < 256
 
@@ -61,11 +56,8 @@ def test_a_sample_that_saw_nothing_of_the_list_costs_time_alone(
     assert isinstance(plan, Plan)
     assert plan.notes["grain"] == (partitioned.GRAIN if runs == "long" else 1)
     inputs = INDEX_ADD.inputs(problem)
-    size, each = int(str(plan.notes["slice"])), -(-40_000 // int(str(plan.notes["blocks"])))
-    at = np.arange(40_000)
-    span, piece = partitioned.SAMPLE_SPAN, partitioned.SAMPLE_PIECE
-    turns = sampled_pieces(at // each * each // span + at % each // span, 40_000)
-    seen = at % each % span // piece == turns
+    size, at = int(str(plan.notes["slice"])), np.arange(40_000)
+    seen = counted_by_partition(40_000, int(str(plan.notes["blocks"])))
     unseen = {
         "apart": size + at % size,
         "few": size + at % 7,
