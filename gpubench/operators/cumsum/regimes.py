@@ -218,7 +218,10 @@ def _for_sides(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     if rows.rows * rows.length < tuned("SIDES_LEAST", least):
         return ()
     if rows.step != 1:
-        return ("copied_first",) if is_narrow(problem.operand("x").dtype) else ("lanes_rows", "copied_first")
+        if is_narrow(problem.operand("x").dtype):
+            return ("copied_first",)
+        little = rows.rows * rows.length < tuned("SIDES_LITTLE", tuning.SIDES_LITTLE)
+        return ("lanes_rows", "block_rows", "copied_first") if little else ("lanes_rows", "copied_first")
     elements = rows.rows * rows.length
     pairs = rows.side == 2 and rows.contiguous and rows.length <= longest(vector_items(problem))
     if pairs and is_narrow(problem.operand("x").dtype) and elements >= tuning.FLAT_LEAST:
@@ -246,17 +249,20 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
     small = x.view.size * dtypes.dtype(x.dtype).itemsize <= tuning.LINKED_BYTES
     if shares_lines(problem, device, columns=True) and columns.length <= walk_tuning.SHARED_COLUMN:
         return ("walked_lines",)
-    short = columns.length <= tuned("LINKED_COLUMN", tuning.LINKED_COLUMN)
-    if small and short and (columns.inner > tuning.LINKED_WIDE or _takes_few_turns(problem, columns, device)):
+    if small and _is_for_linked(problem, columns, device):
         return ("linked_columns", "column_forward", "columns")
     return (*resident, "column_forward", "linked_columns", "columns")
 
 
-def _takes_few_turns(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> bool:
+def _is_for_linked(problem: Problem[Any], columns: Columns, device: DeviceInfo) -> bool:
     """Tell whether blocks that share a strip take few of its tiles each, for a tile waits for those of all others."""
-    best = linked_cut(problem, columns, linked_items(problem, columns), device)
-    most = tuned("LINKED_FEW_TURNS", tuning.LINKED_FEW_TURNS)
-    return best is None or ceil_div(best[1].tiles, best[1].share) <= most
+    items = linked_items(problem, columns)
+    best = linked_cut(problem, columns, items, device)
+    turns = 1 if best is None else ceil_div(best[1].tiles, best[1].share)
+    if columns.length > tuned("LINKED_COLUMN", tuning.LINKED_COLUMN):
+        few = best is not None and turns == 1 and 1 < items <= tuning.LINKED_LONG_ITEMS
+        return few and columns.length <= tuned("LINKED_LONG", tuning.LINKED_LONG)
+    return columns.inner > tuning.LINKED_WIDE or turns <= tuned("LINKED_FEW_TURNS", tuning.LINKED_FEW_TURNS)
 
 
 def _is_better_copied(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -> bool:

@@ -196,6 +196,14 @@ NARROW_ACROSS, COPIED_LEAST = 32, 1 << 20
 H100 592 x 18 x 144 permuted int8 12.6 us (14.9), 8832 x 4 x 10 x 154 int16 277 (340), though 96 x 100 x 256 int8 is
 15.2 (20.1), too; 1024 x 33 x 128 uint8 23.9 (19.1), 120 x 17 x 4 x 128 12.8 (12.5)."""
 
+CUT_STRIPS, CUT_ACROSS = 1024, 128
+"""Elements of lines along x, no whole units of up to 4 bytes an element, from which x is copied first where strips are
+no more than half of the SMs; how many lines side by side may be no whole vectors. On an H100 26 cases 1.14 times as
+fast, 6 x 1338 x 113 bfloat16 12.8 us (21.2), int16 15.5 (22.7), float32 15.3 (17.7), 1364 x 1024 turned int16 14.0
+(19.0), 4 x 16 x 2169 x 16 int8 15.8 (24.7), the worst 4 x 6486 x 256 float16 35.7 (30.8); but 24 x 1338 x 113 27.1
+(18.7), 12 x 666 x 113 int16 13.7 (12.2 by lines shared), 1470 x 1095 int32 22.4 (20.5), 7194 x 781 float32 45.8
+(42.9)."""
+
 HALF_COPIED, HALF_CUT, HALF_MOST = 1024, 200, 5 << 20
 """Elements of lines of 16-bit floats across x, no whole units of y, from which x is copied first, from COPIED_LEAST
 elements on; of shorter ones where tiles would turn them, or up to HALF_MOST a lane each; up to these lines are whole

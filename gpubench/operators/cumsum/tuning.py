@@ -41,6 +41,10 @@ such rows: 25 random cases 1.97 times as fast, 19584 x 568 x 2 bfloat16 27.3 us 
 float16 by flat rows 7.1 (6.4); long ones 56 cases 1.58 (`docs/cumsum.md`). From FLAT_LEAST on pairs of narrow integers
 are flat rows: 22030 x 74 x 32 x 2 uint8 237 us (by lanes 270), 25047 x 2 x 8 x 2 int16 6.1 (6.5)."""
 
+SIDES_LITTLE = 1 << 19
+"""... and up to which those across x that are too long for lanes are rows of a block, in place of a copy first: on an
+H100 16 x 2112 x 2 permuted float64 8.8 us (10.3), 512 x 256 x 2 7.1 (10.3), 4 x 4 x 1024 x 2 float16 4.9 (7.3)."""
+
 SIDES_LONG, SIDES_LEAST_LONG = 16, 1 << 12
 """... and of columns of so many elements together, from so many on: 50 random cases of 2^12 to 2^18 elements 1.08 times
 as fast, 2 x 3 x 6770 x 2 bfloat16 5.3 us (9.1), 171 x 12 x 2 complex64 4.0 (5.0), 32 x 41 x 8 x 2 int64 4.2 (4.8);
@@ -252,6 +256,11 @@ LINKED_COLUMN = 16384
 """Bytes of x, and rows, up to which `linked_columns` is ahead of `column_forward`: 4096 x 229 complex128 18.9 (26.0)
 us, 8192 x 64 complex64 8.6 (11.8), 4701 x 8 int16 6.4 (8.5); 25997 x 10 float32 10.5 (9.2), 1048576 x 16 float64 98.1
 (85.4)."""
+
+LINKED_LONG, LINKED_LONG_ITEMS = 3 << 14, 4
+"""... rows of longer ones of which each block takes one tile, by vectors of 2 to so many columns: on an H100 50 cases
+1.04 to 1.34 times as fast, 24505 x 8 int64 8.6 us (10.6), 18101 x 8 int8 7.2 (9.7), 32768 x 32 12.9 (14.4), but 65536
+x 4 int32 10.9 (9.8), and by vectors of 8 28901 x 64 bfloat16 17.3 (11.4)."""
 
 LINKED_FEW_TURNS, LINKED_WIDE = 2, 64
 """Tiles of a block of `linked_columns`, each of which waits for those of all other blocks, up to which it is ahead of

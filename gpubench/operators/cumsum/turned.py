@@ -37,6 +37,8 @@ def for_transposed(problem: Problem[Any], transposed: Transposed, device: Device
     if transposed.across < transposed_tuning.ACROSS:
         few = ring and has_few_strips(transposed, device)
         return chunks or (_for_narrow_strips(problem, transposed, few, device) if along else ())
+    if not chunks and _are_few_strips_cut(problem, transposed, device):
+        return ("copied_first",)
     most = tuned("TRANSPOSED_LENGTH", _long_line(dtype, along, ring))
     enough = tuned("LINE_STRIPS", transposed_tuning.LINE_STRIPS) * device.sm_count
     many = transposed.strips(transposed_tuning.SHAPES[0].lines) >= enough
@@ -60,6 +62,20 @@ def _are_short_units_cut(problem: Problem[Any], transposed: Transposed) -> bool:
     """
     itemsize = dtypes.dtype(problem.operand("x").dtype).itemsize
     return transposed.x_along_lines and itemsize <= 2 and transposed.length * itemsize % UNIT != 0
+
+
+def _are_few_strips_cut(problem: Problem[Any], transposed: Transposed, device: DeviceInfo) -> bool:
+    """Tell whether long lines along x cut units, which no ring takes then, and half of the SMs would have no strip.
+
+    Many odd columns, which single elements move once they are copied, are no better.
+    """
+    itemsize = dtypes.dtype(problem.operand("x").dtype).itemsize
+    if transposed.across > transposed_tuning.CUT_ACROSS and transposed.across % vector_items(problem) != 0:
+        return False
+    if not transposed.x_along_lines or itemsize > 4 or transposed.length * itemsize % UNIT == 0:
+        return False
+    few = 2 * transposed.strips(transposed_tuning.SHAPES[0].lines) <= device.sm_count
+    return few and transposed.length >= tuned("CUT_STRIPS", transposed_tuning.CUT_STRIPS)
 
 
 def _by_chunks(problem: Problem[Any], transposed: Transposed) -> tuple[str, ...]:

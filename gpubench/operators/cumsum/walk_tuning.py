@@ -38,6 +38,13 @@ FAR_BYTES = 16
 of the L1 cache that a warp touches. 64 x 8 x 640 x 384 permuted float32 279 us (one line each 522), 8 x 16 x 256 x 256
 bfloat16 17.3 (34; eight 19.4), 2000 x 3 x 1000 float64 32.4 (34.9), 1456 x 2 x 921 float32 13.6 (18.0)."""
 
+EMPTY_BYTES, EMPTY_MUCH, EMPTY_NARROW = 8, 1 << 23, 4
+"""Bytes of an element, at most, for which tiles are worth it though they leave most of a block without a line, and
+bytes of x from which they are, or lines side by side in y: on an H100 9 cases 1.04 to 3.1 times as fast, 64 x 10 x 414
+x 16 permuted int64 33.4 us (69.5), 16 x 22936 x 9 x 2 59.5 (187), 20 x 6 x 546 x 12 bfloat16 6.4 (10.5); but 4 x 16384
+x 2 x 2 complex128 20.5 (7.3), where a run is less than a sector 2 x 8192 x 24 x 4 int64 27.4 (17.5), where others share
+sectors 2 x 524288 x 4 x 4 float32 328 (77), and of little two side by side 96 x 2 x 2290 x 2 bfloat16 11.7 (8.1)."""
+
 STAGED_LEAST, STAGED_BYTES, STAGED_LINE = 1 << 21, 48 << 10, 56
 """Elements from which tiles of lines that are contiguous in y go there through shared memory, its bytes at most, and
 those of a line of y up to which that is ahead of a lane a line: 14 x 8 x 63803 x 6 permuted int32 151 us (stored in

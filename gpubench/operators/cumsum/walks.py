@@ -105,7 +105,7 @@ def walk_of(problem: Problem[Any]) -> Walk | None:
         return walk if items < most and few else _widened(walk, last, items)
     walk = _in_runs(walk, x.view.offset, itemsize, y_itemsize)
     far = _far_dim(walk.x_steps, SECTOR // itemsize)
-    if far is None or walk.sizes[far] * walk.sizes[last] <= walk_tuning.WALK_THREADS[0]:  # one block holds both
+    if far is None or not _is_worth_tiles(walk, far, itemsize):
         return _widened(walk, last, _neighbours(walk, last, _lines_a_vector(walk, y_itemsize), x.view.offset))
     items = _far_items(itemsize) if walk.y_steps[far] >= walk_tuning.FAR_ITEMS else 1  # else stores full of gaps
     widened = _widened(walk, far, _neighbours(walk, far, items, x.view.offset))
@@ -113,6 +113,22 @@ def walk_of(problem: Problem[Any]) -> Walk | None:
     staged = staged and x.view.size >= tuned("STAGED_LEAST", walk_tuning.STAGED_LEAST)
     y_run = 1 if staged else walk.y_run
     return dataclasses.replace(widened, far=far, y_apart=walk.y_steps[far], staged=staged, y_run=y_run)
+
+
+def _is_worth_tiles(walk: Walk, far: int, itemsize: int) -> bool:
+    """Tell whether tiles along a far dim bring fewer sectors of x than blocks of lines that follow each other in y.
+
+    Those hold all of that dim where it and what is behind it are few. Where tiles would leave a block mostly empty, they
+    are worth it if none of its lines shared sectors, of which a run along the dim fills at least one; but not for
+    little x of which a few lines side by side go to y.
+    """
+    most = walk_tuning.WALK_THREADS[0]
+    if walk.sizes[far] * walk.sizes[-1] > most or math.prod(walk.sizes[far:]) <= most:
+        return math.prod(walk.sizes[far:]) > most
+    filled = walk.sizes[far] * itemsize >= SECTOR and itemsize <= walk_tuning.EMPTY_BYTES
+    much = walk.vectors * walk.length * itemsize >= walk_tuning.EMPTY_MUCH
+    alone = min(walk.x_steps[far + 1 :]) * itemsize >= SECTOR
+    return filled and alone and (much or walk.sizes[-1] >= walk_tuning.EMPTY_NARROW)
 
 
 def _far_items(itemsize: int) -> int:

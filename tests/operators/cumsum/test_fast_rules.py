@@ -181,14 +181,16 @@ def test_short_columns_are_walked_where_they_are_many(near: int, name: str) -> N
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "linked_columns"), (0, "linked_columns"), (1, "column_forward")])
 def test_a_few_megabytes_of_columns_are_linked(near: int, name: str) -> None:
-    """Up to so many rows; the exchange of narrow strips is short."""
-    assert chosen((tuning.LINKED_COLUMN + near, 16), 0) == name
+    """Up to so many rows; the exchange of narrow strips is short. More by vectors, of which a block has a tile."""
+    assert chosen((tuning.LINKED_COLUMN + near, 15), 0) == name
+    assert chosen((tuning.LINKED_LONG + near, 16), 0) == name
+    assert chosen((tuning.LINKED_COLUMN + near, 16), 0, "float16") == name  # vectors of eight
 
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "column_forward"), (0, "resident_columns"), (1, "resident_columns")])
 def test_columns_stay_on_the_chip_from_a_few_megabytes_on(near: int, name: str) -> None:
     """One exchange of sums in the place of one a tile is worth it where there are many tiles; but x must fit."""
-    assert chosen((resident_tuning.LEAST_BYTES // 256 + near, 64), 0) == name
+    assert chosen((resident_tuning.LEAST_BYTES // 96 + near, 24), 0) == name
     assert chosen((resident_tuning.LEAST_BYTES // 128 + near, 64), 0, "float16") == name
     assert chosen((262144, 64), 0) == "column_forward"
     assert chosen((resident_tuning.LEAST_BYTES // 64 + near, 64), 0, "int8") == "column_forward"

@@ -185,3 +185,9 @@ def test_flat_rows_take_half_a_tile_of_columns(near: int) -> None:
     problem = CUMSUM.problem(make_case("cumsum", "float16", shape=[900, longest(8) // 4 + near, 4], dim=1))
     variant = next(variant for variant in CUMSUM.variants if variant.name == "flat_rows")
     assert (refusal(variant, problem, DEVICE) is None) == (near <= 0)
+
+
+@pytest.mark.parametrize(("near", "name"), [(-1, "block_rows"), (0, "copied_first")])
+def test_little_across_x_that_lanes_cannot_hold_is_a_block_s_rows(near: int, name: str) -> None:
+    """Its sectors are read again from the caches, where a copy first would be a launch more."""
+    assert chosen((128, tuning.SIDES_LITTLE // 256 + near, 2), 1, "float64", permute=(1, 2, 0)) == name

@@ -40,6 +40,20 @@ def test_few_long_lines_are_cut(near: int, name: str) -> None:
     assert chosen((transposed_tuning.CHUNKED_LENGTH, 8 * 67), 0, permute=(1, 0)) == "transposed_ring"
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "int16", "float32"])
+def test_few_strips_of_lines_that_cut_units_are_copied_first(dtype: str) -> None:
+    """No ring takes them; not where strips are more, lines shorter, or so many odd columns would be summed."""
+    long = transposed_tuning.CUT_STRIPS + 2 * (dtype == "int16") + 1
+    for batches, length, across, name in (
+        (12, long, 113, "copied_first"),
+        (24, long, 113, "transposed_tiles"),
+        (4, long, transposed_tuning.CUT_ACROSS + 1, "transposed_tiles"),
+        (4, long, 512, "copied_first"),
+    ):
+        assert chosen((batches, length, across), 1, dtype, permute=(0, 2, 1)) == name
+    assert chosen((12, transposed_tuning.CUT_STRIPS - 1, 113), 1, dtype, permute=(0, 2, 1)) != "copied_first"
+
+
 @pytest.mark.parametrize(("near", "name"), [(-4, "block_rows"), (0, "block_rows"), (4, "transposed_tiles")])
 def test_few_lines_across_x_are_cut_where_rows_with_steps_would_touch_too_much(near: int, name: str) -> None:
     """A block a row, or several, and what is read again comes from the caches."""

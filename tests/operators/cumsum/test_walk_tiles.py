@@ -101,3 +101,23 @@ def test_bytes_of_a_few_lines_that_are_a_block_of_y_are_copied_first(near: int, 
     rows = -(-walk_tuning.TORN_BLOCK // 64) + near
     assert chosen((rows, 32, 2), 1, "int8", permute=REVERSED) == name
     assert chosen((rows, 4, 8, 2), 1, "int8", permute=(3, 1, 0, 2)) == "walked_lines"
+
+
+@pytest.mark.parametrize(
+    ("shape", "dim", "dtype", "order", "far"),
+    [
+        ([29, 16, 3195, 7], 0, "complex64", [3, 0, 2, 1], 0),
+        ([4, 1395, 64, 34], 2, "int64", [3, 2, 1, 0], 0),
+        ([2, 8192, 24, 4], 2, "int64", [3, 1, 2, 0], None),  # a run is half of a sector
+        ([4, 16384, 2, 2], 3, "complex128", [2, 3, 1, 0], None),  # a line is half of a sector
+        ([2, 524288, 4, 4], 2, "float32", [2, 3, 1, 0], None),  # lines that follow in y share sectors as well
+        ([96, 2, 2290, 2], 1, "bfloat16", [3, 2, 0, 1], None),  # little, of which two lines lie side by side in y
+    ],
+)
+def test_tiles_that_fill_no_block_are_for_lines_that_share_no_sector(
+    shape: list[int], dim: int, dtype: str, order: list[int], far: int | None
+) -> None:
+    """What is far lies outside of what a block would take in the order of y, but a tile has few threads' work."""
+    walk = walk_of(problem_of(shape, dim, dtype, permute=order))
+    assert walk is not None
+    assert walk.far == far
