@@ -93,7 +93,9 @@ def turned_cut(shape: Merged, full: int, axes: Axes, reach: int, spare: int, dev
         lanes = max(power_of_two(reach + spare), least) // vector
     elif rows < THREADS // lanes * passes:
         lanes = min(most, THREADS * passes // max(power_of_two(rows), least))
-    lanes, passes = _fitted((lanes, most), passes, vector, least, Waste(reach, rows, spare))
+    narrow = min(dtypes.dtype(one.dtype).itemsize for one in shape.inputs if one.number in axes.turned)
+    waste = Waste(reach, rows, spare, narrow=narrow)
+    lanes, passes = _fitted((lanes, most), passes, vector, least, waste)
     blocks = shape.elements / (THREADS * vector)
     fine = vector <= 4 and lanes <= tuning.TURNED_LANES[vector]
     least_blocks = tuning.SQUARE_BLOCKS if fine else tuning.TURNED_BLOCKS
@@ -139,17 +141,23 @@ class Waste:
 
     reach, rows: elements of y along the rows, and rows. spare: elements of a tile's row that are not stored.
     itemsize: bytes of an element of lines that come as they lie, in whole units and one more; 0 where it counts little.
+    narrow: bytes of an element of lines that are turned, the narrowest, of which short pieces cost more; 0 where it
+    counts little.
     """
 
     reach: int
     rows: int
     spare: int
     itemsize: int = 0
+    narrow: int = 0
 
     def of(self, wide: int, high: int) -> float:
         """Return what all tiles take, by what y's elements do."""
-        strips = ceil_div(self.rows, high)
-        share = ceil_div(self.reach, wide - self.spare) * wide * strips * high / (self.reach * self.rows)
+        strips, chunks = ceil_div(self.rows, high), ceil_div(self.reach, wide - self.spare)
+        share = chunks * wide * strips * high / (self.reach * self.rows)
+        piece = high * self.narrow
+        if strips > 1 and 0 < piece < tuning.SHORT_PIECE:
+            share *= 1 + tuning.PIECE_COST * (tuning.SHORT_PIECE / piece - 1)
         if not self.itemsize:
             return share
         return (1 + tuning.STAGED_EMPTY * (share - 1)) * (1 + strips * 16 / (self.rows * self.itemsize))

@@ -78,6 +78,13 @@ TURNED_LANES = {16: 8, 8: 8, 4: 16, 2: 16, 1: 16}
 TURNED_WASTE = 1.1
 """A tile's shape is kept where another would have so much less outside y, by the part."""
 
+SHORT_PIECE, PIECE_COST = 64, 0.75
+"""Bytes of a line below which what a tile has of it, if that is not all, costs more, by the part that is missing: what
+memory brings at once. On an H100 tiles of 8 and of 64 rows of 40 x 469023 int16 70.9 and 33.3 us, of 4 and 32 of 20 x
+530452 float32 77.2 and 35.1, of 8 and 64 of 56 x 65536 bfloat16 11.4 and 9.8, of 16 and 32 of two operands of 80 x 24 x
+8192 float16, reversed, 75.6 and 60.9, of 72 x 65536 int16 12.6 and 11.4; longer pieces gain nothing: 128 x 11109 int16
+of 64 and of 128 bytes 7.1, 7.2, 12604 x 640 of 128 and 256 26.1, 27.2."""
+
 STAGED_EMPTY = 0.4
 """Part of what is outside y that a tile pays for where lines come as they lie. With what these bring in vain, a unit a
 line, fitted to 10 cuts of each of 26 random cases: 67 x 878759 int16 by tiles of 8, 16, 32, 64 and 128 rows 312, 211,
@@ -141,6 +148,10 @@ and whole vectors. By runs in shared memory, quotients of 544 x 32 x 1024 float3
 for 73, while in tiles 69312 x 38 int32, which fill half of them, took 29 for 15. On an H100 23 cases 1.07 times as
 fast, 500000 x 32 turned uint8 16.5 us (19.8), 1000000 x 32 float32 91.6 (99.3); 9008 x 32 5.1 (4.9)."""
 
+FILLED_PAIRS = 2**22
+"""Elements from which lines of pairs of bytes may stand off units for that: on an H100 279689 x 32 turned int16 18.1 us
+(20.7), 16 x 2 x 137652 bfloat16 14.8 (15.3); but 36206 x 8 x 4 7.0 (6.3)."""
+
 GATHER_ELEMENTS = 2**17
 """Up to so many elements of y the L2 cache makes up for sectors that are read again."""
 
@@ -153,6 +164,12 @@ BYTE_RUN, BYTE_GROUP = 200, 2**15
 byte. Element by element by two vectors of 4, by eight of 2, and in tiles: 355558 x 90, the operand transposed, 60.5,
 55.6 and 68.4 us, 22222 x 180 beside one that is not 14.9, 13.7, 18.4, 16000 x 250 23.1, 23, 14.9; n x 20 x 173, the
 last two dims exchanged, 30.6, 37, 69, 20 x 700 57.9, 26.1, 52, 33 x 700 107, 29.3, 50, 33 x 1500 148, 44, 42."""
+
+BYTE_ROW, BYTE_LITTLE, BYTE_MOST = 48, 2**21, 400
+"""... and of bytes whose lines stand off units: elements of y's rows, and, up to so many of y, of longer rows. On an
+H100 44 x 1643 x 48, the last two dims exchanged, 7.1 us (tiles 9.0), 1000 x 331 x 48 19.0 (23.2), 1001 x 330 5.0
+(6.1), four times as many 7.0 (7.7), 60 x 331 x 96 6.0 (6.8); but 44 x 1643 x 64 8.3 both, 1001 x 1000 7.0 (6.6), 40 x
+1001 x 330 26.4 (23.8)."""
 
 FEW_BYTES = 8
 """... and where a line is so few of them, whole units of it are mostly others: 4 x 2 x 983432 int8, reversed, 15.8 us

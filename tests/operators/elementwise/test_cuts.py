@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpubench.model import Plan
-from gpubench.operators.elementwise import tiles
+from gpubench.operators.elementwise import tiles, tuning
 from tests.operators.cases import DEVICE, make_case
 from tests.operators.elementwise.test_fast_rules import OPERATOR, plan_of
 
@@ -29,3 +29,37 @@ def test_low_tiles_are_narrower_where_they_are_few(columns: int, tile: tuple[int
     one = {"shape": (8, columns), "layout": {"permute": (1, 0)}}
     plan = plan_of("bfloat16", function="tanh", inputs=(one,))
     assert (plan.variant, plan.notes["lanes"], plan.notes["passes"]) == ("tiles", *tile)
+
+
+@pytest.mark.parametrize(
+    ("shape", "variant"),
+    [
+        ((tuning.BYTE_ROW, 100003), "flat"),
+        ((64, 100003), "tiles"),  # y is much
+        ((tuning.BYTE_MOST, tuning.BYTE_LITTLE // tuning.BYTE_MOST - 1), "flat"),
+        ((tuning.BYTE_MOST + 1, tuning.BYTE_LITTLE // tuning.BYTE_MOST - 11), "tiles"),  # neighbours are far
+        ((tuning.BYTE_MOST, tuning.BYTE_LITTLE // tuning.BYTE_MOST + 1), "tiles"),
+        ((tuning.BYTE_MOST, 16 * (tuning.BYTE_LITTLE // tuning.BYTE_MOST // 16)), "tiles"),  # lines of whole units
+    ],
+)
+def test_bytes_whose_lines_stand_off_units_are_gathered_where_they_are_near(
+    shape: tuple[int, int], variant: str
+) -> None:
+    """Or where y is little and they are not far: tiles would keep units of which each byte is stored by itself."""
+    turned = plan_of("int8", function="copy", shape=shape[::-1], layout={"permute": (1, 0)})
+    assert turned.variant == variant
+
+
+def test_tiles_hold_no_short_pieces_of_lines_though_part_of_them_is_empty() -> None:
+    """Lines of 40 and 80 pairs of bytes come whole, and in pieces of 64 bytes, not in such of 16 and 32."""
+    for lines, high in ((40, 64), (80, 32)):
+        notes = plan_of("float16", function="copy", shape=(lines, 469024), layout={"permute": (1, 0)}).notes
+        assert tuning.THREADS // int(str(notes["lanes"])) * int(str(notes["passes"])) == high
+
+
+@pytest.mark.parametrize(("near", "variant"), [(-1, "flat"), (0, "tiles"), (1, "tiles")])
+def test_pairs_of_bytes_off_units_fill_tiles_where_they_are_many(near: int, variant: str) -> None:
+    """Rows of 32 of them, of lines that begin anywhere."""
+    lines = tuning.FILLED_PAIRS // 32 + near
+    plan = plan_of("int16", function="copy", shape=(lines, 32), layout={"permute": (1, 0), "offset": 1})
+    assert plan.variant == variant

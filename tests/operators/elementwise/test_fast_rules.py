@@ -279,10 +279,10 @@ def test_a_short_run_goes_on_over_the_next_dim(size: int, lanes: int) -> None:
 @pytest.mark.parametrize(
     ("shape", "order", "variant"),
     [
-        ((3001, 123), (1, 0), "flat"),
-        ((3001, 128), (1, 0), "tiles"),  # rows of whole vectors
-        ((3008, 123), (1, 0), "tiles"),  # lines of whole vectors
-        ((3001, 250), (1, 0), "tiles"),  # what a block reads of a line is too short
+        ((17001, 123), (1, 0), "flat"),
+        ((17001, 128), (1, 0), "tiles"),  # rows of whole vectors
+        ((17008, 123), (1, 0), "tiles"),  # lines of whole vectors
+        ((17001, 250), (1, 0), "tiles"),  # what a block reads of a line is too short
         ((857, 33, 700), (0, 2, 1), "flat"),
         ((857, 49, 700), (0, 2, 1), "tiles"),  # a group of y is too large
     ],
