@@ -118,8 +118,8 @@ def walk_of(problem: Problem[Any]) -> Walk | None:
 def _is_worth_tiles(walk: Walk, far: int, itemsize: int) -> bool:
     """Tell whether tiles along a far dim bring fewer sectors of x than blocks of lines that follow each other in y.
 
-    Those hold all of that dim where it and what is behind it are few. Where tiles would leave a block mostly empty, they
-    are worth it if none of its lines shared sectors, of which a run along the dim fills at least one; but not for
+    Those hold all of that dim where it and what is behind it are few. Where tiles would leave a block mostly empty,
+    they are worth it if none of its lines shared sectors, of which a run along the dim fills at least one; but not for
     little x of which a few lines side by side go to y.
     """
     most = walk_tuning.WALK_THREADS[0]
