@@ -3,6 +3,7 @@
 
 #include "gpubench/arithmetic.cuh"
 #include "gpubench/items.cuh"
+#include "gpubench/warp.cuh"
 
 namespace gpubench::index_add {
 
@@ -31,6 +32,27 @@ GPUBENCH_DEVICE void add_scaled(Vector<sum_t<T>, V>& sums, const Packed<T, V>& r
     const Vector<sum_t<T>, V> values = unpack_items<V, sum_t<T>>(raw);
     GPUBENCH_UNROLL
     for (int j = 0; j < V; ++j) sums[j] = add_scaled<T>(sums[j], values[j], alpha);
+}
+
+// `more` comes to a sum, and what all lanes have together comes to each: of an element, or of a row's.
+template <class A>
+GPUBENCH_DEVICE void add_to(A& sum, const A& more) {
+    sum = add(sum, more);
+}
+template <class A, int V>
+GPUBENCH_DEVICE void add_to(Vector<A, V>& sums, const Vector<A, V>& more) {
+    combine_items(sums, more, Add{});
+}
+template <class A>
+GPUBENCH_DEVICE A sum_of_lanes(const A& sum) {
+    return combine_lanes(sum, Add{});
+}
+template <class A, int V>
+GPUBENCH_DEVICE Vector<A, V> sum_of_lanes(const Vector<A, V>& sums) {
+    Vector<A, V> totals;
+    GPUBENCH_UNROLL
+    for (int j = 0; j < V; ++j) totals[j] = combine_lanes(sums[j], Add{});
+    return totals;
 }
 
 // A sum comes to an element of the destination: one rounding.

@@ -34,7 +34,7 @@ struct CachedShape {
 };
 GPUBENCH_LAYOUT(CachedShape, 72, alpha, 64);
 
-// One element on its way to where the destination's element stands, `key` elements from the first; no_key: none.
+// One element, or row of them, on its way to where the destination's stands, `key` of them from the first; no_key: none.
 template <class A>
 struct Item {
     A value;
@@ -84,7 +84,7 @@ struct Table {
     }
 };
 
-// A warp's sum for the element that its lanes met most lately in numbers.
+// A warp's sum for the element, or row, that its lanes met most lately in numbers. A: its sum, or Vector of sums.
 template <class A>
 struct Hot {
     uint32 key;
@@ -94,7 +94,7 @@ struct Hot {
     // Give the warp's sum away: `give(key, total)`, by one lane.
     template <class Give>
     GPUBENCH_DEVICE void send(const Give& give) {
-        const A total = combine_lanes(sum, Add{});
+        const A total = sum_of_lanes(sum);
         if (lane_index() == 0) give(key, total);
         sum = A{};
         used = false;
@@ -111,7 +111,7 @@ struct Hot {
     GPUBENCH_DEVICE void take(const Target& table, const Item<A>& item, int turn) {
         const bool mine = item.key == key && key != no_key;
         const int met = population_count(ballot(full_mask, mine));
-        if (mine) sum = gpubench::add(sum, item.value);
+        if (mine) add_to(sum, item.value);
         else if (item.key != no_key) table.add(item.key, item.value);
         go_on(met, item.key, turn, [&](uint32 to, A total) { table.add(to, total); });
     }

@@ -22,22 +22,30 @@ GPUBENCH_DEVICE void atomic_add(complex<R>* address, complex<R> value) {
     atomic_add(&address->imag, value.imag);
 }
 
-// Neighbours at an address aligned to the vector, each added by itself: 16 bytes of floats at once where the machine can. Small
+// Neighbours at an address aligned to the vector, each added by itself: up to 16 bytes of floats at once where the machine can. Small
 // integers by atomic_add_in_word: nobody may write their words otherwise meanwhile.
 template <class T, int N>
 GPUBENCH_DEVICE void atomic_add_vector(T* address, const Packed<T, N>& values) {
-    constexpr bool whole = sizeof(values) == 16;
+    constexpr bool whole = sizeof(values) == 16, words = sizeof(values) % 4 == 0;
+    constexpr int count = static_cast<int>(sizeof(values)) / 4;
     if constexpr (whole && (is_same<T, float> || is_same<T, complex<float>>)) {
         atomic_add_floats(reinterpret_cast<float*>(address), values.words[0]);
-    } else if constexpr (sizeof(values) == 8 && is_same<T, complex<float>>) {
+    } else if constexpr (sizeof(values) == 8 && (is_same<T, float> || is_same<T, complex<float>>)) {
         atomic_add_floats(reinterpret_cast<float*>(address), values.words[0]);
     } else if constexpr (whole && is_same<T, half>) {
         atomic_add_halves(reinterpret_cast<uint32*>(address), values.words[0]);
     } else if constexpr (whole && is_same<T, bfloat16>) {
         atomic_add_bfloat16s(reinterpret_cast<uint32*>(address), values.words[0]);
-    } else if constexpr (whole && is_integer<T> && sizeof(T) <= 2) {
+    } else if constexpr (words && (is_same<T, half> || is_same<T, bfloat16>)) {
         GPUBENCH_UNROLL
-        for (int i = 0; i < 4; ++i) atomic_add_in_word(address + i * (N / 4), values.word(i));
+        for (int i = 0; i < count; ++i) {
+            uint32* const pair = reinterpret_cast<uint32*>(address) + i;
+            if constexpr (is_same<T, half>) atomic_add_half_pair(pair, values.word(i));
+            else atomic_add_bfloat16_pair(pair, values.word(i));
+        }
+    } else if constexpr (words && is_integer<T> && sizeof(T) <= 2) {
+        GPUBENCH_UNROLL
+        for (int i = 0; i < count; ++i) atomic_add_in_word(address + i * (N / count), values.word(i));
     } else if constexpr (N == 1 && is_integer<T> && sizeof(T) <= 2) {
         atomic_add_in_word(address, bit_cast<T>(values));
     } else {

@@ -51,7 +51,7 @@ def _of_form(form: Form, dtype: str, device: DeviceInfo) -> Iterator[Variant]:
             yield Cached()
         return
     wanted = (
-        (tuning.is_for_partitioned(form), Partitioned()),
+        (tuning.is_for_partitioned(form, dtype), Partitioned()),
         (sampled.is_for(form, dtype), Sampled()),
         (tuning.has_totals(form, dtype), Cached()),
         (tuning.is_for_grouped(form, dtype, device), Grouped()),

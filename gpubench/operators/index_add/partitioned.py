@@ -1,4 +1,4 @@
-"""The host rule of index_add/partitioned.cu: elements in the order of the destination's slices, added up in each."""
+"""The host rule of index_add/partitioned.cu: short rows in the order of the destination's slices, added up in each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, unsigne
 
 SOURCE = "index_add/partitioned.cu"
 WARPS = 32
-ITEMS = 12
+ITEMS = {1: 12, 2: 8, 4: 6}
+"""Rows of a thread in a tile, by the words of 32 bits of one: what 64 registers and a block's shared memory hold."""
+
 LEAST_RANGE = 4096
 """Indices that a block brings to the slices at least."""
 
@@ -27,15 +29,17 @@ MOST_SLICES = 4095
 MOST_PLACES = 65535
 """Of a slice: 16 bits say where in it a pair belongs, one number is that of pads."""
 
-MOST_BYTES = 4
-"""Of an element: what stands beside an index in a word of 64 bits."""
+ROW_BYTES = (4, 8, 16)
+MOST_ELEMENTS = 8
+"""Bytes of a row, which move as one access, and its elements at most; single elements may have fewer bytes."""
 
 GRAIN = 4
 GRAIN_RUN = 8
-"""Pairs of a sector of memory, which runs of a tile are padded to where they are of so many pairs in the mean."""
+"""Entries of a sector of memory (indices of half of one, where rows stand apart from them), which runs of a tile are
+padded to where they are of so many entries in the mean."""
 
 PARTITION_FLOOR = 1
-"""Whether each slice has room for its share of a list spread evenly, whatever the sample says: a list's pairs more."""
+"""Whether each slice has room for its share of a list spread evenly, whatever the sample says: as much room again."""
 
 SAMPLE_PIECE, SAMPLE_SPAN = 16, 512
 """Indices of a piece of the sample, and of the list that it stands for."""
@@ -56,47 +60,82 @@ SHAPE = Struct(
     "gpubench::index_add::PartitionShape",
     SOURCE,
     slices=PARTING,
-    **dict.fromkeys(("count", "range", "near", "unused"), "u4"),
+    **dict.fromkeys(("count", "range", "near", "room"), "u4"),
     **dict.fromkeys(("places", "index_step"), "i8"),
     alpha="f8",
 )
 
 
 class Partitioned(OfForm):
-    """Takes single elements of up to 32 bits."""
+    """Takes single elements, and rows of 4, 8 and 16 bytes."""
 
     name: str = "partitioned"
-    summary: str = "elements brought to slices of the destination, each added up in a block's shared memory"
+    summary: str = "rows brought to slices of the destination, each added up in a block's shared memory"
     origin: str = (
-        "radix partitioning as in database joins; single elements of up to 32 bits, destination without gaps; "
-        "additions by atomics in the dtype, in any order"
+        "radix partitioning as in database joins; single elements and rows of up to 16 bytes, destination without "
+        "gaps; additions by atomics in the dtype, in any order"
     )
 
     def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
-        """Two launches. Refuses rows, elements of 64 bits and more, more than 32-bit numbers count, small devices."""
+        """Two launches. Refuses longer rows and gaps, more than 32-bit numbers count, small devices."""
         plan = build(problem, form, device)
         if isinstance(plan, Plan) and max(launch.shared_bytes for launch in plan.launches) > device.max_shared_bytes:
-            return Refused("the pairs of a block are more than the device's shared memory")
+            return Refused("the rows of a block are more than the device's shared memory")
         return plan
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """Two an index dtype; none for wide elements."""
-        if dtypes.dtype(dtype).itemsize > MOST_BYTES:
-            return ()
+        """Two an index dtype and length of rows."""
+        itemsize = dtypes.dtype(dtype).itemsize
+        rows = (Row.of(dtype, inner) for inner in (1, *(size // itemsize for size in ROW_BYTES if size > itemsize)))
         return tuple(
-            (SOURCE, name) for index in ("int64", "int32") for name in (first(dtype, index), second(dtype, index))
+            (SOURCE, name)
+            for row in rows
+            if row is not None
+            for index in ("int64", "int32")
+            for name in (row.first(index), row.second(index))
         )
 
 
-def first(dtype: str, index: str) -> str:
-    """Return the name expression of the partition."""
-    types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}"
-    return f"gpubench::index_add::partition_values<{types}, {WARPS}, {ITEMS}>"
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row as the kernels see it: elements of a real dtype, to which a complex number's parts belong."""
 
+    part: str
+    elements: int
 
-def second(dtype: str, index: str) -> str:
-    """Return the name expression of the additions."""
-    return f"gpubench::index_add::add_slices<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}>"
+    @classmethod
+    def of(cls, dtype: str, inner: int) -> Row | None:
+        """Return the row of so many elements of a dtype, if there is one."""
+        whole = dtypes.dtype(dtype)
+        row = cls(whole.part, inner * (whole.itemsize // dtypes.dtype(whole.part).itemsize))
+        fits = inner == 1 or (row.bytes in ROW_BYTES and row.elements <= MOST_ELEMENTS)
+        return row if fits and row.bytes <= ROW_BYTES[-1] else None
+
+    @property
+    def bytes(self) -> int:
+        """Of the row, in source and destination."""
+        return self.elements * dtypes.dtype(self.part).itemsize
+
+    @property
+    def words(self) -> int:
+        """Words of 32 bits of an entry beside its index."""
+        return ceil_div(self.bytes, 4)
+
+    @property
+    def sums(self) -> int:
+        """Bytes of the row's sums."""
+        return self.elements * sum_bytes(self.part)
+
+    def first(self, index: str) -> str:
+        """Return the name expression of the partition."""
+        return f"gpubench::index_add::partition_values<{self._types(index)}, {WARPS}, {ITEMS[self.words]}>"
+
+    def second(self, index: str) -> str:
+        """Return the name expression of the additions."""
+        return f"gpubench::index_add::add_slices<{self._types(index)}>"
+
+    def _types(self, index: str) -> str:
+        return f"{dtypes.dtype(self.part).cpp}, {self.elements}, {dtypes.dtype(index).cpp}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +150,7 @@ class Cut:
     most: int
     step: int
     grain: int
+    words: int
     least: int = 0
 
     @property
@@ -120,14 +160,15 @@ class Cut:
 
     @property
     def room(self) -> int:
-        """Pairs that all lists have room for at most: by the sample, six deviations more, and pads; or the least."""
+        """Entries that all lists have room for at most: by the sample, six deviations more, and pads; or the least."""
         deviations = math.ceil(6 * math.sqrt(self.slices * self.sampled))
         share = SAMPLE_SPAN // SAMPLE_PIECE
-        return share * (self.sampled + deviations + 9 * self.slices) + max(self.pads, self.least) * self.slices
+        room = share * (self.sampled + deviations + 9 * self.slices) + max(self.pads, self.least) * self.slices
+        return ceil_div(room, 8) * 8  # the indices of longer rows stand behind these, on whole sectors
 
     @property
     def pads(self) -> int:
-        """Pairs that pad the runs of a slice at most."""
+        """Entries that pad the runs of a slice at most."""
         tiles = ceil_div(self.range, self.step) * self.blocks
         return ceil_div(tiles * (self.grain - 1), self.grain) * self.grain
 
@@ -145,22 +186,29 @@ class Cut:
 
     @property
     def starts(self) -> tuple[int, ...]:
-        """Where meetings, what is known of the slices, pairs, units and what is kept begin, and the end."""
-        sizes = (24 * self.blocks, 16 * self.slices, 8 * self.room, 12 * self.units, 8)
+        """Where meetings, what is known of the slices, entries, units and what is kept begin, and the end."""
+        sizes = (24 * self.blocks, 16 * self.slices, self.entry * self.room, 12 * self.units, 8)
         starts = [0]
         for size in sizes:
             starts.append(starts[-1] + ceil_div(size, 256) * 256)
         return tuple(starts)
 
     @property
+    def entry(self) -> int:
+        """Bytes of an entry: an index, and the row's words."""
+        return 4 + 4 * self.words
+
+    @property
     def shared_bytes(self) -> int:
-        """Of a block that brings pairs to the slices."""
+        """Of a block that brings entries to the slices."""
         tables = self.slices + 1
-        return 8 * (32 * WARPS * ITEMS + (self.grain - 1) * tables) + 10 * tables + 4 * WARPS
+        staged = 32 * WARPS * ITEMS[self.words] + (self.grain - 1) * tables
+        return self.entry * staged + 10 * tables + 4 * WARPS
 
 
-def cut_of(form: Form, sums: int, device: DeviceInfo, least_range: int) -> Cut | Refused:
+def cut_of(form: Form, row: Row, device: DeviceInfo, least_range: int) -> Cut | Refused:
     """Cut the destination into slices that fit a block, as many for each SM, and the list into ranges and tiles."""
+    sums = row.sums
     room = min((device.max_shared_bytes - 1024) // sums, MOST_PLACES)
     resident = device.sm_count * max(1, device.max_shared_bytes // (room * sums + 1024))
     slices = ceil_div(form.places, room)
@@ -174,46 +222,50 @@ def cut_of(form: Form, sums: int, device: DeviceInfo, least_range: int) -> Cut |
     each = ceil_div(form.count, blocks)
     most = min(max(1024, 3 * ceil_div(form.count, slices)), LIMIT)
     threads = 32 * WARPS
-    step = ceil_div(ceil_div(each, ceil_div(each, threads * ITEMS)), threads) * threads
+    step = ceil_div(ceil_div(each, ceil_div(each, threads * ITEMS[row.words])), threads) * threads
     grain = GRAIN if step >= GRAIN_RUN * slices else 1
-    cut = Cut(form.count, size, slices, ceil_div(form.count, each), each, most, step, grain)
+    cut = Cut(form.count, size, slices, ceil_div(form.count, each), each, most, step, grain, row.words)
     if cut.room > LIMIT:
-        return Refused("more pairs than 32-bit numbers count")
+        return Refused("more entries than 32-bit numbers count")
     return cut.with_least() if tuned("PARTITION_FLOOR", PARTITION_FLOOR) else cut
 
 
 def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: int = LEAST_RANGE) -> Plan | Refused:
     """Return the plan."""
-    destination, index, _ = problem.operands
-    if form.inner * form.outers > 1 or form.itemsize > MOST_BYTES or (form.places > 1 and form.place_step != 1):
-        return Refused("not single elements of up to 32 bits, side by side in the destination")
+    destination, index, source = problem.operands
+    row = Row.of(destination.dtype, form.inner)
+    if row is None or form.outers > 1 or not form.is_dense:
+        return Refused("not single elements, or rows of 4, 8 or 16 bytes, side by side in the destination")
+    if any(step % form.inner for step in (form.index_step, destination.view.offset, source.view.offset)):
+        return Refused("rows do not stand on their size")
     if not fits(form.places, form.count + 2**25):
         return Refused(f"more than {LIMIT} indices or places")
-    sums = sum_bytes(destination.dtype)
-    cut = cut_of(form, sums, device, least_range)
+    sums, parts = row.sums, row.elements // form.inner
+    cut = cut_of(form, row, device, least_range)
     if isinstance(cut, Refused):
         return cut
-    meetings, table, pairs, units, kept, size = map(Workspace, cut.starts)
+    meetings, table, entries, units, kept, size = map(Workspace, cut.starts)
     parting = (divider(cut.slice), cut.slices, cut.most, cut.step, cut.grain, cut.least)
     near = min(NEAR * max(ceil_div(form.places, form.count), 2), LIMIT)
-    shape = SHAPE.value(form, cut, slices=parting, near=near, unused=0, alpha=problem.params.alpha)
+    step = parts * form.index_step
+    shape = SHAPE.value(form, cut, slices=parting, near=near, index_step=step, alpha=problem.params.alpha)
     operands = Pointer("source"), Pointer("index")
     partition = Launch(
         SOURCE,
-        first(destination.dtype, index.dtype),
+        row.first(index.dtype),
         (cut.blocks, 1, 1),
         (32 * WARPS, 1, 1),
-        (Pointer("destination"), *operands, meetings, table, pairs, units, kept, shape),
+        (Pointer("destination"), *operands, meetings, table, entries, units, kept, shape),
         shared_bytes=cut.shared_bytes,
         waits_for_blocks=True,
     )
     resident = device.sm_count * max(1, device.max_shared_bytes // (cut.slice * sums + 1024))
     adding = Launch(
         SOURCE,
-        second(destination.dtype, index.dtype),
+        row.second(index.dtype),
         (min(resident, cut.units), 1, 1),
         (1024 if cut.slice * sums > 113 * 1024 else 512, 1, 1),
-        (Pointer("destination"), *operands, table, pairs, units, kept, meetings, unsigned(3 * cut.blocks, 4), shape),
+        (Pointer("destination"), *operands, table, entries, units, kept, meetings, unsigned(3 * cut.blocks, 4), shape),
         shared_bytes=cut.slice * sums,
     )
     notes = {"slices": cut.slices, "slice": cut.slice, "blocks": cut.blocks, "most": cut.most, "grain": cut.grain}

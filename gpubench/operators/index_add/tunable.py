@@ -16,6 +16,7 @@ CACHED_BLOCKS = Constant("CACHED_BLOCKS", tuning.CACHED_BLOCKS, (1, 2, 6, 12))
 GROUPED_ROW = Constant("GROUPED_ROW", tuning.GROUPED_ROW, (32, 512))
 GROUPED_COST = Constant("GROUPED_COST", tuning.GROUPED_COST, (0.0, 0.5, 0.75, 1.5, 1000.0))
 PARTITION_LEAST = Constant("PARTITION_LEAST", tuning.PARTITION_LEAST, (1 << 21, 1 << 23, 1 << 40))
+PARTITION_LEAST_ROWS = Constant("PARTITION_LEAST_ROWS", tuning.PARTITION_LEAST_ROWS, (1 << 22, 1 << 24, 1 << 40))
 PARTITION_REACH = Constant("PARTITION_REACH", tuning.PARTITION_REACH, (24 << 20, 96 << 20, 768 << 20))
 WAVES = Constant("WAVES", tuning.WAVES, (1, 6, 12))
 WARPS = Constant("WARPS", tuning.WARPS, (4, 8, 32, 64))
@@ -43,13 +44,13 @@ REGIMES: tuple[Regime, ...] = (
         "elements",
         "inner == 1",
         ("private_copies", "partitioned", "block_copies", "cached", "combined"),
-        (PARTITION_LEAST, PARTITION_REACH, COPIES_LEAST, CACHED_BLOCKS),
+        (PARTITION_LEAST, PARTITION_LEAST_ROWS, PARTITION_REACH, COPIES_LEAST, CACHED_BLOCKS),
     ),
     Regime(
         "short-rows",
         "inner * itemsize < 128",
-        ("block_copies", "cached", "combined", "grouped"),
-        (CACHED_ROW, CACHED_BLOCKS, GROUPED_ROW),
+        ("partitioned", "block_copies", "cached", "combined", "grouped"),
+        (PARTITION_LEAST_ROWS, PARTITION_REACH, CACHED_ROW, CACHED_BLOCKS, GROUPED_ROW),
     ),
     Regime("rows", "outer == 1", ("combined", "grouped", "block_copies", "gathered"), (GROUPED_COST, WAVES, WARPS)),
     Regime("rows-of-several-parts", "1", ("combined", "grouped", "block_copies"), (GROUPED_COST, WAVES, WARPS)),

@@ -9,6 +9,7 @@ from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add.form import Form
 from gpubench.operators.index_add.sort import ONE_BLOCK
+from gpubench.operators.index_add.sums import sum_bytes
 
 SMALL = ("int8", "uint8", "int16")
 """Dtypes of which words are added to, and carries taken back: a second addition for each that carries."""
@@ -136,8 +137,11 @@ GROUPED_LEAST_SMALL = 2**14
 
 PARTITION_REACH = 2**25
 PARTITION_LEAST = 2**24
-"""`partitioned` from so many bytes of sums, and so many indices, on: 2^24 into 2^24 324 us (617 by atomics), 2^24 into
-2^22 285 (204)."""
+"""`partitioned` from so many bytes of sums, and so many indices of rows or elements of up to 4 bytes, on: 2^24 into
+2^24 324 us (617 by atomics), 2^24 into 2^22 285 (204)."""
+
+PARTITION_LEAST_ROWS = 2**23
+"""... of those of 8 and 16 bytes."""
 
 PIECE_PAIRS = 256
 """Pairs of a block of `grouped` where rows are of 256 bytes and more; up to four times as many of shorter ones.
@@ -258,11 +262,14 @@ def is_for_gathered(form: Form, device: DeviceInfo) -> bool:
     return fits and many and form.count >= tuned("GATHERED_LEAST", GATHERED_LEAST)
 
 
-def is_for_partitioned(form: Form) -> bool:
+def is_for_partitioned(form: Form, dtype: str) -> bool:
     """Say whether the destination is so far beyond the L2 cache, and the list so long, that it pays to move both."""
-    if form.inner * form.outers != 1 or form.count < tuned("PARTITION_LEAST", PARTITION_LEAST):
+    if form.outers > 1 or form.row_bytes > 16:
         return False
-    return 4 * form.places >= tuned("PARTITION_REACH", PARTITION_REACH)
+    wide = form.row_bytes > 4
+    least = tuned("PARTITION_LEAST_ROWS", PARTITION_LEAST_ROWS) if wide else tuned("PARTITION_LEAST", PARTITION_LEAST)
+    sums = form.inner * sum_bytes(dtype) * form.places
+    return form.count >= least and sums >= tuned("PARTITION_REACH", PARTITION_REACH)
 
 
 def piece_pairs(form: Form, device: DeviceInfo) -> int:

@@ -80,7 +80,20 @@ def _edges() -> list[Edge]:
             for dtype, size, width, before in (("float32", 4, 8, "cached"), ("bfloat16", 2, 32, "combined"))
             for near, name in _step(before, "sampled")
         ),
-        ({"shape": (2**21, 4), "indices": 2**24}, "float32", "cached"),
+        *(
+            ({"shape": (tuning.PARTITION_REACH // 16 + near, 4), "indices": 2**24}, "float32", name)
+            for near, name in _step("cached", "partitioned")
+        ),
+        *(
+            ({"shape": shape, "indices": tuning.PARTITION_LEAST_ROWS + near}, dtype, name)
+            for shape, dtype in (((2**22, 2), "float32"), ((2**22,), "float64"), ((2**22, 4), "bfloat16"))
+            for near, name in _step("cached", "partitioned")
+        ),
+        *(
+            ({"shape": shape, "indices": tuning.PARTITION_LEAST + near}, dtype, name)
+            for shape, dtype in (((2**23,), "float32"), ((2**23, 2), "bfloat16"))
+            for near, name in _step("cached", "partitioned")
+        ),
         ({"shape": (2**21, 9), "indices": 2**24}, "float32", "cached"),
         ({"shape": (2**21, 40), "indices": 2**21}, "bfloat16", "combined"),
         *(

@@ -25,6 +25,32 @@ def small_slices(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
     )
 
 
+def seen_as_even(plan: Plan, count: int, places: int, others: str) -> Any:
+    """Return a list of which the sampled indices alone are spread over a slice; all others are of the next one."""
+    size, at = int(str(plan.notes["slice"])), np.arange(count)
+    seen = counted_by_partition(count, int(str(plan.notes["blocks"])))
+    unseen = {
+        "apart": size + at % size,
+        "few": size + at % 7,
+        "one": np.full(count, size + 1),
+        "outside": size + at % 2,
+    }
+    index = np.where(seen, at % size, unseen[others]).astype(np.int64)
+    if others == "outside":
+        index[1::5], index[3::5] = -1, places + 7
+    return index
+
+
+def sums_of_those_inside(problem: Problem[Any], inputs: dict[str, Any]) -> Any:
+    """Return the sums of rows whose indices are inside the dim, in the dtype."""
+    wanted = problem.operand("destination").view.of(inputs["destination"]).copy()
+    source, index = problem.operand("source").view.of(inputs["source"]), inputs["index"]
+    inside = (index >= 0) & (index < wanted.shape[0])
+    with np.errstate(all="ignore"):
+        np.add.at(wanted, index[inside], source[inside])
+    return wanted
+
+
 @pytest.mark.parametrize("period", [1, 2, 3, 32, 55, 89, 144, 256, 1000])
 def test_a_list_that_repeats_itself_is_seen_everywhere(period: int) -> None:
     """Spans `period` apart have pieces of their own: every piece of a span is sampled, none much more often."""
@@ -39,6 +65,85 @@ def test_partitions_are_right(pattern: str, dtype: str) -> None:
     """A list that is moved, and one in order that stays."""
     problem = problem_of((60_000,), 3000, dtype, pattern=pattern, alpha=2.0)
     answers(problem, small_slices(problem, host().info), "random:2")
+
+
+ROWS = [
+    ("float32", 2), ("float32", 4), ("bfloat16", 2), ("bfloat16", 8), ("float16", 4), ("int8", 4), ("uint8", 8),
+    ("int16", 8), ("float64", 1), ("int64", 2), ("complex64", 1), ("complex64", 2), ("complex128", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", ["uniform", "sorted", "half_same", "same"])
+@pytest.mark.parametrize(("dtype", "inner"), ROWS)
+def test_rows_are_right(dtype: str, inner: int, pattern: str) -> None:
+    """Rows of 4, 8 and 16 bytes: moved, in order, half or all of them on one place, whose sums lanes keep."""
+    shape = (3001, inner) if inner > 1 else (3001,)
+    problem = problem_of(shape, 9000, dtype, pattern=pattern, alpha=2.0, index_dtype="int32")
+    answers(problem, small_slices(problem, host().info), "random:2")
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=str)
+@pytest.mark.parametrize("places", [6000, 800_000])
+@pytest.mark.parametrize(("dtype", "inner"), [("float32", 2), ("float32", 4), ("int32", 2)])
+def test_runs_of_rows_with_pads_and_without_reach_their_slices(
+    pattern: Any, places: int, dtype: str, inner: int
+) -> None:
+    """Few slices and many; indices and the bytes of rows, which stand apart, keep together."""
+    problem = problem_of((places, inner), 20_000, dtype, pattern=pattern, distribution="integers")
+    plan = small_slices(problem, host().info)
+    assert isinstance(plan, Plan)
+    assert plan.notes["grain"] == (partitioned.GRAIN if places == 6000 else 1)
+    answers(problem, plan, "random:5")
+
+
+@pytest.mark.parametrize(("dtype", "inner"), [("float32", 2), ("bfloat16", 8), ("complex64", 2), ("float64", 1)])
+def test_rows_in_order_are_left_where_they_are(dtype: str, inner: int) -> None:
+    """Runs of one row are added up by their warp, and come to the destination as rows."""
+    problem = problem_of((9000, inner) if inner > 1 else (9000,), 100_000, dtype, pattern="sorted", alpha=-1.0)
+    plan = small_slices(problem, dataclasses.replace(host().info, sm_count=2))
+    assert stays(problem, plan)
+    answers(problem, plan, "random:3")
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "layouts"),
+    [
+        ((3000, 3), "float32", {}),
+        ((3000, 8), "float32", {}),
+        ((3000, 16), "int8", {}),
+        ((3000, 2), "int8", {}),
+        ((3000, 2), "complex128", {}),
+        ((3000, 2), "float32", {"layout": {"offset": 1}}),
+        ((3000, 2), "float32", {"source_layout": {"offset": 3}}),
+        ((3000, 2), "float32", {"layout": {"permute": (1, 0)}}),
+        ((3000, 2), "float32", {"source_layout": {"step": 2}}),
+        ((2, 3000, 2), "float32", {"dim": 1}),
+    ],
+)
+def test_rows_that_are_no_single_access_are_refused(shape: Any, dtype: str, layouts: dict[str, Any]) -> None:
+    """Other lengths, rows that do not stand on their size, elements apart, repetitions."""
+    assert isinstance(partitioned.Partitioned().plan(problem_of(shape, 2**20, dtype, **layouts), DEVICE), Refused)
+
+
+def test_rows_of_a_source_that_is_broadcast_are_one_row() -> None:
+    """Every index meets the same row; and a destination may begin at any of its rows."""
+    layouts: dict[str, Any] = {"layout": {"offset": 6}, "source_layout": {"expand": (0,), "offset": 4}}
+    problem = problem_of((700, 2), 3000, "float32", **layouts)
+    answers(problem, small_slices(problem, host().info))
+
+
+def test_entries_of_rows_fit_the_workspace() -> None:
+    """Indices stand behind the bytes of all rows, on whole sectors; a block's tile fits an H100's shared memory."""
+    for dtype, inner, entry in (("float32", 1, 8), ("float32", 2, 12), ("float32", 4, 20), ("bfloat16", 8, 20)):
+        problem = problem_of((2**22, inner), 2**24, dtype) if inner > 1 else problem_of((2**22,), 2**24, dtype)
+        row = partitioned.Row.of(dtype, inner)
+        assert row is not None
+        cut = partitioned.cut_of(form(problem), row, DEVICE, partitioned.LEAST_RANGE)
+        assert isinstance(cut, partitioned.Cut)
+        assert cut.entry == entry
+        assert cut.room % 8 == 0
+        assert cut.starts[3] - cut.starts[2] >= entry * cut.room
+        assert cut.shared_bytes <= DEVICE.max_shared_bytes
 
 
 @pytest.mark.parametrize(("places", "runs"), [(3_000_000, "short"), (6000, "long")])
@@ -56,26 +161,35 @@ def test_a_sample_that_saw_nothing_of_the_list_costs_time_alone(
     assert isinstance(plan, Plan)
     assert plan.notes["grain"] == (partitioned.GRAIN if runs == "long" else 1)
     inputs = INDEX_ADD.inputs(problem)
-    size, at = int(str(plan.notes["slice"])), np.arange(40_000)
-    seen = counted_by_partition(40_000, int(str(plan.notes["blocks"])))
-    unseen = {
-        "apart": size + at % size,
-        "few": size + at % 7,
-        "one": np.full(40_000, size + 1),
-        "outside": size + at % 2,
-    }
-    inputs["index"] = np.where(seen, at % size, unseen[others]).astype(np.int64)
-    if others == "outside":
-        inputs["index"][1::5], inputs["index"][3::5] = -1, places + 7
-        inside = (inputs["index"] >= 0) & (inputs["index"] < places)
-        wanted = inputs["destination"].copy()
-        with np.errstate(all="ignore"):
-            np.add.at(wanted, inputs["index"][inside], inputs["source"][inside])
+    inputs["index"] = seen_as_even(plan, 40_000, places, others)
     monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
     if others != "outside":
         answers(problem, plan, "random:4")
     elif dtype != "float32":
-        np.testing.assert_array_equal(output(problem, plan, "random:4"), wanted)
+        np.testing.assert_array_equal(output(problem, plan, "random:4"), sums_of_those_inside(problem, inputs))
+
+
+@pytest.mark.parametrize("places", [3_000_000, 6000])
+@pytest.mark.parametrize("others", ["apart", "few", "one", "outside"])
+@pytest.mark.parametrize(
+    ("dtype", "inner"), [("int16", 4), ("int32", 2), ("int64", 2), ("float32", 2), ("bfloat16", 8)]
+)
+def test_rows_that_find_no_room_go_to_the_destination(
+    monkeypatch: pytest.MonkeyPatch, places: int, others: str, dtype: str, inner: int
+) -> None:
+    """Whole rows, added up where neighbours have one place, whatever indices outside of the dim stand between them."""
+    problem = problem_of((places // inner, inner), 20_000, dtype, distribution="integers")
+    with in_force({"PARTITION_FLOOR": 0}):
+        plan = small_slices(problem, host().info)
+    assert isinstance(plan, Plan)
+    inputs = INDEX_ADD.inputs(problem)
+    inputs["index"] = seen_as_even(plan, 20_000, places // inner, others)
+    monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
+    if others != "outside":
+        answers(problem, plan, "random:4")
+    elif dtype.startswith("int"):
+        wanted = sums_of_those_inside(problem, inputs)
+        np.testing.assert_array_equal(output(problem, plan, "random:4").reshape(wanted.shape), wanted)
 
 
 def stays(problem: Problem[Any], plan: Plan | Refused) -> bool:
@@ -140,13 +254,13 @@ def test_short_lists_of_sorted_pieces_are_right(monkeypatch: pytest.MonkeyPatch,
 def test_every_slice_has_room_for_its_share() -> None:
     """Whatever the sample says a list spread evenly fits; not where 32-bit numbers would not count the rooms."""
     problem = problem_of((2**26,), 2**26)
-    cut = partitioned.cut_of(form(problem), 4, DEVICE, partitioned.LEAST_RANGE)
+    cut = partitioned.cut_of(form(problem), partitioned.Row("float32", 1), DEVICE, partitioned.LEAST_RANGE)
     assert isinstance(cut, partitioned.Cut)
     assert cut.least >= cut.count / cut.slices + cut.pads
     assert cut.least % cut.grain == 0
     assert cut.room < 2.6 * cut.count
     many = problem_of((521,), 1_628_235_599, "uint8")
-    cut = partitioned.cut_of(form(many), 4, DEVICE, partitioned.LEAST_RANGE)
+    cut = partitioned.cut_of(form(many), partitioned.Row("uint8", 1), DEVICE, partitioned.LEAST_RANGE)
     assert isinstance(cut, partitioned.Cut)
     assert cut.least == 0
 

@@ -1,10 +1,10 @@
-// Bringing pairs to the parts of a range that their rows belong to, by blocks that are resident together.
+// Bringing entries, rows and what goes with them, to the parts of a range that their rows belong to, by blocks that are resident together.
 //
 // Data: the blocks count a sample of the list, meet, and give each part room for what it may take. Then a block takes its share of
-// the list tile by tile: pairs are ranked inside their part by atomics of shared memory, put in the order of their parts there while
+// the list tile by tile: entries are ranked inside their part by atomics of shared memory, put in the order of their parts there while
 // their room in the parts' lists is reserved, and written side by side to where each list has been filled by all blocks: so what is
 // written at one time lies close together, and the L2 cache sends whole lines on. The order inside a part is left to chance. Runs are
-// padded to whole sectors of memory where they are long enough. Pairs that find no room left are given back.
+// padded to whole sectors of memory where they are long enough. Entries that find no room left are given back.
 //
 // Source: radix partitioning as in database joins.
 #pragma once
@@ -12,6 +12,7 @@
 #include "gpubench/block/together.cuh"
 #include "gpubench/block/digit_sort.cuh"
 #include "gpubench/grid/meeting.cuh"
+#include "gpubench/grid/part_entries.cuh"
 #include "gpubench/integer_divider.cuh"
 #include "gpubench/movement/row_vectors.cuh"
 #include "gpubench/sampling.cuh"
@@ -19,23 +20,22 @@
 namespace gpubench {
 
 constexpr int most_parts = 4096;
-constexpr uint32 no_offset = 0xffffu;  // of a pair that pads a run
 constexpr uint32 sample_piece = 16, sample_span = 512;  // rows side by side, a line of memory, of how many; neighbours may be alike
 constexpr uint32 sample_share = sample_span / sample_piece;
 
-// A unit of work: one of `pieces` equal shares of the pairs of a part.
+// A unit of work: one of `pieces` equal shares of the entries of a part.
 struct PartUnit {
     uint32 part, piece, pieces;
 };
 
-// How rows are parted: parts of `size` rows each, below 2^16, in tiles of `step` rows, and units of work of about `most` pairs.
+// How rows are parted: parts of `size` rows each, below 2^16, in tiles of `step` rows, and units of work of about `most` entries.
 struct Parting {
     IntegerDivider size;
     int32 parts;
     uint32 most;
     uint32 step;
-    uint32 grain;  // pairs that runs are padded to, a power of two
-    uint32 least;  // pairs that each part has room for, whatever the sample says; a multiple of the grain
+    uint32 grain;  // entries that runs are padded to, a power of two
+    uint32 least;  // entries that each part has room for, whatever the sample says; a multiple of the grain
 
     // A row's part, and in the lower half where it stands there; what has no row comes to a part of its own, behind the last.
     GPUBENCH_DEVICE uint32 locate(uint32 row) const {
@@ -46,14 +46,11 @@ struct Parting {
 };
 GPUBENCH_LAYOUT(Parting, 32, least, 28);
 
-GPUBENCH_DEVICE uint32 part_of(uint32 located) { return located >> 16; }
-GPUBENCH_DEVICE uint32 offset_of(uint32 located) { return located & 0xffffu; }
-
 // A tile in the registers of a block: located rows, and what goes with them.
-template <int Items>
+template <int Items, int Words>
 struct PartTile {
     uint32 rows[Items];
-    uint32 values[Items];
+    Word<4 * Words> values[Items];
 };
 
 // Ranks below 2^16, two a register.
@@ -66,40 +63,43 @@ struct PartRanks {
 };
 
 // What a block has in shared memory, of `parts` parts and one for what has no row.
-template <int Warps, int Items>
+template <int Warps, int Items, int Words>
 struct PartTables {
     static constexpr int threads = Warps * warp_size, tile = threads * Items;
-    Pair* staged;       // [tile + (grain - 1) * parts]
-    uint32* counts;     // [parts]: of the sample, of the tile; zero between
-    uint32* distances;  // [parts]: from where the part begins in `staged` to its next place in the list of pairs; or no_room, dropped
-    uint32* exchange;   // [warps]
-    uint16* starts;     // [parts]: where the part begins in `staged`
+    PartEntries<Words> staged;  // [room]
+    uint32* counts;         // [parts]: of the sample, of the tile; zero between
+    uint32* distances;      // [parts]: from where the part begins in `staged` to its next place in the lists; or no_room, dropped
+    uint32* exchange;       // [warps]
+    uint16* starts;         // [parts]: where the part begins in `staged`
     static constexpr uint32 no_room = 0x80000000u, dropped = 0x80000001u;  // lists are shorter
 
-    GPUBENCH_DEVICE PartTables(Pair* memory, const Parting& parting)
-        : staged(memory),
-          counts(reinterpret_cast<uint32*>(memory + tile + (parting.grain - 1) * (parting.parts + 1))),
+    GPUBENCH_DEVICE PartTables(uint64* memory, const Parting& parting)
+        : staged(memory, room(parting)),
+          counts(staged.behind(room(parting))),
           distances(counts + parting.parts + 1),
           exchange(distances + parting.parts + 1),
           starts(reinterpret_cast<uint16*>(exchange + Warps)) {}
+
+    GPUBENCH_DEVICE static uint32 room(const Parting& parting) { return tile + (parting.grain - 1) * (parting.parts + 1); }
 };
 
-// What all blocks know of the parts.
+// What all blocks know of the parts; room: of all lists together.
+template <int Words>
 struct PartLists {
     uint32* totals;   // [parts]: of the sample
     uint32* cursors;  // [parts]: the next free place; side by side, so that a warp reserves by one access
     uint32* begins;   // [parts]
     uint32* limits;   // [parts]: where the room ends, or where it was first too small
-    Pair* pairs;
+    PartEntries<Words> entries;
 
-    GPUBENCH_DEVICE PartLists(uint32* table, Pair* all, int parts)
-        : totals(table), cursors(table + parts), begins(cursors + parts), limits(begins + parts), pairs(all) {}
+    GPUBENCH_DEVICE PartLists(uint32* table, uint64* memory, uint32 room, int parts)
+        : totals(table), cursors(table + parts), begins(cursors + parts), limits(begins + parts), entries(memory, room) {}
 
     // By all blocks, each a slice; others see it behind a meeting.
     GPUBENCH_DEVICE void clear(int parts) const {
         for (int64 i = grid_thread(); i < parts; i += grid_threads()) totals[i] = 0;
     }
-    // Where a unit's pairs begin and end, once all have been placed.
+    // Where a unit's entries begin and end, once all have been placed.
     struct Range {
         uint32 first, last;
     };
@@ -112,9 +112,9 @@ struct PartLists {
 };
 
 // Count a sample of rows start ... stop - 1 of a list, one piece of each span; `locate` turns an entry into a located row.
-template <int Warps, int Items, class Entry, class Locate>
-GPUBENCH_DEVICE void sample_parts(const PartTables<Warps, Items>& tables, const PartLists& lists, const Entry* list, uint32 start, uint32 stop,
-                                  uint32 seed, int parts, const Locate& locate) {
+template <int Warps, int Items, int Words, class Entry, class Locate>
+GPUBENCH_DEVICE void sample_parts(const PartTables<Warps, Items, Words>& tables, const PartLists<Words>& lists, const Entry* list,
+                                  uint32 start, uint32 stop, uint32 seed, int parts, const Locate& locate) {
     constexpr int at_once = 8;
     constexpr uint32 apart = Warps * warp_size / sample_piece;
     together(parts + 1, [&](int part) { tables.counts[part] = 0; });
@@ -142,9 +142,9 @@ GPUBENCH_DEVICE void sample_parts(const PartTables<Warps, Items>& tables, const 
 
 // Give every part room for six deviations more than the sample says, and for its pads, but the least room at least, and write down the
 // units of work: all blocks find the same, each writes some. Returns how many units there are.
-template <int Warps, int Items>
-GPUBENCH_DEVICE uint32 find_rooms(const PartTables<Warps, Items>& tables, const PartLists& lists, PartUnit* units, uint32 tiles,
-                                  const Parting& parting) {
+template <int Warps, int Items, int Words>
+GPUBENCH_DEVICE uint32 find_rooms(const PartTables<Warps, Items, Words>& tables, const PartLists<Words>& lists, PartUnit* units,
+                                  uint32 tiles, const Parting& parting) {
     constexpr int each = most_parts / (Warps * warp_size);
     const uint32 pads = (tiles * (parting.grain - 1) + parting.grain - 1) / parting.grain * parting.grain;
     uint32 rooms[each], pieces[each], room = 0, count = 0;
@@ -178,18 +178,18 @@ GPUBENCH_DEVICE uint32 find_rooms(const PartTables<Warps, Items>& tables, const 
     return place.total;
 }
 
-// The thread's parts of a tile, and where their pairs go.
+// The thread's parts of a tile, and where their entries go.
 template <int Warps>
 struct OwnParts {
     static constexpr int threads = Warps * warp_size, each = most_parts / threads;
     uint32 counts[each];  // padded
-    uint32 next[each];    // places in the list of pairs
+    uint32 next[each];    // places in the lists
     uint32 begin;         // of the first one in `staged`
 
     // Reserve room for the tile's counts, and turn these into where each part begins. Nobody waits for the reserves here. Returns how
-    // many pairs there are.
-    template <int Items>
-    GPUBENCH_DEVICE uint32 reserve(const PartTables<Warps, Items>& tables, const PartLists& lists, const Parting& parting) {
+    // many entries there are.
+    template <int Items, int Words>
+    GPUBENCH_DEVICE uint32 reserve(const PartTables<Warps, Items, Words>& tables, const PartLists<Words>& lists, const Parting& parting) {
         uint32 sum = 0;
         block_barrier();
         GPUBENCH_UNROLL
@@ -208,7 +208,7 @@ struct OwnParts {
             if (part > parting.parts) continue;
             tables.starts[part] = static_cast<uint16>(start);
             for (uint32 pad = tables.counts[part]; pad < counts[k]; ++pad) {
-                tables.staged[start + pad] = make_pair(static_cast<uint32>(part) << 16 | no_offset, 0);
+                tables.staged.set(start + pad, make_entry<Words>(static_cast<uint32>(part) << 16 | no_offset, {}));
             }
             tables.counts[part] = 0;
             start += counts[k];
@@ -216,10 +216,10 @@ struct OwnParts {
         block_barrier();
         return place.total;
     }
-    // Then say where the pairs go. Nothing is written behind the first reserve that found too little room, and none finds any later.
+    // Then say where the entries go. Nothing is written behind the first reserve that found too little room, and none finds any later.
     // Returns whether any part of the tile has too little.
-    template <int Items>
-    GPUBENCH_DEVICE bool tell(const PartTables<Warps, Items>& tables, const PartLists& lists, int parts) const {
+    template <int Items, int Words>
+    GPUBENCH_DEVICE bool tell(const PartTables<Warps, Items, Words>& tables, const PartLists<Words>& lists, int parts) const {
         uint32 start = begin;
         bool full = false;
         GPUBENCH_UNROLL
@@ -239,26 +239,26 @@ struct OwnParts {
     }
 };
 
-// Those of a tile's staged pairs, which stand in the order of their parts, that found no room.
-template <int Warps, int Items>
-struct LeftPairs {
-    const PartTables<Warps, Items>& tables;
+// Those of a tile's staged entries, which stand in the order of their parts, that found no room.
+template <int Warps, int Items, int Words>
+struct LeftEntries {
+    const PartTables<Warps, Items, Words>& tables;
     uint32 total;  // staged
 
-    // Bring staged pair number s, and say whether it is one of them.
-    GPUBENCH_DEVICE bool find(Pair& pair, uint32 s) const {
+    // Bring staged entry number s, and say whether it is one of them.
+    GPUBENCH_DEVICE bool find(PartEntry<Words>& entry, uint32 s) const {
         if (s >= total) return false;
-        pair = tables.staged[s];
-        return tables.distances[part_of(row_of(pair))] == tables.no_room && offset_of(row_of(pair)) != no_offset;
+        entry = tables.staged.get(s);
+        return tables.distances[part_of(row_of(entry))] == tables.no_room && offset_of(row_of(entry)) != no_offset;
     }
 };
 
-// Bring rows start ... stop - 1 to their parts. `load(tile, base, end)` brings a tile; `left_over(pairs)` takes what finds no room.
-template <int Warps, int Items, class Load, class LeftOver>
-GPUBENCH_DEVICE void place_parts(const PartTables<Warps, Items>& tables, const PartLists& lists, uint32 start, uint32 stop,
+// Bring rows start ... stop - 1 to their parts. `load(tile, base, end)` brings a tile; `left_over(entries)` takes what finds no room.
+template <int Warps, int Items, int Words, class Load, class LeftOver>
+GPUBENCH_DEVICE void place_parts(const PartTables<Warps, Items, Words>& tables, const PartLists<Words>& lists, uint32 start, uint32 stop,
                                  const Parting& parting, const Load& load, const LeftOver& left_over) {
     for (uint32 base = start; base < stop; base += parting.step) {
-        PartTile<Items> tile;
+        PartTile<Items, Words> tile;
         PartRanks<Items> ranks;
         OwnParts<Warps> own;
         load(tile, base, stop - base < parting.step ? stop : base + parting.step);
@@ -267,15 +267,16 @@ GPUBENCH_DEVICE void place_parts(const PartTables<Warps, Items>& tables, const P
         const uint32 total = own.reserve(tables, lists, parting);
         GPUBENCH_UNROLL
         for (int i = 0; i < Items; ++i) {
-            tables.staged[tables.starts[part_of(tile.rows[i])] + ranks.get(i)] = make_pair(tile.rows[i], tile.values[i]);
+            const PartEntry<Words> entry = make_entry<Words>(tile.rows[i], tile.values[i]);  // before its place: fewer registers
+            tables.staged.set(tables.starts[part_of(tile.rows[i])] + ranks.get(i), entry);
         }
         const bool full = own.tell(tables, lists, parting.parts);
         for (uint32 s = thread_index_x(); s < total; s += tables.threads) {
-            const Pair pair = tables.staged[s];
-            const uint32 distance = tables.distances[part_of(row_of(pair))];
-            if (distance != tables.no_room && distance != tables.dropped) lists.pairs[distance + s] = pair;
+            const PartEntry<Words> entry = tables.staged.get(s);
+            const uint32 distance = tables.distances[part_of(row_of(entry))];
+            if (distance != tables.no_room && distance != tables.dropped) lists.entries.set(distance + s, entry);
         }
-        if (full) left_over(LeftPairs<Warps, Items>{tables, total});
+        if (full) left_over(LeftEntries<Warps, Items, Words>{tables, total});
         if (stop - base <= parting.step) break;
     }
 }
