@@ -155,9 +155,9 @@ class Waste:
         """Return what all tiles take, by what y's elements do."""
         strips, chunks = ceil_div(self.rows, high), ceil_div(self.reach, wide - self.spare)
         share = chunks * wide * strips * high / (self.reach * self.rows)
-        piece = high * self.narrow
-        if strips > 1 and 0 < piece < tuning.SHORT_PIECE:
-            share *= 1 + tuning.PIECE_COST * (tuning.SHORT_PIECE / piece - 1)
+        piece, short = high * self.narrow, tuning.SHORT_PIECE if self.narrow > 1 else tuning.SHORT_BYTES
+        if strips > 1 and 0 < piece < short:
+            share *= 1 + tuning.PIECE_COST * (short / piece - 1)
         if not self.itemsize:
             return share
         return (1 + tuning.STAGED_EMPTY * (share - 1)) * (1 + strips * 16 / (self.rows * self.itemsize))
