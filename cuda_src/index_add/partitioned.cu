@@ -1,12 +1,13 @@
 // index_add, variant `partitioned`: single elements and short rows, of up to 16 bytes, into a destination beyond the L2 cache, by way of
 // slices of it that fit a block's shared memory. V: elements of a row; complex numbers are two of their parts.
 //
-// Data: `partition_values`: blocks that are resident together look at a sample of the list each; if all find theirs in order, nothing is
-// moved. Otherwise grid/partition.cuh brings indices and the bytes of their rows to the slices; what finds no room there goes to the
-// destination by atomics, added up before where it comes to few places. `add_slices`: a block adds the rows of one slice up in shared
-// memory and adds the slice to the destination, side by side; several blocks share a slice that takes many more rows than others, and add
-// theirs by atomics. A list in order goes to the destination by atomics straight away. Why: the L2 cache takes 100 G scattered additions a
-// second, 18 G where each brings its line from memory (H200), shared memory 440 G.
+// Data: `partition_values`: blocks that are resident together look at a sample of the list each, and choose a way for all of it. Where few
+// places come again in a warp of the sample, grid/partition.cuh brings indices and the bytes of their rows to the slices; what finds no room
+// there goes to the destination by atomics, added up before where it comes to few places. `add_slices`: a block adds the rows of one slice
+// up in shared memory and adds the slice to the destination, side by side; several blocks share a slice that takes many more rows than
+// others, and add theirs by atomics. A list in order goes to the destination by atomics straight away; one of which many places come
+// again, or one place nearly always, is left to the third launch, `add_cached_if` of shared_sums.cu: a block's table has those. Why: the L2
+// cache takes 100 G scattered additions a second, 18 G where each brings its line from memory (H200), shared memory 440 G.
 #include "gpubench/grid/partition.cuh"
 #include "gpubench/movement/near_row.cuh"
 #include "index_add/shared_places.cuh"
@@ -34,6 +35,26 @@ GPUBENCH_DEVICE uint32 located(int64 row, const PartitionShape& shape) {
     const uint32 place = shape.slices.locate(static_cast<uint32>(row));
     return row >= 0 && row < shape.places ? place : shape.slices.nowhere();
 }
+
+template <class T>
+constexpr bool is_small = is_integer<T> && sizeof(T) <= 2;
+
+// What stands in the workspace for the launches behind this one, and what the blocks count.
+struct Chosen {
+    Way way;
+    uint32 units;
+    uint32 again, alone;  // of the sample: see Repeats
+
+    // Behind a meeting: of `sampled` rows. Of 2^22 to 2^24 rows by 1 / rank 2 to 4 in a hundred come again beside the place that does most
+    // often, of even ones and of a single hot place's next to none.
+    // Small integers in order are the table's, too: more threads of an SM wait for words that they exchange.
+    template <class T>
+    GPUBENCH_DEVICE Way choose(bool ordered, uint32 sampled) const {
+        if (uint64{load_relaxed(&alone)} * 4 > uint64{sampled} * 3) return Way::repeated;
+        if (ordered) return is_small<T> ? Way::repeated : Way::ordered;
+        return uint64{load_relaxed(&again)} * 100 > sampled ? Way::repeated : Way::moved;
+    }
+};
 
 // Whether a sample of the block's range is inside the dim and does not descend inside a warp's 32, and few of its threads find their row
 // beyond `near` places from their warp's first: a list of sorted pieces that each reach over all places had better be moved, one that
@@ -113,11 +134,10 @@ GPUBENCH_DEVICE void add_left_over(T* destination, const LeftEntries<Warps, Item
     if (hot.used) hot.send(give);
 }
 
-// kept: whether nothing was moved, and the number of units.
 template <class T, int V, class Index, int Warps, int Items>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps * 32, 32 / Warps)
     partition_values(T* destination, const T* source, const Index* index, uint64* meetings, uint32* table, uint64* entries,
-                     PartUnit* units, uint32* kept, const PartitionShape shape) {
+                     PartUnit* units, Chosen* kept, const PartitionShape shape) {
     constexpr int words = words_of<T, V>;
     GPUBENCH_DYNAMIC_SHARED(uint64, memory);
     const Parting& slices = shape.slices;
@@ -126,15 +146,19 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps * 32, 32 / Warps)
     const uint32 launch = grid_number(), start = block_index_x() * shape.range;
     const uint32 stop = start >= shape.count ? start : shape.count - start < shape.range ? shape.count : start + shape.range;
     lists.clear(slices.parts);
-    const bool stays = meet(meetings, launch, in_order(index, start, stop, shape));
-    if (grid_thread() == 0) kept[0] = stays ? 1 : 0;
-    if (stays) return;
-    sample_parts(tables, lists, index, start, stop, shape.count, slices.parts,
-                 [&](Index row) { return located(static_cast<int64>(row), shape); });
+    if (grid_thread() == 0) kept->again = kept->alone = 0;
+    const bool ordered = meet(meetings, launch, in_order(index, start, stop, shape));
+    const Repeats repeats = sample_parts(tables, lists, index, start, stop, shape.count, slices.parts,
+                                         [&](Index row) { return located(static_cast<int64>(row), shape); });
+    if (lane_index() == 0 && repeats.again > 0) atomic_add(&kept->again, repeats.again);
+    if (lane_index() == 0 && repeats.alone > 0) atomic_add(&kept->alone, repeats.alone);
     meet(meetings + grid_size_x(), launch);
+    const Way way = kept->choose<T>(ordered, shape.count / sample_share);
+    if (grid_thread() == 0) kept->way = way;
+    if (way != Way::moved) return;
     const uint32 tiles = (shape.range + slices.step - 1) / slices.step * grid_size_x();
     const uint32 all = find_rooms(tables, lists, units, tiles, slices);
-    if (grid_thread() == 0) kept[1] = all;
+    if (grid_thread() == 0) kept->units = all;
     meet(meetings + 2 * grid_size_x(), launch);
     const auto load = [&](PartTile<Items, words>& tile, uint32 base, uint32 end) {
         Index rows[Items];
@@ -253,22 +277,6 @@ GPUBENCH_DEVICE void add_entries(const Slice<T, V>& slice, const PartEntries<wor
     if (again && hot.used) hot.send([&](uint32 key, const A& total) { slice.add(key, total); });
 }
 
-// Add up a run of lanes that have one row; says whether the lane has all of it.
-template <class A, int V>
-GPUBENCH_DEVICE bool sum_of_run(uint32 row, Vector<A, V>& sums) {
-    const bool ends = row != shuffle_down(full_mask, row, 1) || lane_index() == warp_size - 1;
-    const uint32 before = ballot(full_mask, ends) & lanes_before();
-    const int start = before != 0 ? 32 - count_leading_zeros(before) : 0;
-    for (int delta = 1; any(full_mask, lane_index() - delta >= start); delta *= 2) {
-        GPUBENCH_UNROLL
-        for (int j = 0; j < V; ++j) {
-            const A left = shuffle_up(full_mask, sums[j], delta);
-            if (lane_index() - delta >= start) sums[j] = add(left, sums[j]);
-        }
-    }
-    return ends;
-}
-
 // A list in order, straight to the destination; what neighbouring lanes have of one place is added up before.
 template <class T, int V, class Index>
 GPUBENCH_DEVICE void add_in_order(T* destination, const T* source, const Index* index, const PartitionShape& shape) {
@@ -296,15 +304,15 @@ GPUBENCH_DEVICE void add_in_order(T* destination, const T* source, const Index* 
 template <class T, int V, class Index>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(1024)
     add_slices(T* destination, const T* source, const Index* index, uint32* table, uint64* entries, const PartUnit* units,
-               const uint32* kept, uint64* meetings, uint32 words, const PartitionShape shape) {
+               const Chosen* kept, uint64* meetings, uint32 words, const PartitionShape shape) {
     GPUBENCH_DYNAMIC_SHARED(sum_t<T>, sums);
     if (grid_thread() < words) meetings[grid_thread()] = 0;
-    if (kept[0] != 0) {
-        add_in_order<T, V>(destination, source, index, shape);
-        return;
+    if constexpr (!is_small<T>) {
+        if (kept->way == Way::ordered) add_in_order<T, V>(destination, source, index, shape);
     }
+    if (kept->way != Way::moved) return;
     const PartLists<words_of<T, V>> lists(table, entries, shape.room, shape.slices.parts);
-    const uint32 size = shape.slices.size.divisor, all = kept[1];
+    const uint32 size = shape.slices.size.divisor, all = kept->units;
     together(static_cast<int>(size * V), [&](int i) { sums[i] = sum_t<T>{}; });
     for (uint32 u = block_index_x(); u < all; u += grid_size_x()) {
         const PartUnit unit = units[u];

@@ -58,4 +58,20 @@ GPUBENCH_DEVICE bool add_up_equal(uint32 row, bool inside, Vector<A, V>& sums) {
     return inside && leads;
 }
 
+// Add up a run of lanes that have one place, neighbours; says whether the lane has all of it.
+template <class A, int V>
+GPUBENCH_DEVICE bool sum_of_run(uint32 key, Vector<A, V>& sums) {
+    const bool ends = key != shuffle_down(full_mask, key, 1) || lane_index() == warp_size - 1;
+    const uint32 before = ballot(full_mask, ends) & lanes_before();
+    const int start = before != 0 ? 32 - count_leading_zeros(before) : 0;
+    for (int delta = 1; any(full_mask, lane_index() - delta >= start); delta *= 2) {
+        GPUBENCH_UNROLL
+        for (int j = 0; j < V; ++j) {
+            const A left = shuffle_up(full_mask, sums[j], delta);
+            if (lane_index() - delta >= start) sums[j] = add(left, sums[j]);
+        }
+    }
+    return ends;
+}
+
 }  // namespace gpubench::index_add

@@ -2,9 +2,9 @@
 // places or of a segment of them.
 //
 // `add_cached`: for single elements, and short rows. Threads of a block take the elements of a tile of the source side by side, two
-// at once, and table.cuh says what becomes of them. `add_totals` follows where small integers were added up in 32 bits. Sums are
-// formed in the accumulator, rounded by each atomic, in any order. Why: the L2 cache takes 100 G scattered additions a second,
-// but 0.57 G to one address, and exchanges 32 G words of small integers (H200).
+// at once, and table.cuh says what becomes of them. `add_totals` follows where small integers were added up in 32 bits; `add_cached_if`
+// is `partitioned`'s. Sums are formed in the accumulator, rounded by each atomic, in any order. Why: the L2 cache takes 100 G scattered
+// additions a second, but 0.57 G to one address, and exchanges 32 G words of small integers (H200).
 //
 // `add_by_copies`: the elements of one repetition of the list (a row, where the indexed dim is the last one) come to a block side by
 // side, eight of each thread on their way, and are added to the block's sums by atomics of shared memory; a thread keeps what it has
@@ -59,6 +59,14 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(cached_threads, sizeof(T) > 8 ? 3 : 
     GPUBENCH_DYNAMIC_SHARED(sum_t<T>, sums);
     const int64 outer = block_index_y();
     add_elements(Table<Target>{sums, destination + outer * shape.outer_place, shape}, source + outer * shape.outer_index, index, shape);
+}
+
+// The same behind `partition_values`, for a list that it leaves.
+template <class T, class Index>
+GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(cached_threads, sizeof(T) > 8 ? 3 : 4)
+    add_cached_if(const Way* way, T* destination, const T* source, const Index* index, const CachedShape shape) {
+    GPUBENCH_DYNAMIC_SHARED(sum_t<T>, sums);
+    if (*way == Way::repeated) add_elements(Table<T>{sums, destination, shape}, source, index, shape);
 }
 
 // Add the totals to the elements of a repetition, four a thread, and leave zeros for the next run. totals: `apart` between those

@@ -13,6 +13,7 @@
 #include "gpubench/grid.cuh"
 #include "gpubench/integer_divider.cuh"
 #include "gpubench/warp.cuh"
+#include "index_add/shared_places.cuh"
 #include "index_add/sums.cuh"
 
 namespace gpubench::index_add {
@@ -117,6 +118,9 @@ struct Hot {
     }
 };
 
+// What `partitioned` does with a list: the last is left to a launch of shared_sums.cu.
+enum class Way : uint32 { moved, ordered, repeated };
+
 // What the first elements of a block's warps say: that few come again, that they stand in order, or that many come again.
 enum class Habit { apart, ordered, again };
 
@@ -130,12 +134,14 @@ GPUBENCH_DEVICE Habit habit_of(uint32 key) {
     return any_thread(descends) ? Habit::again : Habit::ordered;
 }
 
-// An element of a list in order. Warps that meet one place alone keep its sum, a part a lane, until they meet another one.
+// An element of a list in order. What neighbouring lanes have of one place is added up before; warps that meet one place alone keep its
+// sum, a part a lane, until they meet another one.
 template <class T>
 GPUBENCH_DEVICE void send_ordered(const Table<T>& table, Hot<sum_t<T>>& hot, const Item<sum_t<T>>& item) {
     const uint32 first = shuffle(full_mask, item.key, 0);
     if (!all(full_mask, item.key == first)) {
-        if (item.key != no_key) table.send(item.key, item.value);
+        Vector<sum_t<T>, 1> sum{item.value};
+        if (sum_of_run(item.key, sum) && item.key != no_key) table.send(item.key, sum[0]);
         return;
     }
     if (first != hot.key) {

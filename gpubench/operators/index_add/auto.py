@@ -30,7 +30,7 @@ def choose(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
 def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
     """Yield the variants from best to last."""
     form = form_of(problem)
-    gathers = isinstance(form, Form) and tuning.is_for_gathered(form, device)
+    gathers = isinstance(form, Form) and tuning.is_for_gathered(form, problem.case.dtype, device)
     owns = not gathers and owning.is_for_owned(problem, form)
     few = walked.is_for(problem) or one_place.is_for(problem)
     if isinstance(form, Form) and not few and not owns:
@@ -42,7 +42,7 @@ def _of_form(form: Form, dtype: str, device: DeviceInfo) -> Iterator[Variant]:
     """Yield what is better than `combined` on even indices, unless repeated ones could cost it more than 1.5 x."""
     if tuning.is_for_private_copies(form):
         yield PrivateCopies()
-    if tuning.is_for_gathered(form, device):
+    if tuning.is_for_gathered(form, dtype, device):
         yield Gathered()
     if tuning.is_for_block_copies(form, dtype, device):
         yield BlockCopies()

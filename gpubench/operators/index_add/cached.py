@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpubench import dtypes
@@ -68,6 +69,21 @@ def kernel(dtype: str, index: str, target: str | None = None) -> str:
 def totals_kernel(dtype: str) -> str:
     """Return the name expression of what adds totals to the destination."""
     return f"gpubench::index_add::add_totals<{dtypes.dtype(dtype).cpp}>"
+
+
+def behind(problem: Problem[Any], form: Form, device: DeviceInfo, way: Workspace) -> Launch | Refused:
+    """Return the launch for a list that `partitioned` leaves, as the word at `way` says."""
+    dtype = problem.case.dtype
+    plan = build(problem, form, tuning.cached_blocks(form, tile_of(dtype), device))
+    if isinstance(plan, Refused):
+        return plan
+    name = behind_kernel(dtype, problem.operand("index").dtype)
+    return replace(plan.launches[0], kernel=name, arguments=(way, *plan.launches[0].arguments))
+
+
+def behind_kernel(dtype: str, index: str) -> str:
+    """Return its name expression."""
+    return f"gpubench::index_add::add_cached_if<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}>"
 
 
 def tile_of(dtype: str) -> int:

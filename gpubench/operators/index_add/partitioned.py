@@ -12,12 +12,14 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div
+from gpubench.operators.index_add import cached
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
 from gpubench.operators.index_add.sums import sum_bytes
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, unsigned
 
 SOURCE = "index_add/partitioned.cu"
+INDICES = ("int64", "int32")
 WARPS = 32
 ITEMS = {1: 12, 2: 8, 4: 6}
 """Rows of a thread in a tile, by the words of 32 bits of one: what 64 registers and a block's shared memory hold."""
@@ -72,28 +74,23 @@ class Partitioned(OfForm):
     name: str = "partitioned"
     summary: str = "rows brought to slices of the destination, each added up in a block's shared memory"
     origin: str = (
-        "radix partitioning as in database joins; single elements and rows of up to 16 bytes, destination without "
-        "gaps; additions by atomics in the dtype, in any order"
+        "radix partitioning as in database joins, by `cached` where a sample sees many places again; single elements "
+        "and rows of up to 16 bytes, destination without gaps; additions by atomics in the dtype, in any order"
     )
 
     def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
-        """Two launches. Refuses longer rows and gaps, more than 32-bit numbers count, small devices."""
+        """Three launches. Refuses longer rows and gaps, more than 32-bit numbers count, small devices."""
         plan = build(problem, form, device)
         if isinstance(plan, Plan) and max(launch.shared_bytes for launch in plan.launches) > device.max_shared_bytes:
             return Refused("the rows of a block are more than the device's shared memory")
         return plan
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
-        """Two an index dtype and length of rows."""
+        """Two an index dtype and length of rows, and one an index dtype for lists that are left."""
         itemsize = dtypes.dtype(dtype).itemsize
         rows = (Row.of(dtype, inner) for inner in (1, *(size // itemsize for size in ROW_BYTES if size > itemsize)))
-        return tuple(
-            (SOURCE, name)
-            for row in rows
-            if row is not None
-            for index in ("int64", "int32")
-            for name in (row.first(index), row.second(index))
-        )
+        made = [(SOURCE, name) for row in rows if row for name in (*map(row.first, INDICES), *map(row.second, INDICES))]
+        return (*made, *((cached.SOURCE, cached.behind_kernel(dtype, index)) for index in INDICES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +184,7 @@ class Cut:
     @property
     def starts(self) -> tuple[int, ...]:
         """Where meetings, what is known of the slices, entries, units and what is kept begin, and the end."""
-        sizes = (24 * self.blocks, 16 * self.slices, self.entry * self.room, 12 * self.units, 8)
+        sizes = (24 * self.blocks, 16 * self.slices, self.entry * self.room, 12 * self.units, 16)
         starts = [0]
         for size in sizes:
             starts.append(starts[-1] + ceil_div(size, 256) * 256)
@@ -269,5 +266,8 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo, least_range: in
         shared_bytes=cut.slice * sums,
     )
     notes = {"slices": cut.slices, "slice": cut.slice, "blocks": cut.blocks, "most": cut.most, "grain": cut.grain}
-    steps = partition, adding
+    repeated = cached.behind(problem, form, device, kept)
+    if isinstance(repeated, Refused):
+        return repeated
+    steps = partition, adding, repeated
     return atomic_plan("partitioned", steps, problem, size.byte_offset, workspace_zeroed=True, notes=notes)

@@ -24,12 +24,14 @@ ALONE_SINGLE = 1024
 COPIES_LEAST = 4096
 """Indices from which `private_copies` is taken where the places fit: 31243 uint8 into 14 8 us (20 ms by atomics)."""
 
-PRIVATE_ROWS_LEAST = 1024
+PRIVATE_ROWS, PRIVATE_BYTES = (1024, 2**20), (512, 2**18)
 PRIVATE_ROW_BYTES = 512
 PRIVATE_WIDE = 128
 PRIVATE_WIDE_ELEMENTS = 2**22
-"""Repetitions from which a warp of `private_copies` takes each, if the sums of its places take so many bytes at most:
-768 x 11 x 8 x 6, 1798 indices of a dim of 8. Of fewer indices than 256, or ten a place, copies cost more, but not where
+"""Repetitions, and their elements, from which a warp of `private_copies` takes each, the second of single bytes, if the
+sums of its places take so many bytes at most: 768 x 11 x 8 x 6, 1798 indices of a dim of 8; on an H100 512 x 32, 1024
+of uint8 even, half on one place and all 8.5 us (16.0, 12.5, 8.0), 512 6.5 (8.5, 7.3, 5.8), of int16 10.7 (9.9, 8.9,
+7.2). Of fewer indices than 256, or ten a place, copies cost more, but not where
 much of eight bytes comes to places that get three or more each: 32768 x 64, 202 in order of float64 58 us (85), 32768 x
 20, 160 by 1 / rank of complex64 33 (53); 32768 x 64, 100 of float32 39 (22)."""
 
@@ -44,8 +46,11 @@ LAST_DIM = 16384
 """Indices of the last dim from which a block takes a repetition: 256 x 30000 88 us (115 by atomics), 256 x 4096 22
 (18)."""
 
-LAST_DIM_WORDS = 2048
-"""... of integers, which shared memory adds by itself, if each place takes eight: 586 x 64, 2635 int16 14 us (23)."""
+LAST_DIM_WORDS, LAST_DIM_SMALL = 2048, 1536
+"""... of integers, which shared memory adds by itself, and of `SMALL`, if each place takes eight: 586 x 64, 2635 int16
+14 us (23). On an H100 512 x 32, 1768 of uint8 even, half on one place and all 10.8 us (29, 22.6, 11.6), int16 10.9
+(16.4, 14.2, 10.0), int32 11.4 (11.0, 9.8, 8.4); 1024 of int16 10.8 (9.9, 8.9, 7.2). 32-bit integers before `gathered`,
+too: 256 x 4119, 57624 of int32 60 to 65 us (79 to 90), 256 x 1024, 20000 26 (44); of float32 88 to 182 (79 to 89)."""
 
 GATHERED_LEAST = 2048
 GATHERED_ELEMENTS = 2**22
@@ -136,12 +141,14 @@ GROUPED_LEAST_SMALL = 2**14
 """Indices from which rows of `SMALL` are sorted whatever it costs: 404096 x 25 int8 145 us (0.2 s by atomics)."""
 
 PARTITION_REACH = 2**25
-PARTITION_LEAST = 2**24
+PARTITION_LEAST, PARTITION_LEAST_SMALL = 2**24, 2**22
 """`partitioned` from so many bytes of sums, and so many indices of rows or elements of up to 4 bytes, on: 2^24 into
-2^24 324 us (617 by atomics), 2^24 into 2^22 285 (204)."""
+2^24 324 us (617 by atomics), 2^24 into 2^22 285 (204). Fewer of `SMALL`, whose totals would be beyond the L2 cache: on
+an H100 15.7 M into 10.9 M of int16 214 us (by totals 535), 5.7 M into 13.3 M of uint8 120 (290)."""
 
 PARTITION_LEAST_ROWS = 2**23
-"""... of those of 8 and 16 bytes."""
+"""... of those of 8 and 16 bytes: on an H100 2^24 of two float32 473 us (1071 by a table's atomics), 2^23 of four 417
+(577), 2^24 of float64 465 (1063), of two bfloat16 369 (1008), 2^23 of complex128 406 (643)."""
 
 PIECE_PAIRS = 256
 """Pairs of a block of `grouped` where rows are of 256 bytes and more; up to four times as many of shorter ones.
@@ -173,7 +180,8 @@ def is_for_private_copies(form: Form) -> bool:
     """Say whether lanes should have copies: of few places, or of those of a repetition, which a warp takes."""
     if form.inner * form.outers == 1:
         return form.count >= tuned("COPIES_LEAST", COPIES_LEAST)
-    if form.inner > 1 or form.index_step != 1 or form.outers < PRIVATE_ROWS_LEAST or form.count * form.outers < 2**20:
+    rows, elements = PRIVATE_BYTES if form.itemsize == 1 else PRIVATE_ROWS
+    if form.inner > 1 or form.index_step != 1 or form.outers < rows or form.count * form.outers < elements:
         return False
     fits = form.places * max(form.itemsize, 4) <= PRIVATE_ROW_BYTES
     wide = form.itemsize == 8 and form.count * form.outers >= PRIVATE_WIDE_ELEMENTS
@@ -248,13 +256,21 @@ def is_for_block_copies(form: Form, dtype: str, device: DeviceInfo) -> bool:
         return True
     if form.is_turned or form.inner > 1 or form.outers < device.sm_count or form.place_step != 1:
         return False
-    if dtype in (*SMALL, "int32") and form.count >= max(LAST_DIM_WORDS, 8 * form.places):
+    if _has_words(form, dtype):
         return True
     return form.count >= tuned("LAST_DIM", LAST_DIM) and form.places <= 2 * form.count <= 32 * form.places
 
 
-def is_for_gathered(form: Form, device: DeviceInfo) -> bool:
+def _has_words(form: Form, dtype: str) -> bool:
+    """Say whether each place of a repetition takes many integers, which shared memory adds by itself."""
+    least = LAST_DIM_SMALL if dtype in SMALL else LAST_DIM_WORDS
+    return dtype in (*SMALL, "int32") and form.count >= max(least, 8 * form.places)
+
+
+def is_for_gathered(form: Form, dtype: str, device: DeviceInfo) -> bool:
     """Say whether it pays to sort the list and keep nearly all of each repetition's source in shared memory."""
+    if dtype == "int32" and is_for_block_copies(form, dtype, device):
+        return False
     if form.inner > 1 or form.outers < device.sm_count or form.place_step != 1 or form.index_step != 1:
         return False
     fits = form.count * form.itemsize <= GATHERED_FITS * device.max_shared_bytes
@@ -268,6 +284,7 @@ def is_for_partitioned(form: Form, dtype: str) -> bool:
         return False
     wide = form.row_bytes > 4
     least = tuned("PARTITION_LEAST_ROWS", PARTITION_LEAST_ROWS) if wide else tuned("PARTITION_LEAST", PARTITION_LEAST)
+    least = min(least, PARTITION_LEAST_SMALL) if dtype in SMALL else least
     sums = form.inner * sum_bytes(dtype) * form.places
     return form.count >= least and sums >= tuned("PARTITION_REACH", PARTITION_REACH)
 

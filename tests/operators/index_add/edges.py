@@ -94,6 +94,20 @@ def _edges() -> list[Edge]:
             for shape, dtype in (((2**23,), "float32"), ((2**23, 2), "bfloat16"))
             for near, name in _step("cached", "partitioned")
         ),
+        *(
+            ({"shape": (2**23,), "indices": tuning.PARTITION_LEAST_SMALL + near}, "int8", name)
+            for near, name in _step("cached", "partitioned")
+        ),
+        *(
+            ({"shape": (512, 32), "dim": 1, "indices": tuning.LAST_DIM_SMALL + near}, "int16", name)
+            for near, name in _step("combined", "block_copies")
+        ),
+        *(
+            ({"shape": (512 + near, 32), "dim": 1, "indices": 1024}, "int8", name)
+            for near, name in _step("combined", "private_copies")
+        ),
+        ({"shape": (512, 64), "dim": 1, "indices": 8192}, "int32", "block_copies"),  # of which `gathered` takes others
+        ({"shape": (512, 64), "dim": 1, "indices": 8192}, "float32", "gathered"),
         ({"shape": (2**21, 9), "indices": 2**24}, "float32", "cached"),
         ({"shape": (2**21, 40), "indices": 2**21}, "bfloat16", "combined"),
         *(

@@ -101,7 +101,7 @@ def test_rows_in_order_are_left_where_they_are(dtype: str, inner: int) -> None:
     """Runs of one row are added up by their warp, and come to the destination as rows."""
     problem = problem_of((9000, inner) if inner > 1 else (9000,), 100_000, dtype, pattern="sorted", alpha=-1.0)
     plan = small_slices(problem, dataclasses.replace(host().info, sm_count=2))
-    assert stays(problem, plan)
+    assert way_of(problem, plan) == "ordered"
     answers(problem, plan, "random:3")
 
 
@@ -192,8 +192,8 @@ def test_rows_that_find_no_room_go_to_the_destination(
         np.testing.assert_array_equal(output(problem, plan, "random:4").reshape(wanted.shape), wanted)
 
 
-def stays(problem: Problem[Any], plan: Plan | Refused) -> bool:
-    """Run the plan on the simulator and say whether the list was left where it is."""
+def way_of(problem: Problem[Any], plan: Plan | Refused) -> str:
+    """Run the plan on the simulator and say what was done with the list."""
     assert isinstance(plan, Plan)
     device, kept = host(), plan.launches[0].arguments[7]
     assert isinstance(kept, Workspace)
@@ -203,7 +203,7 @@ def stays(problem: Problem[Any], plan: Plan | Refused) -> bool:
     device.bind(plan, operands.addresses, operands.workspace).run()
     workspace = np.zeros(plan.workspace_bytes, np.uint8)
     device.download(operands.workspace, workspace)
-    return bool(workspace[kept.byte_offset : kept.byte_offset + 4].view(np.uint32)[0])
+    return ("moved", "ordered", "repeated")[workspace[kept.byte_offset : kept.byte_offset + 4].view(np.uint32)[0]]
 
 
 def pieces_of(index: Any, pieces: int) -> Any:
@@ -234,9 +234,30 @@ def test_a_list_in_order_is_left_where_it_is(monkeypatch: pytest.MonkeyPatch, ar
     inputs["index"] = arrange(inputs["index"])
     monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
     plan = small_slices(problem, dataclasses.replace(host().info, sm_count=2))
-    assert stays(problem, plan) is left
+    assert way_of(problem, plan) == ("ordered" if left else "moved")
     if inputs["index"].min() >= 0:
         answers(problem, plan, "random:3")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "dtype", "inner", "way"),
+    [
+        ("zipf", "float32", 1, "repeated"),
+        ("zipf", "bfloat16", 4, "repeated"),
+        ("zipf", "complex64", 1, "repeated"),
+        ("same", "float64", 1, "repeated"),
+        ("half_same", "float32", 2, "moved"),
+        ({"duplicates": 4}, "int16", 1, "moved"),
+        ("sorted", "int64", 1, "ordered"),
+        ("sorted", "uint8", 4, "repeated"),  # words that are exchanged
+    ],
+)
+def test_lists_in_which_many_places_come_again_are_a_table_s(pattern: Any, dtype: str, inner: int, way: str) -> None:
+    """Or one place nearly always; not one that half of the list has."""
+    problem = problem_of((90_000, inner) if inner > 1 else (90_000,), 100_000, dtype, pattern=pattern)
+    plan = small_slices(problem, dataclasses.replace(host().info, sm_count=2))
+    assert way_of(problem, plan) == way
+    answers(problem, plan, "random:4")
 
 
 @pytest.mark.parametrize("pieces", [1, 3, 40])

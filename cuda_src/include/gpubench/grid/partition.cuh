@@ -111,33 +111,52 @@ struct PartLists {
     }
 };
 
+// How often rows came again inside of warps, for every lane of one the same: the lanes of all rows that did but the one that came most often,
+// and those of that one where it was three quarters of the warp.
+struct Repeats {
+    uint32 again, alone;
+
+    // By a whole warp: lanes that have no row are beyond every other one.
+    GPUBENCH_DEVICE void count(uint32 row, bool exists) {
+        const uint32 met = match_any(full_mask, exists ? row : 0xffffffffu);
+        const int equal = exists ? population_count(met) : 0;
+        const int most = combine_lanes(equal, [](int a, int b) { return a > b ? a : b; });
+        again += population_count(ballot(full_mask, equal > 1)) - (most > 1 ? most : 0);
+        alone += most >= 24 ? most : 0;
+    }
+};
+
 // Count a sample of rows start ... stop - 1 of a list, one piece of each span; `locate` turns an entry into a located row.
 template <int Warps, int Items, int Words, class Entry, class Locate>
-GPUBENCH_DEVICE void sample_parts(const PartTables<Warps, Items, Words>& tables, const PartLists<Words>& lists, const Entry* list,
+GPUBENCH_DEVICE Repeats sample_parts(const PartTables<Warps, Items, Words>& tables, const PartLists<Words>& lists, const Entry* list,
                                   uint32 start, uint32 stop, uint32 seed, int parts, const Locate& locate) {
     constexpr int at_once = 8;
     constexpr uint32 apart = Warps * warp_size / sample_piece;
     together(parts + 1, [&](int part) { tables.counts[part] = 0; });
     const uint32 pieces = (stop - start + sample_span - 1) / sample_span;
-    for (uint32 first = thread_index_x() / sample_piece; first < pieces; first += at_once * apart) {
+    Repeats repeats{0, 0};
+    for (uint32 first = 0; first < pieces; first += at_once * apart) {
         Entry entries[at_once];
         bool exist[at_once];
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
-            const uint32 piece = first + k * apart, turn = sampled_place(start / sample_span + piece, seed, sample_share);
+            const uint32 piece = first + k * apart + thread_index_x() / sample_piece, turn = sampled_place(start / sample_span + piece, seed, sample_share);
             const uint32 at = start + piece * sample_span + turn * sample_piece + thread_index_x() % sample_piece;
             exist[k] = piece < pieces && at < stop;
             entries[k] = load_if(list + at, exist[k]);
         }
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
-            if (exist[k]) atomic_add(tables.counts + part_of(locate(entries[k])), 1u);
+            const uint32 row = locate(entries[k]);
+            repeats.count(row, exist[k]);
+            if (exist[k]) atomic_add(tables.counts + part_of(row), 1u);
         }
     }
     after_all(parts + 1, [&](int part) {
         if (part < parts && tables.counts[part] > 0) atomic_add(lists.totals + part, tables.counts[part]);
         tables.counts[part] = 0;
     });
+    return repeats;
 }
 
 // Give every part room for six deviations more than the sample says, and for its pads, but the least room at least, and write down the
