@@ -121,7 +121,9 @@ of 32: 16.1 us, 128 of 16 13.3, 256 of 8 16.2; 1024 x 1024, 128 of 8: 7.9 (9.7 b
 (25.8, tiles 30.0); 1000 lines of 70001 across: 576, 242, 207 (tiles 648)."""
 
 ACROSS = 8
-"""Lines side by side from which turning tiles is worth it: 32 bytes of float32, a sector. Not measured yet."""
+"""Lines side by side from which turning tiles is worth it: 32 bytes of float32, a sector; of 16-bit floats along x
+twice as many, for rows of y that are less are written in parts (NARROW_STRIPS). Neither edge was timed: 2980 x 1152 x
+8 bfloat16, reversed, took 149 us on an H100 by a lane a line (Inductor 72), a copy's bytes and columns' make 73."""
 
 LENGTH = 512
 """Elements of a line from which tiles are worth turning where strips are many; shorter ones go to `transposed_lines`: a
@@ -194,7 +196,9 @@ NARROW_TORN = 1 << 21
 NARROW_ACROSS, COPIED_LEAST = 32, 1 << 20
 """Lines side by side up to which longer ones of whole units are, of LONG_WALK and more, from so many elements on: on an
 H100 592 x 18 x 144 permuted int8 12.6 us (14.9), 8832 x 4 x 10 x 154 int16 277 (340), though 96 x 100 x 256 int8 is
-15.2 (20.1), too; 1024 x 33 x 128 uint8 23.9 (19.1), 120 x 17 x 4 x 128 12.8 (12.5)."""
+15.2 (20.1), too; 1024 x 33 x 128 uint8 23.9 (19.1), 120 x 17 x 4 x 128 12.8 (12.5). So are those that would leave half
+of each tile empty, which was not timed: 8 x 2048 x 637 uint8, eight side by side, took 101 us by tiles (Inductor 51),
+and what a copy moves is a fifth of all."""
 
 CUT_STRIPS, CUT_ACROSS = 1024, 128
 """Elements of lines along x, no whole units of up to 4 bytes an element, from which x is copied first where strips are

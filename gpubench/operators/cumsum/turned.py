@@ -34,7 +34,7 @@ def for_transposed(problem: Problem[Any], transposed: Transposed, device: Device
     if few and along:
         return ("walked_lines" if takes_one_turn(problem, device) else "copied_first",)
     chunks = _by_chunks(problem, transposed) if _is_for_chunks(transposed, device) else ()
-    if transposed.across < transposed_tuning.ACROSS:
+    if transposed.across < transposed_tuning.ACROSS * (2 if along and is_half(dtype) else 1):
         few = ring and has_few_strips(transposed, device)
         return chunks or (_for_narrow_strips(problem, transposed, few, device) if along else ())
     if not chunks and _are_few_strips_cut(problem, transposed, device):
@@ -137,6 +137,8 @@ def without_torn_lines(problem: Problem[Any], transposed: Transposed | None, tur
         long = transposed.length >= transposed_tuning.HALF_CUT and turns[0].startswith("transposed")
         little = turns[0] != "transposed_lines" or problem.operand("x").view.size <= transposed_tuning.HALF_MOST
         return ("copied_first",) if long and little and are_halves_torn(problem, transposed) else turns
+    if turns == ("transposed_tiles",) and are_tiles_half_empty(problem, transposed):
+        return ("copied_first",)
     variant = _for_many_narrow(problem, transposed) if turns == ("transposed_lines",) else None
     return turns if variant is None else (variant,)
 
@@ -153,6 +155,13 @@ def are_units_cut(problem: Problem[Any], transposed: Transposed) -> bool:
     """Tell whether lines across x, or its rows, are no whole units, so that a turn moves these in parts."""
     itemsize = dtypes.dtype(problem.operand("x").dtype).itemsize
     return transposed.across * itemsize % UNIT != 0 or transposed.length % vector_items(problem) != 0
+
+
+def are_tiles_half_empty(problem: Problem[Any], transposed: Transposed) -> bool:
+    """Tell whether narrow integers across x are enough for a copy first, and tiles of them mostly hold no line."""
+    empty = 2 * transposed.across <= transposed_tuning.SHAPES[0].lines
+    enough = problem.operand("x").view.size >= transposed_tuning.COPIED_LEAST
+    return is_narrow(problem.operand("x").dtype) and empty and enough
 
 
 def _for_many_narrow(problem: Problem[Any], transposed: Transposed) -> str | None:

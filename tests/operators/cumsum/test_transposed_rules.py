@@ -26,6 +26,19 @@ def test_transposed_columns_are_transposed_from_a_sector_on(across: int, name: s
     assert chosen(shape, 1, permute=(0, 2, 1)) == name
 
 
+@pytest.mark.parametrize(("across", "name"), [(-1, "copied_first"), (0, "transposed_lines"), (1, "transposed_lines")])
+def test_halves_along_x_are_turned_where_rows_of_y_fill_sectors(across: int, name: str) -> None:
+    """Twice as many lines side by side as of four bytes."""
+    assert chosen((2000, 1152, 2 * transposed_tuning.ACROSS + across), 0, "bfloat16", permute=(2, 1, 0)) == name
+
+
+@pytest.mark.parametrize(("across", "name"), [(16, "copied_first"), (17, "transposed_tiles")])
+def test_bytes_across_x_are_copied_first_where_tiles_are_half_empty(across: int, name: str) -> None:
+    """Their sums are eight times as much as what the copy moves."""
+    assert chosen((across, 2048, 640), 2, "uint8", permute=(1, 2, 0)) == name
+    assert chosen((across, 64, 640), 2, "uint8", permute=(1, 2, 0)) != "copied_first"
+
+
 @pytest.mark.parametrize(("near", "name"), [(-1, "copied_first"), (0, "transposed_ring"), (1, "copied_first")])
 def test_narrow_columns_are_turned_where_they_are_long(near: int, name: str) -> None:
     """A thread a line would walk alone for long."""
