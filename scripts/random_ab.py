@@ -10,7 +10,8 @@ Draws cases as scripts/random_speed.py does (--seed), or takes those of suites (
 its own package; whose launches are the same, machine code included, need no timing. The others run on the same memory
 by turns, cold, as `gpubench run` times, and their answers are compared bit by bit. Prints old time / new time: the
 geometric mean, and the cases at both ends. `none` in the place of the device lists the cases whose plans differ, for
-an H200. --set gives constants (docs/tuning.md) to the new side, so that a checkout can be held against itself.
+an H200; --as-suite keeps those that differ, so that a GPU need not wait while thousands are planned. --set gives
+constants (docs/tuning.md) to the new side, so that a checkout can be held against itself.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from gpubench.model import Plan, Problem  # noqa: E402
 from gpubench.operators import OPERATORS  # noqa: E402
 from gpubench.operators.constants import values_of  # noqa: E402
 from gpubench.suite.explain import ASSUMED  # noqa: E402
+from gpubench.suite.write import suite_text  # noqa: E402
 from studies.draws import LAYOUTS, cases_of  # noqa: E402
 from studies.two_checkouts import Changed, Compared, Side, changed, look_in, report  # noqa: E402
 
@@ -85,6 +87,7 @@ def main() -> int:
     parser.add_argument("--plans", action="store_true", help="take the machine code of equal launches for equal")
     parser.add_argument("--set", help="constants of the new side: NAME=VALUE+NAME=VALUE")
     parser.add_argument("--processes", type=int, default=1, help="that compile at first")
+    parser.add_argument("--as-suite", type=Path, metavar="FILE", help="write the cases that differ, if any, as a suite")
     options = parser.parse_args()
     old, new = Side(options.old.resolve(), {}), Side(ROOT, values_of(options.set) if options.set else {})
     bench = None if options.device == "none" else Bench(options.device, [])
@@ -94,6 +97,9 @@ def main() -> int:
     info, processes = (ASSUMED, None) if bench is None else (bench.device.info, options.processes)
     found = list(changed(cases, old, new, info, None if options.plans else processes))
     print(f"{len(found)} of {len(cases)} cases differ", flush=True)
+    if options.as_suite is not None and found:
+        remarks = {each.case.id: f"{each.old.variant} -> {each.new.variant}" for each in found}
+        options.as_suite.write_text(suite_text("changed", [each.case for each in found], remarks))
     if bench is None:
         for each in found:
             print(f"{each.case.id} {each.old.variant} -> {each.new.variant} {dict(each.new.notes)}")

@@ -8,12 +8,12 @@ transposed, permuted or misaligned layouts. Sums: any set of dims to reduce. Oth
 random entries of suites are (docs/suites.md). All contenders of a case read the same memory and are timed cold, by
 turns, as `gpubench run` does. Prints a line a case and, at the end, the geometric mean of (best library / ours), the
 share of the cases no slower than 0.95 of it, the worst, and the share of the ceiling. --others times the other
-variants, too, on the cases that `auto` loses, or does at under 0.80 of the ceiling. --out writes one JSON line a case.
-Without --peer, --others times all our variants of every case: which one a rule ought to have chosen. --suite takes the
-cases of suites that are of the operator in place of draws. A call that takes longer than --call-limit ends the run and
-is named: the first one of a contender in a case, which no sample follows. Cases in which libraries would take long for
-certain (8- and 16-bit numbers that one place gets many of) are left out, and counted. Draw seeds that no kernel was
-tuned with.
+variants, too, on the cases that `auto` loses, or does at under 0.80 of the ceiling. --out writes one JSON line a
+case. Without --peer, --others times all our variants of every case; which one a rule ought to have chosen stands at
+the end. --suite takes the cases of suites that are of the operator in place of draws. A call that takes longer than
+--call-limit ends the run and is named: the first one of a contender in a case, which no sample follows. Cases in
+which libraries would take long for certain (8- and 16-bit numbers that one place gets many of) are left out, and
+counted. Draw seeds that no kernel was tuned with.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ from gpubench.operators.sectors import touched_bytes  # noqa: E402
 from gpubench.peers.base import DeviceOperand  # noqa: E402
 from gpubench.views.rows import LAUNCH_BOUND_FACTOR  # noqa: E402
 from studies.draws import LAYOUTS, cases_of, is_endless  # noqa: E402
+from studies.losses import losses  # noqa: E402
 from studies.warming import warm  # noqa: E402
 
 TURNS = 3
@@ -317,7 +318,8 @@ def main() -> int:
         others = [with_others(case, bench.device.info) for case in behind]
         warm(options.device, False, others, options.processes)
         print(f"\nthe other variants, where auto is behind: {len(behind)} cases")
-        time_all(bench, behind, options.out, others=True)
+        beside = time_all(bench, behind, options.out, others=True)
+        print("\n".join(["", *losses([found for _, found in beside])]))
     return 0
 
 
