@@ -93,8 +93,8 @@ def turned_cut(shape: Merged, full: int, axes: Axes, reach: int, spare: int, dev
         lanes = max(power_of_two(reach + spare), least) // vector
     elif rows < THREADS // lanes * passes:
         lanes = min(most, THREADS * passes // max(power_of_two(rows), least))
-    narrow = min(dtypes.dtype(one.dtype).itemsize for one in shape.inputs if one.number in axes.turned)
-    waste = Waste(reach, rows, spare, narrow=narrow)
+    turned = [operand.dtype for operand in shape.inputs if operand.number in axes.turned]
+    waste = Waste(reach, rows, spare, narrow=min(dtypes.dtype(name).itemsize for name in turned))
     lanes, passes = _fitted((lanes, most), passes, vector, least, waste)
     blocks = shape.elements / (THREADS * vector)
     fine = vector <= 4 and lanes <= tuning.TURNED_LANES[vector]
