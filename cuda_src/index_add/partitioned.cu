@@ -36,9 +36,6 @@ GPUBENCH_DEVICE uint32 located(int64 row, const PartitionShape& shape) {
     return row >= 0 && row < shape.places ? place : shape.slices.nowhere();
 }
 
-template <class T>
-constexpr bool is_small = is_integer<T> && sizeof(T) <= 2;
-
 // What stands in the workspace for the launches behind this one, and what the blocks count.
 struct Chosen {
     Way way;

@@ -20,7 +20,9 @@ namespace gpubench::index_add {
 
 constexpr int cached_threads = 512;
 template <class T>
-constexpr int items_at_once = is_integer<T> && sizeof(T) <= 2 ? 1 : 2;  // small integers are exchanged by words: the sooner the better
+constexpr bool is_small = is_integer<T> && sizeof(T) <= 2;  // added to by exchanging words
+template <class T>
+constexpr int items_at_once = is_small<T> ? 1 : 2;  // the sooner words are exchanged the better
 constexpr uint32 no_key = 0xffffffffu;
 
 struct CachedShape {

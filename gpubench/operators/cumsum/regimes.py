@@ -221,7 +221,7 @@ def _for_sides(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
         if is_narrow(problem.operand("x").dtype):
             return ("copied_first",)
         little = rows.rows * rows.length < tuned("SIDES_LITTLE", tuning.SIDES_LITTLE)
-        return ("lanes_rows", "block_rows", "copied_first") if little else ("lanes_rows", "copied_first")
+        return ("lanes_rows", *(("block_rows",) if little else ()), "copied_first")
     elements = rows.rows * rows.length
     pairs = rows.side == 2 and rows.contiguous and rows.length <= longest(vector_items(problem))
     if pairs and is_narrow(problem.operand("x").dtype) and elements >= tuning.FLAT_LEAST:

@@ -47,7 +47,7 @@ def for_transposed(problem: Problem[Any], transposed: Transposed, device: Device
     if _are_short_units_cut(problem, transposed) and shares_lines(problem, device):
         tiles = ("walked_lines",)
     if transposed.length >= most:
-        empty = is_narrow(dtype) and along and 2 * transposed.across <= transposed_tuning.SHAPES[0].lines
+        empty = is_narrow(dtype) and along and _are_tiles_half_empty(transposed)
         return ("transposed_lines",) if empty and many else chunks + tiles
     if many and transposed.length >= transposed_tuning.LINE_LEAST[along]:
         return (_for_many_lines(problem, transposed),)
@@ -74,7 +74,7 @@ def _are_few_strips_cut(problem: Problem[Any], transposed: Transposed, device: D
         return False
     if not transposed.x_along_lines or itemsize > 4 or transposed.length * itemsize % UNIT == 0:
         return False
-    few = 2 * transposed.strips(transposed_tuning.SHAPES[0].lines) <= device.sm_count
+    few = has_few_strips(transposed, device, transposed_tuning.SHAPES[0].lines)
     return few and transposed.length >= tuned("CUT_STRIPS", transposed_tuning.CUT_STRIPS)
 
 
@@ -137,8 +137,8 @@ def without_torn_lines(problem: Problem[Any], transposed: Transposed | None, tur
         long = transposed.length >= transposed_tuning.HALF_CUT and turns[0].startswith("transposed")
         little = turns[0] != "transposed_lines" or problem.operand("x").view.size <= transposed_tuning.HALF_MOST
         return ("copied_first",) if long and little and are_halves_torn(problem, transposed) else turns
-    if turns == ("transposed_tiles",) and are_tiles_half_empty(problem, transposed):
-        return ("copied_first",)
+    if turns == ("transposed_tiles",) and is_narrow(problem.operand("x").dtype) and _are_tiles_half_empty(transposed):
+        return ("copied_first",) if problem.operand("x").view.size >= transposed_tuning.COPIED_LEAST else turns
     variant = _for_many_narrow(problem, transposed) if turns == ("transposed_lines",) else None
     return turns if variant is None else (variant,)
 
@@ -157,11 +157,9 @@ def are_units_cut(problem: Problem[Any], transposed: Transposed) -> bool:
     return transposed.across * itemsize % UNIT != 0 or transposed.length % vector_items(problem) != 0
 
 
-def are_tiles_half_empty(problem: Problem[Any], transposed: Transposed) -> bool:
-    """Tell whether narrow integers across x are enough for a copy first, and tiles of them mostly hold no line."""
-    empty = 2 * transposed.across <= transposed_tuning.SHAPES[0].lines
-    enough = problem.operand("x").view.size >= transposed_tuning.COPIED_LEAST
-    return is_narrow(problem.operand("x").dtype) and empty and enough
+def _are_tiles_half_empty(transposed: Transposed) -> bool:
+    """Tell whether at most half of a tile's lines exist."""
+    return 2 * transposed.across <= transposed_tuning.SHAPES[0].lines
 
 
 def _for_many_narrow(problem: Problem[Any], transposed: Transposed) -> str | None:
@@ -206,9 +204,9 @@ def goes_in_runs(problem: Problem[Any], transposed: Transposed) -> bool:
     return short and run * itemsize >= transposed_tuning.RUN_LEAST[along]
 
 
-def has_few_strips(transposed: Transposed, device: DeviceInfo) -> bool:
-    """Tell whether even the narrowest strips leave half of the SMs without one."""
-    return 2 * transposed.strips(transposed_tuning.RING_LINES[-1]) <= device.sm_count
+def has_few_strips(transposed: Transposed, device: DeviceInfo, lines: int = transposed_tuning.RING_LINES[-1]) -> bool:
+    """Tell whether strips of so many lines, the narrowest if not said, leave half of the SMs without one."""
+    return 2 * transposed.strips(lines) <= device.sm_count
 
 
 def _has_few_elements(transposed: Transposed, device: DeviceInfo) -> bool:

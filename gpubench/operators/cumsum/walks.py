@@ -123,8 +123,10 @@ def _is_worth_tiles(walk: Walk, far: int, itemsize: int) -> bool:
     little x of which a few lines side by side go to y.
     """
     most = walk_tuning.WALK_THREADS[0]
-    if walk.sizes[far] * walk.sizes[-1] > most or math.prod(walk.sizes[far:]) <= most:
-        return math.prod(walk.sizes[far:]) > most
+    if math.prod(walk.sizes[far:]) <= most:
+        return False
+    if walk.sizes[far] * walk.sizes[-1] > most:
+        return True
     filled = walk.sizes[far] * itemsize >= SECTOR and itemsize <= walk_tuning.EMPTY_BYTES
     much = walk.vectors * walk.length * itemsize >= walk_tuning.EMPTY_MUCH
     alone = min(walk.x_steps[far + 1 :]) * itemsize >= SECTOR

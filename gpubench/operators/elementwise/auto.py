@@ -87,16 +87,11 @@ def _are_bytes_gathered(shape: Merged, one: Input, across: int) -> bool:
     bytes_turned = dtypes.dtype(one.dtype).itemsize == 1 and one.number in axes.turned and not axes.braided
     if bytes_turned and axis_size(axes.across) <= tuning.FEW_BYTES:
         return True
-    if bytes_turned and turned_lie(axes, one) == "turned_off_grid" and _are_bytes_off_units(shape, across):
+    run = tuning.BYTE_MOST if shape.elements <= tuning.BYTE_LITTLE else tuning.BYTE_ROW
+    if bytes_turned and turned_lie(axes, one) == "turned_off_grid" and _are_close(shape, one, across, run, 0):
         return True
     close = _are_close(shape, one, across, tuning.BYTE_RUN, tuning.BYTE_GROUP)
     return close and tuning.are_bytes_ragged(shape, one, across)
-
-
-def _are_bytes_off_units(shape: Merged, across: int) -> bool:
-    """Say whether neighbours of bytes whose lines stand off units are near, or y is little and they are not far."""
-    apart = math.prod(dim.size for dim in shape.dims[:across])
-    return apart <= (tuning.BYTE_MOST if shape.elements <= tuning.BYTE_LITTLE else tuning.BYTE_ROW)
 
 
 def _are_close(shape: Merged, one: Input, across: int, run: int, group: int) -> bool:

@@ -93,8 +93,7 @@ def turned_cut(shape: Merged, full: int, axes: Axes, reach: int, spare: int, dev
         lanes = max(power_of_two(reach + spare), least) // vector
     elif rows < THREADS // lanes * passes:
         lanes = min(most, THREADS * passes // max(power_of_two(rows), least))
-    turned = [operand.dtype for operand in shape.inputs if operand.number in axes.turned]
-    waste = Waste(reach, rows, spare, narrow=min(dtypes.dtype(name).itemsize for name in turned))
+    waste = Waste(reach, rows, spare, narrow=min(_turned_bytes(shape, axes)))
     lanes, passes = _fitted((lanes, most), passes, vector, least, waste)
     blocks = shape.elements / (THREADS * vector)
     fine = vector <= 4 and lanes <= tuning.TURNED_LANES[vector]
@@ -121,13 +120,17 @@ def staged_cut(shape: Merged, axes: Axes, reach: int, device: DeviceInfo) -> Til
     if rows < THREADS // lanes * passes:
         lanes = min(tuning.STAGED_MOST[vector], max(THREADS * passes // rows, 1), longest)
         passes = max(1, min(passes, rows * lanes // THREADS))
-    turned = [operand.dtype for operand in shape.inputs if operand.number in axes.turned]
-    waste = Waste(reach, every, 0, max(dtypes.dtype(name).itemsize for name in turned))
+    waste = Waste(reach, every, 0, max(_turned_bytes(shape, axes)))
     lanes, passes = _fitted((lanes, tuning.STAGED_MOST[vector]), passes, vector, 1, waste)
     blocks = shape.elements / (THREADS * vector)
     while _is_too_few(blocks / passes, passes, tuning.TURNED_BLOCKS, device):
         passes //= 2
     return TileCut(lanes, passes, lanes * vector)
+
+
+def _turned_bytes(shape: Merged, axes: Axes) -> list[int]:
+    """Return the bytes of an element of each operand that lies across the rows."""
+    return [dtypes.dtype(operand.dtype).itemsize for operand in shape.inputs if operand.number in axes.turned]
 
 
 def _is_too_few(blocks: float, passes: int, least: Mapping[int, int], device: DeviceInfo) -> bool:
@@ -153,8 +156,8 @@ class Waste:
 
     def of(self, wide: int, high: int) -> float:
         """Return what all tiles take, by what y's elements do."""
-        strips, chunks = ceil_div(self.rows, high), ceil_div(self.reach, wide - self.spare)
-        share = chunks * wide * strips * high / (self.reach * self.rows)
+        strips = ceil_div(self.rows, high)
+        share = ceil_div(self.reach, wide - self.spare) * wide * strips * high / (self.reach * self.rows)
         piece, short = high * self.narrow, tuning.SHORT_PIECE if self.narrow > 1 else tuning.SHORT_BYTES
         if strips > 1 and 0 < piece < short:
             share *= 1 + tuning.PIECE_COST * (short / piece - 1)

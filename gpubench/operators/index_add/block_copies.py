@@ -12,6 +12,7 @@ from gpubench.operators.geometry.rounding import ceil_div, power_of_two_within
 from gpubench.operators.index_add import sort
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
+from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.index_add.sums import sum_bytes
 from gpubench.operators.launch import grid_stride
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, int64
@@ -54,7 +55,7 @@ class BlockCopies(OfForm):
         """One an index dtype and one for sorted pairs, what makes the list narrow, and the sort."""
         return (
             (SOURCE, NARROW),
-            *((SOURCE, kernel(dtype, index)) for index in ("int64", "int32", PAIRS)),
+            *((SOURCE, kernel(dtype, index)) for index in (*INDEX_DTYPES, PAIRS)),
             *sort.instances(),
         )
 

@@ -12,6 +12,7 @@ from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.index_add import tuning
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
+from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.index_add.sums import sum_bytes
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, int64
 
@@ -53,9 +54,9 @@ class Cached(OfForm):
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One an index dtype."""
-        made = [(SOURCE, kernel(dtype, index)) for index in ("int64", "int32")]
+        made = [(SOURCE, kernel(dtype, index)) for index in INDEX_DTYPES]
         if dtype in tuning.SMALL:
-            made += [(SOURCE, kernel(dtype, index, "int32")) for index in ("int64", "int32")]
+            made += [(SOURCE, kernel(dtype, index, "int32")) for index in INDEX_DTYPES]
             made.append((SOURCE, totals_kernel(dtype)))
         return tuple(made)
 

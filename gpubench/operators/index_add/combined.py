@@ -14,11 +14,11 @@ from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add import one_place, owned, owning, scattered, sort, tuning, walked
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits, form_of
+from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.index_add.sums import alpha_value
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, unsigned
 
 SOURCE = "index_add/combined.cu"
-INDICES = ("int64", "int32")
 THREADS = 256
 LANES = 32
 WARPS = THREADS // LANES
@@ -76,7 +76,7 @@ class Combined(OfForm):
         """By form of the work, index dtype, and vectors of 16 bytes or elements."""
         widths = sorted({16 // dtypes.dtype(dtype).itemsize, 1})
         names = []
-        for index in INDICES:
+        for index in INDEX_DTYPES:
             names += [kernel(dtype, index, width, rows) for width in widths for rows in (FEW_ROWS, LANES)]
             names += [kernel(dtype, index, width, LANES, sharing) for width in widths for sharing in ("runs", "owned")]
             names += [

@@ -9,6 +9,7 @@ from gpubench.model import Json
 from gpubench.operators.drawing.numbers import Numbers
 from gpubench.operators.drawing.shapes import draw_layout, draw_shape
 from gpubench.operators.drawing.wishes import Wishes
+from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.parameters import count_dim
 
 PATTERNS = ("uniform", "zipf", "sorted", "same", "half_same", "below", "duplicates")
@@ -35,7 +36,7 @@ def draw(numbers: Numbers, wishes: Wishes, given: Mapping[str, Json]) -> dict[st
         "dim": dim,
         "indices": indices,
         "pattern": _pattern(numbers.of("pattern"), max(places, 1), max(indices, 1)),
-        "index_dtype": numbers.of("index_dtype").choice(("int64", "int32")),
+        "index_dtype": numbers.of("index_dtype").choice(INDEX_DTYPES),
         "layout": draw_layout(numbers.of("layout"), wishes, shape, may_overlap=False),
         "source_layout": draw_layout(numbers.of("source_layout"), wishes, tuple(source)),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpubench.operators.hard import TRANSPOSED, Hard, with_layouts
+from gpubench.operators.index_add.params import INDEX_DTYPES
 
 PATTERNS = ("uniform", "zipf", "sorted", "same", {"below": 3}, {"duplicates": 4})
 
@@ -12,7 +13,7 @@ PATTERNS = ("uniform", "zipf", "sorted", "same", {"below": 3}, {"duplicates": 4}
 def small() -> Iterator[Hard]:
     """Yield cases small enough for the simulator: patterns of indices, shapes and dims, layouts."""
     for number, pattern in enumerate(PATTERNS):
-        index_dtype = ("int64", "int32")[number % 2]
+        index_dtype = INDEX_DTYPES[number % 2]
         yield Hard({"shape": (61, 17), "indices": 150, "pattern": pattern, "index_dtype": index_dtype})
     for shape, dim, indices in (
         ((1,), 0, 1),

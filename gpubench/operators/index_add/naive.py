@@ -11,6 +11,7 @@ from gpubench.layout import View
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.geometry.dims import without
 from gpubench.operators.index_add.accuracy import atomic_accuracy, atomic_plan
+from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.launch import BLOCK_THREADS, grid_stride, too_many_dims, walk
 from gpubench.operators.structs import float64, int64
 
@@ -59,7 +60,7 @@ class Naive:
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance an index dtype."""
-        return tuple((SOURCE, kernel(dtype, index)) for index in ("int64", "int32"))
+        return tuple((SOURCE, kernel(dtype, index)) for index in INDEX_DTYPES)
 
 
 def kernel(dtype: str, index: str) -> str:

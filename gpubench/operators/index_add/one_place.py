@@ -15,6 +15,7 @@ from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add import tuning
 from gpubench.operators.index_add.accuracy import atomic_plan, grouped_accuracy
 from gpubench.operators.index_add.form import LIMIT, fits
+from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.index_add.strides import Strides, strides_of
 from gpubench.operators.structs import Struct
 
@@ -72,7 +73,7 @@ def kernel(dtype: str, index: str, vector: int, dims: int, *, alone: bool) -> st
 def instances(dtype: str) -> Iterator[tuple[str, str]]:
     """Yield those of one dim: vectors of 16 bytes, and elements, for each index dtype."""
     widest = 16 // dtypes.dtype(dtype).itemsize
-    for index in ("int64", "int32"):
+    for index in INDEX_DTYPES:
         for vector in sorted({widest, 1}):
             yield from ((SOURCE, kernel(dtype, index, vector, 1, alone=alone)) for alone in (False, True))
 

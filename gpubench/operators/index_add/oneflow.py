@@ -9,6 +9,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.index_add.accuracy import atomic_accuracy, atomic_plan
+from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.structs import float64, int64
 
 SOURCE = "index_add/seeds/oneflow.cu"
@@ -56,7 +57,7 @@ class OneFlow:
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One instance an index dtype."""
-        return tuple((SOURCE, kernel(dtype, index)) for index in ("int64", "int32"))
+        return tuple((SOURCE, kernel(dtype, index)) for index in INDEX_DTYPES)
 
 
 def kernel(dtype: str, index: str) -> str:

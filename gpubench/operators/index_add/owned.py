@@ -16,6 +16,7 @@ from gpubench.operators.index_add import owning, sort
 from gpubench.operators.index_add.accuracy import atomic_plan, grouped_accuracy
 from gpubench.operators.index_add.form import LIMIT, fits
 from gpubench.operators.index_add.owned_tiles import BLOCKS, THREADS, Tile, tile_of
+from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.index_add.strides import Strides, strides_of
 from gpubench.operators.index_add.sums import sum_bytes
 from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divided_strided, divider
@@ -40,7 +41,7 @@ PAIRS = "gpubench::Pair"
 
 def instances(dtype: str) -> Iterator[tuple[str, str]]:
     """Yield two an index dtype, for a list of one piece and of several, and one for sorted pairs."""
-    for index in ("int64", "int32"):
+    for index in INDEX_DTYPES:
         yield from ((SOURCE, kernel(dtype, index, meets=meets)) for meets in (False, True))
     yield SOURCE, kernel(dtype, PAIRS, meets=False)
 

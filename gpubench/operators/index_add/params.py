@@ -7,6 +7,8 @@ from typing import ClassVar, Literal
 
 from gpubench.layout import Layout
 
+INDEX_DTYPES = ("int64", "int32")
+
 
 @dataclass(frozen=True, slots=True)
 class Below:

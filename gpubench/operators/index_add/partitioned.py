@@ -15,11 +15,11 @@ from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.index_add import cached
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
+from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.index_add.sums import sum_bytes
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, unsigned
 
 SOURCE = "index_add/partitioned.cu"
-INDICES = ("int64", "int32")
 WARPS = 32
 ITEMS = {1: 12, 2: 8, 4: 6}
 """Rows of a thread in a tile, by the words of 32 bits of one: what 64 registers and a block's shared memory hold."""
@@ -90,8 +90,13 @@ class Partitioned(OfForm):
         """Two an index dtype and length of rows, and one an index dtype for lists that are left."""
         itemsize = dtypes.dtype(dtype).itemsize
         rows = (Row.of(dtype, inner) for inner in (1, *(size // itemsize for size in ROW_BYTES if size > itemsize)))
-        made = [(SOURCE, name) for row in rows if row for name in (*map(row.first, INDICES), *map(row.second, INDICES))]
-        return (*made, *((cached.SOURCE, cached.behind_kernel(dtype, index)) for index in INDICES))
+        made = [
+            (SOURCE, name)
+            for row in rows
+            if row
+            for name in (*map(row.first, INDEX_DTYPES), *map(row.second, INDEX_DTYPES))
+        ]
+        return (*made, *((cached.SOURCE, cached.behind_kernel(dtype, index)) for index in INDEX_DTYPES))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, 
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.index_add.accuracy import grouped_accuracy
 from gpubench.operators.index_add.form import Form, OfForm
+from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.index_add.sums import sum_bytes
 from gpubench.operators.structs import Struct
 
@@ -52,9 +53,7 @@ class PrivateCopies(OfForm):
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Two an index dtype."""
-        return tuple(
-            (SOURCE, kernel(dtype, index, rows=rows)) for index in ("int64", "int32") for rows in (False, True)
-        )
+        return tuple((SOURCE, kernel(dtype, index, rows=rows)) for index in INDEX_DTYPES for rows in (False, True))
 
 
 def kernel(dtype: str, index: str, *, rows: bool = False) -> str:

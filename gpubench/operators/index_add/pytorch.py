@@ -10,6 +10,7 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Json, Launch, Plan, Pointer, Problem, Refused, Value
 from gpubench.operators.choosing import Dispatch
 from gpubench.operators.index_add.accuracy import atomic_accuracy, atomic_plan
+from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.index_add.slices import (
     MAX_TENSOR_DIMS,
     SMALL_INDICES,
@@ -23,7 +24,6 @@ from gpubench.operators.index_add.slices import (
 from gpubench.operators.structs import float64, int32, int64, unsigned
 
 STATIC_DIMS = (1, 2, 3, 0)
-INDEX_DTYPES = ("int64", "int32")
 LIMITS = "atomics in the dtype, in any order; 1-D with few indices is one block (known bad case)"
 
 

@@ -10,6 +10,7 @@ from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.index_add import combined, grouped, sort, tuning
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import Form, OfForm
+from gpubench.operators.index_add.params import INDEX_DTYPES
 
 VECTOR = 16
 LEAST: dict[str, tuple[int, int]] = {"float32": (32, 2**27), **dict.fromkeys(("float16", "bfloat16"), (16, 2**26))}
@@ -66,6 +67,6 @@ class Sampled(OfForm):
         widths = sorted({16 // dtypes.dtype(dtype).itemsize, 1})
         return tuple(
             (combined.SOURCE, combined.if_apart_kernel(dtype, index, width))
-            for index in combined.INDICES
+            for index in INDEX_DTYPES
             for width in widths
         )

@@ -9,6 +9,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Pointer, Problem, Workspace
 from gpubench.operators.geometry.rounding import ceil_div
+from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.structs import Struct
 
 SOURCE = "index_add/sort_indices.cu"
@@ -65,7 +66,7 @@ def kernel(index: str, warps: int) -> str:
 
 def instances() -> Sequence[tuple[str, str]]:
     """Return the instances of all index dtypes and sizes of shared memory."""
-    return tuple((SOURCE, kernel(index, warps)) for index in ("int64", "int32") for warps in WARPS)
+    return tuple((SOURCE, kernel(index, warps)) for index in INDEX_DTYPES for warps in WARPS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.geometry.dims import without
 from gpubench.operators.index_add.accuracy import grouped_accuracy
+from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.launch import grid_stride, too_many_dims, walk
 from gpubench.operators.structs import float64, int32, int64
 
@@ -63,7 +64,7 @@ class SortedDeterministic:
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the sort's kernels, and the sums for the dtype."""
-        keys = [f"{NAMESPACE}::sort_keys<{dtypes.dtype(index).cpp}>" for index in ("int64", "int32")]
+        keys = [f"{NAMESPACE}::sort_keys<{dtypes.dtype(index).cpp}>" for index in INDEX_DTYPES]
         return tuple((SOURCE, name) for name in (*keys, COUNT, SCAN, SCATTER, _add_kernel(dtype)))
 
 

@@ -147,8 +147,8 @@ PARTITION_LEAST, PARTITION_LEAST_SMALL = 2**24, 2**22
 an H100 15.7 M into 10.9 M of int16 214 us (by totals 535), 5.7 M into 13.3 M of uint8 120 (290)."""
 
 PARTITION_LEAST_ROWS = 2**23
-"""... of those of 8 and 16 bytes: on an H100 2^24 of two float32 473 us (1071 by a table's atomics), 2^23 of four 417
-(577), 2^24 of float64 465 (1063), of two bfloat16 369 (1008), 2^23 of complex128 406 (643)."""
+"""... of those of 8 and 16 bytes: on an H100 2^24 of two float32 490 us (1072 by a table's atomics), 2^23 of four 426
+(576), 2^24 of float64 489 (1063), of four float16 648 (1277), 2^23 of complex128 414 (642)."""
 
 PIECE_PAIRS = 256
 """Pairs of a block of `grouped` where rows are of 256 bytes and more; up to four times as many of shorter ones.

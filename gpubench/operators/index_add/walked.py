@@ -16,6 +16,7 @@ from gpubench.operators.geometry.merged import Dim
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add.accuracy import atomic_plan, grouped_accuracy
 from gpubench.operators.index_add.form import LIMIT, fits
+from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.index_add.strides import Strides, strides_of, vector_of
 from gpubench.operators.index_add.tuning import SINGLE, SMALL
 from gpubench.operators.sectors import SECTOR
@@ -119,7 +120,7 @@ def kernel_of_one(dtype: str, index: str, vector: int, walk: Walk) -> str:
 def instances(dtype: str) -> Iterator[tuple[str, str]]:
     """Yield those of one index: vectors, elements, and rectangles of two dims, for each index dtype."""
     line, square = Walk((Dim(2, (1, 1)),)), Walk((Dim(2, (1, 2)),) * 4, 2, 2)
-    for index in ("int64", "int32"):
+    for index in INDEX_DTYPES:
         yield SOURCE, kernel(dtype, index, 16 // dtypes.dtype(dtype).itemsize, 1, 1, line)
         yield SOURCE, kernel(dtype, index, 1, 1, SEVERAL, square)
         yield SOURCE, kernel(dtype, index, 1, MOST, 1, square)

@@ -67,10 +67,10 @@ template <int Warps, int Items, int Words>
 struct PartTables {
     static constexpr int threads = Warps * warp_size, tile = threads * Items;
     PartEntries<Words> staged;  // [room]
-    uint32* counts;         // [parts]: of the sample, of the tile; zero between
-    uint32* distances;      // [parts]: from where the part begins in `staged` to its next place in the lists; or no_room, dropped
-    uint32* exchange;       // [warps]
-    uint16* starts;         // [parts]: where the part begins in `staged`
+    uint32* counts;     // [parts]: of the sample, of the tile; zero between
+    uint32* distances;  // [parts]: from where the part begins in `staged` to its next place in the lists; or no_room, dropped
+    uint32* exchange;   // [warps]
+    uint16* starts;     // [parts]: where the part begins in `staged`
     static constexpr uint32 no_room = 0x80000000u, dropped = 0x80000001u;  // lists are shorter
 
     GPUBENCH_DEVICE PartTables(uint64* memory, const Parting& parting)
@@ -111,8 +111,8 @@ struct PartLists {
     }
 };
 
-// How often rows came again inside of warps, for every lane of one the same: the lanes of all rows that did but the one that came most often,
-// and those of that one where it was three quarters of the warp.
+// How often rows came again inside of warps, for every lane of one the same: the lanes of all rows that did but the one that came most
+// often, and those of that one where it was three quarters of the warp.
 struct Repeats {
     uint32 again, alone;
 
@@ -129,7 +129,7 @@ struct Repeats {
 // Count a sample of rows start ... stop - 1 of a list, one piece of each span; `locate` turns an entry into a located row.
 template <int Warps, int Items, int Words, class Entry, class Locate>
 GPUBENCH_DEVICE Repeats sample_parts(const PartTables<Warps, Items, Words>& tables, const PartLists<Words>& lists, const Entry* list,
-                                  uint32 start, uint32 stop, uint32 seed, int parts, const Locate& locate) {
+                                     uint32 start, uint32 stop, uint32 seed, int parts, const Locate& locate) {
     constexpr int at_once = 8;
     constexpr uint32 apart = Warps * warp_size / sample_piece;
     together(parts + 1, [&](int part) { tables.counts[part] = 0; });
@@ -140,7 +140,8 @@ GPUBENCH_DEVICE Repeats sample_parts(const PartTables<Warps, Items, Words>& tabl
         bool exist[at_once];
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
-            const uint32 piece = first + k * apart + thread_index_x() / sample_piece, turn = sampled_place(start / sample_span + piece, seed, sample_share);
+            const uint32 piece = first + k * apart + thread_index_x() / sample_piece;
+            const uint32 turn = sampled_place(start / sample_span + piece, seed, sample_share);
             const uint32 at = start + piece * sample_span + turn * sample_piece + thread_index_x() % sample_piece;
             exist[k] = piece < pieces && at < stop;
             entries[k] = load_if(list + at, exist[k]);
