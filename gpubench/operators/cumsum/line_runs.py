@@ -118,9 +118,18 @@ def _are_better(problem: Problem[Any], runs: LineRuns) -> bool:
     if size < tuned("RUN_LEAST", run_tuning.RUN_LEAST) or little or not narrow:
         return False
     if runs.x_line == 1:  # two columns side by side, or four, are rows of them
-        return row % VECTOR_BYTES != 0 and short_rows_of(problem) is None
+        worth = _are_halves_worth(problem, runs) if row % VECTOR_BYTES == 0 else True
+        return worth and row % SECTOR != 0 and short_rows_of(problem) is None
     long = runs.length >= tuned("RUN_LENGTH", run_tuning.RUN_LENGTH)
     return long and (row % SECTOR != 0 or runs.inner < ACROSS)
+
+
+def _are_halves_worth(problem: Problem[Any], runs: LineRuns) -> bool:
+    """Tell whether rows of whole vectors, of which one is half of a sector, are enough, and in few shares a line."""
+    x = problem.operand("x")
+    rows = rows_forms(dtypes.dtype(x.dtype).itemsize)[-1]
+    few = ceil_div(runs.length, rows) <= run_tuning.RUN_HALF_SHARES
+    return few and x.view.size >= tuned("RUN_HALVES", run_tuning.RUN_HALVES)
 
 
 def cut_of(problem: Problem[Any], runs: LineRuns, device: DeviceInfo) -> RunCut | None:

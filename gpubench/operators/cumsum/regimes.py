@@ -23,6 +23,7 @@ from gpubench.operators.cumsum.line_runs import taken_runs
 from gpubench.operators.cumsum.rows import lanes_vectors
 from gpubench.operators.cumsum.spread_runs import taken_spread
 from gpubench.operators.cumsum.strips import best_strips, shared_us
+from gpubench.operators.cumsum.torn import are_sums_torn
 from gpubench.operators.cumsum.turned import (
     UNIT,
     are_halves_torn,
@@ -88,7 +89,7 @@ def leftovers(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:
     if shares_lines(problem, device):
         return ("walked_lines",)
     walk = walk_of(problem)
-    apart = walk is not None and (_are_bytes_torn(problem, walk) or _are_rows_apart(problem, walk))
+    apart = walk is not None and (are_sums_torn(problem, walk) or _are_rows_apart(problem, walk))
     if apart or _are_few_walks(problem, walk):
         return ("copied_first", "walked_lines")
     transposed = transposed_of(problem)
@@ -300,18 +301,6 @@ def _are_rows_apart(problem: Problem[Any], walk: Walk) -> bool:
         return False
     few = 2 * walk.length < vector_items(problem) or (rows_of(problem) or grouped_rows_of(problem)) is None
     return few and problem.operand("x").view.size >= walk_tuning.APART_LEAST
-
-
-def _are_bytes_torn(problem: Problem[Any], walk: Walk) -> bool:
-    """Tell whether a walk by tiles would store sums of bytes in pieces that cut sectors, where much goes to y."""
-    x = problem.operand("x")
-    if walk.far is None or walk.staged or dtypes.dtype(x.dtype).itemsize > 1:
-        return False
-    itemsize = dtypes.dtype(problem.operand("y").dtype).itemsize
-    cut = any(step * itemsize % SECTOR for step in (*walk.y_steps[:-1], walk.y_apart, walk.y_row))
-    block = walk.y_row == walk.sizes[-1]  # lines that are neighbours in y, and all of them, follow each other there
-    wide = walk.sizes[-1] >= walk_tuning.TORN_WIDTH
-    return cut and (wide or block) and x.view.size >= (walk_tuning.TORN_BLOCK if block else walk_tuning.TORN_LEAST)
 
 
 def _are_cut(problem: Problem[Any], rows: Rows) -> bool:

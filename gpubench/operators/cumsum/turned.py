@@ -30,7 +30,8 @@ def for_transposed(problem: Problem[Any], transposed: Transposed, device: Device
     if little and along and takes_one_turn(problem, device):
         return ("walked_lines",)
     if shares_lines(problem, device) and (few or little):
-        return ("walked_lines",)
+        long = along and transposed.length >= tuned("SHARED_COPIED", walk_tuning.SHARED_COPIED)
+        return ("copied_first" if long else "walked_lines",)
     if few and along:
         return ("walked_lines" if takes_one_turn(problem, device) else "copied_first",)
     chunks = _by_chunks(problem, transposed) if _is_for_chunks(transposed, device) else ()

@@ -74,6 +74,12 @@ SHARED_STRIPS, SHARED_COLUMN = 1 << 17, 1024
 blocks do: 1635 x 64 transposed int16 4.6 us (8.1 by tiles), 34 x 2 x 4 x 447 float16 4.6 (7.9), 996 x 64 int64 4.7
 (ring 5.8); 1024 x 16 int16 5.2 (6.2), 1024 x 8 x 4 int32 5.9 (6.4), but 4257 x 4 float32 8.3 (6.4)."""
 
+SHARED_COPIED = 6144
+"""Elements of a line along x from which it is copied first in place of a block's: on an H100 16384 x 2 transposed
+float32 8.2 us (14.9), x 8 10.6 (24.2), 8192 x 8 int32 9.4 (14.3), 15413 x 3 bfloat16 11.1 (16.1), 6853 x 8 complex64
+9.4 (13.8); but 18 x 5888 x 4 int16 13.5 (12.1), 2757 x 4 x 3 float32 9.2 (8.0), 4238 x 7 float64 10.5 (9.0), and of
+three lines 8192 x 3 float64 12.5 (11.3), int8 12.2 (10.4)."""
+
 WALKS = 16384
 LONG_WALK = 96
 """Up to WALKS lines of 4 bytes an element, of more bytes as many fewer, of LONG_WALK elements and more, that no other
@@ -81,7 +87,22 @@ variant takes are copied first, in place of a thread each: 93 x 1699 x 2 permute
 float16 9.5 (15.5), 512 x 16 x 32 float32 12.1 (32.8), 25220 x 8 x 32 complex128 163 (1400), 256 x 1064 x 64 int16 77
 (97); but 64 x 78 x 5 x 8 float16 8.3 (6.1)."""
 
-TORN_LEAST, TORN_BLOCK, TORN_WIDTH = 1 << 25, 1 << 22, 64
+TORN: dict[tuple[str, int], tuple[int, int, int]] = {
+    ("integer", 1): (1 << 22, 16, 512),
+    ("integer", 2): (3 << 21, 32, 8192),
+    ("integer", 4): (1 << 24, 256, 8192),
+    ("float", 4): (1 << 24, 640, 512),
+}
+TORN_WIDTH = 32
+"""Elements of x of a kind and of so many bytes, and of a line, from which those are copied first whose sums a walk by
+tiles would store in pieces that cut sectors, where TORN_WIDTH lines and more, but no more than the third number, lie
+side by side in y: on an H100 34 of 167 random cases, 256 x 2048 x 58 int8 planes turned 135 us (265), 512 x 32 x 8 x
+151 uint8 106 (196), 131 x 270 x 3 x 50 int8 31.7 (41.5), 5 x 587 x 24 x 209 int16 83.5 (132), 35 x 334 x 727 x 2 98.8
+(113), 2 x 1536 x 168 x 253 int32 1049 (1613), 512 x 4 x 46 x 247 180 (247), 1536 x 168 x 253 float32 428 (614), 4096 x
+129 x 157 725 (1195); but 7 x 32 x 509 x 66 uint8 39.9 (42.3), 10 x 32768 x 63 int16 110 (89), 40 rows of 222 20.6
+(14.6), 128 x 4 x 512 x 51 int32 103 (79.5), 203 x 6 x 6126 60.8 (44.9), 480 x 128 x 8 x 105 float32 325 (320)."""
+
+TORN_LEAST, TORN_BLOCK, TORN_WIDE = 1 << 25, 1 << 22, 64
 """Elements of 1 byte from which those are copied first whose sums a walk would store in pieces that cut sectors, where
 so many lie side by side, and the same where a few that do are one block of y: 641 x 129 x 357 uint8 164 us (walked
 213), 2048 x 4 x 7 x 734 int8 136 (215), 345 x 8 x 11 x 1573 198 (294), 8 x 128 x 71610 uint8 220 (368), 289517 x 32

@@ -162,13 +162,21 @@ def test_from_how_many_elements_on(near: int) -> None:
     assert goes(problem_of([lines, 31], 1, permute=ACROSS)) == (near == 0)
 
 
+@pytest.mark.parametrize("near", [-1, 0])
+def test_rows_that_end_within_a_sector_go_from_more_elements_on(near: int) -> None:
+    """Rows of one vector, or of three, of which a walk would store half a sector at once."""
+    for side, dtype in ((4, "float32"), (8, "bfloat16"), (12, "float32"), (6, "float64"), (2, "complex64")):
+        groups = -(-run_tuning.RUN_HALVES // (16 * side)) + near
+        assert goes(problem_of([groups, 16, side], 1, dtype)) == (near == 0 and side > 2), (side, dtype)
+
+
 def test_rows_that_other_variants_write_whole_stay_theirs() -> None:
     """Whole vectors, whole sectors, rows wider than two cache lines, columns that are rows of two or four."""
     many = run_tuning.RUN_LEAST
     assert chosen((many, 9, 5), 1) == "walked_lines"
     assert goes(problem_of([many, 16, 5], 1, "float16"))
     assert not goes(problem_of([many, 15, 5], 1, "float16"))  # a thread would have too little under way
-    for side in (4, 8, 33):
+    for side in (8, 33):
         assert goes(problem_of([many, 9, side], 1)) == (side == 33)
     for side, by_runs in ((63, True), (65, False)):
         assert goes(problem_of([many, 9, side], 1, "float32" if by_runs else "float16")) == by_runs

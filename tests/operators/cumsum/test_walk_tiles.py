@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gpubench import dtypes
 from gpubench.dtypes import NAMES
 from gpubench.operators.constants import in_force
 from gpubench.operators.cumsum import walk_tuning
@@ -93,6 +94,25 @@ def test_bytes_whose_sums_cut_sectors_are_copied_first(near: int, name: str) -> 
     assert chosen(near_shape, 0, "uint8", permute=(0, 2, 1)) == name
     assert chosen(near_shape, 0, "int16", permute=(0, 2, 1)) == "walked_lines"
     assert chosen((8, 128, columns + 4 - columns % 4), 0, "uint8", permute=(0, 2, 1)) == "walked_lines"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "whole"), [("int8", "int16"), ("int16", "float32"), ("int32", "float64"), ("float32", "float64")]
+)
+def test_long_lines_whose_sums_cut_sectors_are_copied_first(dtype: str, whole: str) -> None:
+    """From fewer elements and shorter lines on the narrower they are; not where sectors are whole, nor many side by
+    side."""
+    kind = dtypes.dtype(dtype)
+    least, line, most = walk_tuning.TORN[kind.kind, kind.itemsize]
+    rows = -(-least // (line * 101))
+
+    def taken(length: int, planes: int, side: int) -> str:
+        return chosen((length, planes, side), 0, dtype, permute=(0, 2, 1))
+
+    assert taken(line, rows, 101) == "copied_first"
+    assert taken(line, rows - 1, 101) == taken(line - 1, rows + 40, 101) == "walked_lines"
+    assert taken(line, rows, 104) == taken(line, 2000, most + 1) == "walked_lines"
+    assert chosen((line, rows, 101), 0, whole, permute=(0, 2, 1)) == "walked_lines"
 
 
 @pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "copied_first")])

@@ -223,6 +223,15 @@ def test_of_little_data_lanes_or_a_block_share_a_line(length: int, dtype: str) -
         )
 
 
+@pytest.mark.parametrize(("near", "name"), [(-1, "walked_lines"), (0, "copied_first")])
+@pytest.mark.parametrize("dtype", ["int8", "float32", "complex64"])
+def test_long_lines_along_x_are_copied_not_shared(near: int, name: str, dtype: str) -> None:
+    """By so many threads that each waits for all the others; columns stay with strips."""
+    length = walk_tuning.SHARED_COPIED + near
+    assert chosen((length, 4), 0, dtype, permute=(1, 0)) == name
+    assert chosen((length, 4), 0, dtype) == chosen((walk_tuning.SHARED_COPIED - 9, 4), 0, dtype)
+
+
 @pytest.mark.parametrize("near", [0, 1])
 def test_more_data_is_walked_alone(near: int) -> None:
     """What is touched apart costs a sector each."""
