@@ -129,6 +129,11 @@ def seems_apart(hot: int) -> Callable[[Plan, int, int], Array]:
     return make
 
 
+def seems_rare(plan: Plan, places: int, count: int) -> Array:
+    """Return what differs where blocks of `cached` look; elsewhere the first of each warp's is one place."""
+    return np.where(looked(plan, count) | (np.arange(count) % WARP != 0), even(places, count), places // 2)
+
+
 def seems_alike(plan: Plan, places: int, count: int) -> Array:
     """Return one place where blocks of `cached` look, and what is even elsewhere."""
     return np.where(looked(plan, count), places // 2, even(places, count))
@@ -167,6 +172,8 @@ def lists() -> Iterator[Made]:
     for count in (2**21, 2**23):
         yield Made("cached: seems apart, is one place", (2**20,), "float32", count, seems_apart(1))
         yield Made("cached: seems apart, is eight places", (2**20,), "float32", count, seems_apart(8))
+        yield Made("cached: seems apart, is 64 places", (2**20,), "float32", count, seems_apart(64))
+        yield Made("cached: seems apart, one in 32 is one place", (2**20,), "float32", count, seems_rare)
         yield Made("cached: seems alike, is even", (2**20,), "float32", count, seems_alike)
         yield Made("cached: a twentieth even, then one place", (2**20,), "float32", count, changing)
 

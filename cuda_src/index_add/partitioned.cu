@@ -115,18 +115,16 @@ template <class T, int V, int Warps, int Items>
 GPUBENCH_DEVICE void add_left_over(T* destination, const LeftEntries<Warps, Items, words_of<T, V>>& entries, const PartitionShape& shape) {
     using A = RowSums<T, V>;
     const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
-    Hot<A> hot{no_key, A{}, false};
+    Hot<A> hot{no_key, A{}, false, 0};
     const auto give = [&](uint32 key, const A& sums) { give_row<T, V>(destination, key, sums); };
     for (uint32 base = 0; base < entries.total; base += block_size_x()) {
         RowEntry<T, V> entry = make_entry<words_of<T, V>>(no_key, {});
         const bool left = entries.find(entry, base + thread_index_x());
         const uint32 key = left ? part_of(row_of(entry)) * shape.slices.size.divisor + offset_of(row_of(entry)) : no_key;
         A sums = left ? terms_of<T, V>(entry, alpha) : A{};
-        const bool mine = left && key == hot.key;
-        const int met = population_count(ballot(full_mask, mine));
+        const bool mine = hot.takes(key, static_cast<int>(base / block_size_x()), give);
         if (mine) add_to(hot.sum, sums);
         if (add_up_shared(left && !mine ? static_cast<int32>(key) : -1, sums, 1)) give(key, sums);
-        hot.go_on(met, key, static_cast<int>(base / block_size_x()), give);
     }
     if (hot.used) hot.send(give);
 }
@@ -240,7 +238,8 @@ GPUBENCH_DEVICE void add_entries(const Slice<T, V>& slice, const PartEntries<wor
     using A = RowSums<T, V>;
     constexpr int at_once = rows_at_once<T, V>;
     const uint32 step = at_once * block_size_x();
-    Hot<A> hot{no_key, A{}, false};
+    Hot<A> hot{no_key, A{}, false, 0};
+    const auto give = [&](uint32 key, const A& sums) { slice.add(key, sums); };
     bool again = false;
     RowEntry<T, V> next[at_once];
     const auto ask = [&](uint32 base) {
@@ -266,12 +265,12 @@ GPUBENCH_DEVICE void add_entries(const Slice<T, V>& slice, const PartEntries<wor
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
             const Item<A> item{terms_of<T, V>(mine[k], alpha), key(k)};
-            if (again) hot.take(slice, item, static_cast<int>(base / block_size_x()) + k);
-            else if (item.key != no_key) slice.add(item.key, item.value);
+            if (again) hot.take(item, static_cast<int>(base / block_size_x()) + k, give);
+            else if (item.key != no_key) give(item.key, item.value);
         }
         if (turns_left == 0) break;
     }
-    if (again && hot.used) hot.send([&](uint32 key, const A& total) { slice.add(key, total); });
+    if (again && hot.used) hot.send(give);
 }
 
 // A list in order, straight to the destination; what neighbouring lanes have of one place is added up before.
@@ -293,7 +292,7 @@ GPUBENCH_DEVICE void add_in_order(T* destination, const T* source, const Index* 
         for (int k = 0; k < at_once; ++k) {
             const uint32 row = row_inside(rows[k], shape);
             RowSums<T, V> sums = row != no_key ? terms_of<T, V>(raw[k], alpha) : RowSums<T, V>{};
-            if (sum_of_run(row, sums) && row != no_key) give_row<T, V>(destination, row, sums);
+            if (sum_of_run(ends_of_runs(row, shuffle_down(full_mask, row, 1)), sums) && row != no_key) give_row<T, V>(destination, row, sums);
         }
     }
 }

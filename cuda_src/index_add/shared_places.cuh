@@ -58,11 +58,15 @@ GPUBENCH_DEVICE bool add_up_equal(uint32 row, bool inside, Vector<A, V>& sums) {
     return inside && leads;
 }
 
-// Add up a run of lanes that have one place, neighbours; says whether the lane has all of it.
+// The lanes behind which another place begins, a bit each. next: the key of the lane behind.
+GPUBENCH_DEVICE uint32 ends_of_runs(uint32 key, uint32 next) {
+    return ballot(full_mask, key != next || lane_index() == warp_size - 1);
+}
+
+// Add up a run of lanes that have one place, neighbours; says whether the lane has all of it. ends: of runs.
 template <class A, int V>
-GPUBENCH_DEVICE bool sum_of_run(uint32 key, Vector<A, V>& sums) {
-    const bool ends = key != shuffle_down(full_mask, key, 1) || lane_index() == warp_size - 1;
-    const uint32 before = ballot(full_mask, ends) & lanes_before();
+GPUBENCH_DEVICE bool sum_of_run(uint32 ends, Vector<A, V>& sums) {
+    const uint32 before = ends & lanes_before();
     const int start = before != 0 ? 32 - count_leading_zeros(before) : 0;
     for (int delta = 1; any(full_mask, lane_index() - delta >= start); delta *= 2) {
         GPUBENCH_UNROLL
@@ -71,7 +75,7 @@ GPUBENCH_DEVICE bool sum_of_run(uint32 key, Vector<A, V>& sums) {
             if (lane_index() - delta >= start) sums[j] = add(left, sums[j]);
         }
     }
-    return ends;
+    return (ends >> lane_index() & 1) != 0;
 }
 
 }  // namespace gpubench::index_add

@@ -19,11 +19,11 @@
 
 namespace gpubench::index_add {
 
-// The elements at, at + threads ... before `stop`, asked for at once: an index is widened when all are on their way, for behind a branch the
+// The elements at, at + threads ... before `stop`, asked for at once, and something else done until they come: an index is widened when all are on their way, for behind a branch the
 // compiler widens it, and waits for it, before the next one is asked for.
-template <int N, class T, class Index>
+template <int N, class T, class Index, class Meanwhile>
 GPUBENCH_DEVICE void load_items(Item<sum_t<T>> (&items)[N], const T* source, const Index* index, uint32 at, uint32 stop,
-                                alpha_t<T> alpha, const CachedShape& shape) {
+                                alpha_t<T> alpha, const CachedShape& shape, const Meanwhile& meanwhile) {
     Index rows[N];
     uint32 inside[N];
     T raw[N];
@@ -35,6 +35,7 @@ GPUBENCH_DEVICE void load_items(Item<sum_t<T>> (&items)[N], const T* source, con
         rows[k] = load_if(index + place.quotient, exists(k));
         raw[k] = load_if(source + place.quotient * shape.index_step + place.remainder, exists(k));
     }
+    meanwhile();
     GPUBENCH_UNROLL
     for (int k = 0; k < N; ++k) {
         const int64 row = static_cast<int64>(rows[k]);
@@ -47,8 +48,10 @@ GPUBENCH_DEVICE void load_items(Item<sum_t<T>> (&items)[N], const T* source, con
 template <class Target, class T, class Index>
 GPUBENCH_DEVICE void add_elements(const Table<Target>& table, const T* source, const Index* index, const CachedShape& shape) {
     const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
-    add_through_table(table, [&](Item<sum_t<T>> (&items)[items_at_once<Target>], uint32 at) {
-        load_items(items, source, index, at, shape.items, alpha, shape);
+    add_through_table(table, [&](Item<sum_t<T>> (&items)[items_at_once<Target>], uint32 at, bool clears) {
+        load_items(items, source, index, at, shape.items, alpha, shape, [&] {
+            if (clears) table.clear();
+        });
     });
 }
 

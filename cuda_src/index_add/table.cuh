@@ -5,7 +5,8 @@
 // hundred of the block's do, all go straight to the destination; so they do where they stand in order, but for warps that meet one place
 // alone. Otherwise the block keeps sums in a table, one of two places a hash of the destination's element: one that finds both taken by
 // others goes to the destination. What one warp meets again and again (an index that half of the list shares) a lane adds up in a
-// register. At the end the table goes to the destination.
+// register. At the end the table goes to the destination. A warp whose part of the list goes on otherwise leaves its block's way for
+// itself: a shuffle and a vote say how often what one of its lanes has comes to the others.
 #pragma once
 
 #include "gpubench/atomics.cuh"
@@ -75,9 +76,10 @@ struct Table {
         send(key, value);
     }
     GPUBENCH_DEVICE void clear() const {
-        together<cached_threads>(places(), [&](int i) {
-            keys[i] = no_key;
-            sums[i] = A{};
+        const int of_sums = static_cast<int>(places() * sizeof(A) / 16), of_keys = static_cast<int>(places() / 4);
+        together<cached_threads>(of_sums + of_keys, [&](int i) {
+            if (i < of_sums) reinterpret_cast<Word128*>(sums)[i] = Word128{};
+            else reinterpret_cast<Word128*>(keys)[i - of_sums] = bit_cast<Word128>(Vector<uint32, 4>{no_key, no_key, no_key, no_key});
         });
     }
     GPUBENCH_DEVICE void flush() const {
@@ -87,12 +89,14 @@ struct Table {
     }
 };
 
-// A warp's sum for the element, or row, that its lanes met most lately in numbers. A: its sum, or Vector of sums.
+// A warp's sum for the element, or row, that many of its lanes meet. A: its sum, or Vector of sums.
 template <class A>
 struct Hot {
+    static constexpr int enough = 4;  // lanes that are worth a sum of the warp
     uint32 key;
-    A sum;      // the lane's
-    bool used;  // whether any lane may have one
+    A sum;      // the lane's; nothing unless used
+    bool used;  // whether lanes have one
+    int met;    // lanes that had the key lately
 
     // Give the warp's sum away: `give(key, total)`, by one lane.
     template <class Give>
@@ -102,21 +106,25 @@ struct Hot {
         sum = A{};
         used = false;
     }
-    // So many lanes met the element: where they are few, another takes its place, what a lane has in this turn.
+    // Tell whether the lane's sum is the place for what it has. Where few lanes have the warp's key, what one of them has now takes its
+    // place at once: no turn goes by in which all of them go to one place each for itself.
     template <class Give>
-    GPUBENCH_DEVICE void go_on(int met, uint32 lanes_key, int turn, const Give& give) {
-        used = used || met > 0;
-        if (met >= 4) return;
-        if (used) send(give);
-        key = shuffle(full_mask, lanes_key, turn & (warp_size - 1));
+    GPUBENCH_DEVICE bool takes(uint32 lanes_key, int turn, const Give& give) {
+        const auto count = [&] { return population_count(ballot(full_mask, lanes_key == key && key != no_key)); };
+        if (used) met = count();
+        if (!used || met < enough) {
+            if (used) send(give);
+            key = shuffle(full_mask, lanes_key, turn & (warp_size - 1));
+            met = count();
+            used = met >= enough;
+        }
+        return used && lanes_key == key;
     }
-    template <class Target>
-    GPUBENCH_DEVICE void take(const Target& table, const Item<A>& item, int turn) {
-        const bool mine = item.key == key && key != no_key;
-        const int met = population_count(ballot(full_mask, mine));
-        if (mine) add_to(sum, item.value);
-        else if (item.key != no_key) table.add(item.key, item.value);
-        go_on(met, item.key, turn, [&](uint32 to, A total) { table.add(to, total); });
+    // What the warp does not add up itself is given away as it is.
+    template <class Give>
+    GPUBENCH_DEVICE void take(const Item<A>& item, int turn, const Give& give) {
+        if (takes(item.key, turn, give)) add_to(sum, item.value);
+        else if (item.key != no_key) give(item.key, item.value);
     }
 };
 
@@ -136,52 +144,87 @@ GPUBENCH_DEVICE Habit habit_of(uint32 key) {
     return any_thread(descends) ? Habit::again : Habit::ordered;
 }
 
-// An element of a list in order. What neighbouring lanes have of one place is added up before; warps that meet one place alone keep its
-// sum, a part a lane, until they meet another one.
+// How a block's warps add, as its first elements say; each turn of a warp shows whether its part of the list goes on so.
 template <class T>
-GPUBENCH_DEVICE void send_ordered(const Table<T>& table, Hot<sum_t<T>>& hot, const Item<sum_t<T>>& item) {
-    const uint32 first = shuffle(full_mask, item.key, 0);
-    if (!all(full_mask, item.key == first)) {
-        Vector<sum_t<T>, 1> sum{item.value};
-        if (sum_of_run(item.key, sum) && item.key != no_key) table.send(item.key, sum[0]);
-        return;
-    }
-    if (first != hot.key) {
-        if (hot.used) hot.send([&](uint32 key, sum_t<T> total) { table.send(key, total); });
-        hot = {first, sum_t<T>{}, first != no_key};
-    }
-    hot.sum = gpubench::add(hot.sum, item.value);
-}
+struct Adding {
+    using A = sum_t<T>;
+    const Table<T>& table;
+    const Habit habit;
+    const bool ready;  // the table, from the first
+    bool filled;       // it has sums, of a block that began otherwise
+    Hot<A> hot;
 
-// Add the elements of the block's range. `load(items, at)` brings those at, at + threads ... A list may go on as it does not begin: what a
-// range's first tile says is said of its neighbours alone.
+    GPUBENCH_DEVICE Adding(const Table<T>& to, Habit first, bool cleared)
+        : table(to), habit(first), ready(cleared), filled(false), hot{no_key, A{}, false, 0} {}
+
+    GPUBENCH_DEVICE void take(const Item<A>& item, int turn) {
+        if (habit == Habit::again) hot.take(item, turn, [&](uint32 key, A value) { table.add(key, value); });
+        else if (habit == Habit::apart || !take_ordered(item)) take_apart(item, turn);
+    }
+    // Straight to the destination, unless what one lane has comes to others, too: then a sum of the warp, and the table.
+    GPUBENCH_DEVICE void take_apart(const Item<A>& item, int turn) {
+        const auto send = [&](uint32 key, A value) { table.send(key, value); };
+        if (is_wide(table.shape)) {
+            if (item.key != no_key) send(item.key, item.value);
+            return;
+        }
+        const bool mine = hot.takes(item.key, turn, send), again = ready && hot.met > 1;
+        filled = filled || again;
+        if (mine) hot.sum = gpubench::add(hot.sum, item.value);
+        else if (item.key == no_key) return;
+        else if (again) table.add(item.key, item.value);
+        else send(item.key, item.value);
+    }
+    // What neighbouring lanes have of one place is added up before. A warp that meets one place alone keeps its sum, a part a lane, until
+    // it meets another one. False, and nothing done, where the list is in order no more.
+    GPUBENCH_DEVICE bool take_ordered(const Item<A>& item) {
+        const auto send = [&](uint32 key, A total) { table.send(key, total); };
+        const uint32 next = shuffle_down(full_mask, item.key, 1), ends = ends_of_runs(item.key, next);
+        if (ends != 1u << (warp_size - 1)) {
+            if (any(full_mask, next < item.key && lane_index() < warp_size - 1)) return false;
+            Vector<A, 1> sum{item.value};
+            if (sum_of_run(ends, sum) && item.key != no_key) send(item.key, sum[0]);
+            return true;
+        }
+        if (item.key != hot.key || !hot.used) {
+            if (hot.used) hot.send(send);
+            hot = {item.key, A{}, item.key != no_key, warp_size};
+        }
+        if (hot.used) hot.sum = gpubench::add(hot.sum, item.value);
+        return true;
+    }
+    // Lanes of so long rows have elements of their own whatever the list is.
+    GPUBENCH_DEVICE static bool is_wide(const CachedShape& shape) { return shape.inner.divisor * Hot<A>::enough > warp_size; }
+
+    // The block's sums to the destination.
+    GPUBENCH_DEVICE void finish() {
+        if (habit != Habit::again && !any_thread(hot.used || filled)) return;
+        if (!ready) table.clear();
+        if (hot.used) hot.send([&](uint32 key, A total) { table.add(key, total); });
+        table.flush();
+    }
+};
+
+// Add the elements of the block's range. `load(items, at, clears)` brings those at, at + threads ..., and clears the table until they are
+// there. A list may go on as it does not begin: what a range's first tile says is said of its neighbours alone.
 template <class T, class Load>
 GPUBENCH_DEVICE void add_through_table(const Table<T>& table, const Load& load) {
-    using A = sum_t<T>;
     constexpr uint32 tile = cached_threads * items_at_once<T>;
-    Item<A> items[items_at_once<T>];
-    Hot<A> hot{no_key, A{}, false};
+    Item<sum_t<T>> items[items_at_once<T>];
     const uint32 start = static_cast<uint32>(block_index_x()) * table.shape.range, left = table.shape.items - start;
     const uint32 stop = start + (left < table.shape.range ? left : table.shape.range);
-    Habit habit = Habit::apart;
-    for (uint32 base = start; base < stop; base += tile) {
-        load(items, base + thread_index_x());
-        if (base == start) {
-            habit = habit_of(items[0].key);
-            if (habit == Habit::again) table.clear();
-        }
+    const bool early = stop - start > tile && !Adding<T>::is_wide(table.shape);
+    load(items, start + thread_index_x(), early);
+    const Habit habit = habit_of(items[0].key);
+    if (!early && habit == Habit::again) table.clear();
+    Adding<T> adding(table, habit, early || habit == Habit::again);
+    for (uint32 base = start;; base += tile) {
         GPUBENCH_UNROLL
-        for (int k = 0; k < items_at_once<T>; ++k) {
-            if (habit == Habit::again) hot.take(table, items[k], static_cast<int>((base - start) / tile) + k);
-            else if (habit == Habit::ordered) send_ordered(table, hot, items[k]);
-            else if (items[k].key != no_key) table.send(items[k].key, items[k].value);
-        }
+        for (int k = 0; k < items_at_once<T>; ++k) adding.take(items[k], static_cast<int>((base - start) / tile) + k);
         if (stop - base <= tile) break;
+        load(items, base + tile + thread_index_x(), false);
     }
-    if (habit == Habit::apart || (habit == Habit::ordered && !any_thread(hot.used))) return;
-    if (habit == Habit::ordered) table.clear();
-    if (hot.used) hot.send([&](uint32 key, A total) { table.add(key, total); });
-    table.flush();
+    adding.finish();
 }
 
 }  // namespace gpubench::index_add

@@ -57,3 +57,13 @@ def form(problem: Problem[Any]) -> Form:
     found = form_of(problem)
     assert isinstance(found, Form), found
     return found
+
+
+def sums_of_those_inside(problem: Problem[Any], inputs: dict[str, Any]) -> Any:
+    """Return the sums of rows whose indices are inside the dim, in the dtype."""
+    wanted = problem.operand("destination").view.of(inputs["destination"]).copy()
+    source, index = problem.operand("source").view.of(inputs["source"]), inputs["index"]
+    inside = (index >= 0) & (index < wanted.shape[0])
+    with np.errstate(all="ignore"):
+        np.add.at(wanted, index[inside], source[inside])
+    return wanted

@@ -14,7 +14,7 @@ from gpubench.operators.constants import in_force
 from gpubench.operators.index_add import partitioned
 from studies.sampling import counted_by_partition, sampled_place
 from tests.operators.cases import DEVICE
-from tests.operators.index_add.answers import INDEX_ADD, PATTERNS, answers, form, problem_of
+from tests.operators.index_add.answers import INDEX_ADD, PATTERNS, answers, form, problem_of, sums_of_those_inside
 from tests.operators.on_host import host, output
 
 
@@ -39,16 +39,6 @@ def seen_as_even(plan: Plan, count: int, places: int, others: str) -> Any:
     if others == "outside":
         index[1::5], index[3::5] = -1, places + 7
     return index
-
-
-def sums_of_those_inside(problem: Problem[Any], inputs: dict[str, Any]) -> Any:
-    """Return the sums of rows whose indices are inside the dim, in the dtype."""
-    wanted = problem.operand("destination").view.of(inputs["destination"]).copy()
-    source, index = problem.operand("source").view.of(inputs["source"]), inputs["index"]
-    inside = (index >= 0) & (index < wanted.shape[0])
-    with np.errstate(all="ignore"):
-        np.add.at(wanted, index[inside], source[inside])
-    return wanted
 
 
 @pytest.mark.parametrize("period", [1, 2, 3, 32, 55, 89, 144, 256, 1000])
@@ -222,10 +212,11 @@ def with_holes(index: Any) -> Any:
         (lambda index: index, False),
         (lambda index: pieces_of(index, 1), True),
         (lambda index: pieces_of(index, 40), False),
+        (lambda index: pieces_of(index, 8), False),  # neighbours with one place are no place that comes again
         (with_holes, True),
         (lambda index: np.where(np.arange(index.size) == 31, -1, np.sort(index)), True),
     ],
-    ids=["even", "in order", "sorted pieces", "holes", "one outside"],
+    ids=["even", "in order", "sorted pieces", "few of them", "holes", "one outside"],
 )
 def test_a_list_in_order_is_left_where_it_is(monkeypatch: pytest.MonkeyPatch, arrange: Any, left: bool) -> None:
     """Not sorted pieces that each reach over all places; holes now and then are no matter, nor what none looked at."""

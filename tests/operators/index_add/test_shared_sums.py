@@ -9,8 +9,8 @@ import pytest
 
 from gpubench.model import Plan, Value
 from gpubench.operators.index_add import cached, private_copies
-from tests.operators.index_add.answers import INDEX_ADD, answers, form, problem_of
-from tests.operators.on_host import host, one_sm
+from tests.operators.index_add.answers import INDEX_ADD, answers, form, problem_of, sums_of_those_inside
+from tests.operators.on_host import host, one_sm, output
 
 
 @pytest.mark.parametrize("pattern", ["uniform", "half_same", {"duplicates": 90}], ids=str)
@@ -73,6 +73,44 @@ def test_a_list_may_go_on_as_it_does_not_begin(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
     for blocks in (1, 6):
         answers(problem, cached.build(problem, form(problem), blocks), "random:5")
+
+
+AT = np.arange(12_011)
+BEGINNINGS = {"apart": AT * 7 % 5000, "ordered": AT % 512 // 3, "alike": AT % 5}
+ENDINGS = {
+    "one": np.full(AT.size, 17),
+    "eight": AT % 8 * 600,
+    "one in 32": np.where(AT % 32 == 9, 4999, AT * 11 % 5000),
+    "one after the other": AT // 32 % 2 * 40,
+    "falling": 4999 - AT % 5000,
+    "few, then all": np.where(AT // 512 % 2 == 1, 17, np.where(AT % 16 == 0, 17, AT * 3 % 5000)),
+    "outside": np.where(AT % 4 == 0, -1, np.where(AT % 4 == 1, 5000, 3)),
+    "whole warps outside": np.where(AT // 512 % 2 == 1, np.where(AT % 5, 40, 9), 5000),
+}
+
+
+@pytest.mark.parametrize(("dtype", "inner"), [("float32", 1), ("uint8", 1), ("int64", 3), ("float16", 20)])
+@pytest.mark.parametrize("begins", BEGINNINGS)
+@pytest.mark.parametrize("ends", ENDINGS)
+def test_a_block_whose_first_elements_say_nothing_of_the_others(
+    monkeypatch: pytest.MonkeyPatch, dtype: str, inner: int, begins: str, ends: str
+) -> None:
+    """Where each warp's turn begins to be of another kind, or a block that has one tile alone; rows as long as lanes
+    that share none.
+    """
+    problem = problem_of((5000, inner), AT.size, dtype) if inner > 1 else problem_of((5000,), AT.size, dtype)
+    inputs = INDEX_ADD.inputs(problem)
+    first = 512 // inner > AT % 4096
+    inputs["index"] = np.where(first, BEGINNINGS[begins], ENDINGS[ends]).astype(np.int64)
+    wanted = sums_of_those_inside(problem, inputs)
+    monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
+    for blocks in (1, 3, 24):
+        plan = cached.build(problem, form(problem), blocks)
+        assert isinstance(plan, Plan)
+        if "outside" not in ends:
+            answers(problem, plan, "random:5")
+        elif dtype in ("uint8", "int64"):
+            np.testing.assert_array_equal(output(problem, plan, "random:5").reshape(wanted.shape), wanted)
 
 
 def test_many_blocks_that_look_at_one_word_again_and_again_end() -> None:

@@ -120,8 +120,10 @@ struct Repeats {
     GPUBENCH_DEVICE void count(uint32 row, bool exists) {
         const uint32 met = match_any(full_mask, exists ? row : 0xffffffffu);
         const int equal = exists ? population_count(met) : 0;
+        const bool run = ((met + (met & (0u - met))) & met) == 0;  // neighbours alone, as in a sorted piece: no place is met from elsewhere
         const int most = combine_lanes(equal, [](int a, int b) { return a > b ? a : b; });
-        again += population_count(ballot(full_mask, equal > 1)) - (most > 1 ? most : 0);
+        const int others = population_count(ballot(full_mask, equal > 1 && !run)) - (most > 1 ? most : 0);
+        again += others > 0 ? others : 0;
         alone += most >= 24 ? most : 0;
     }
 };
