@@ -10,10 +10,10 @@ shared memory would be added. 4681 x 16 x 7 float32 6.3 us (walked 6.5), but 845
 
 RUN_HALVES, RUN_HALF_SHARES = 1 << 20, 8
 """Elements from which rows of y of 16 bytes, or an odd number of times these, go in runs too, and shares of a line at
-most: a walk, or strips, would store half of a sector at once. On an H100 24 random cases 1.41 times as fast, 156149 x 25 x 8 float16 49.9 us (169),
-262144 x 65 x 4 float32 193 (860), 128 x 384 x 179 x 10 uint8 282 (569), 24864 x 16 x 8 bfloat16 10.4 (14.1), 1389 x 256
-x 8 float16 9.9 (11.7); but 2000 x 200 x 24 21.3 (19.8), of 16 shares 512 x 512 x 4 float32 9.3 (8.0), of less 4 x 128 x 109
-x 10 uint8 6.6 (5.4), 21 x 4 x 320 x 24 bfloat16 6.6 (6.1)."""
+most: a walk, or strips, would store half of a sector at once. On an H100 24 random cases 1.41 times as fast, 156149 x
+25 x 8 float16 49.9 us (169), 262144 x 65 x 4 float32 193 (860), 128 x 384 x 179 x 10 uint8 282 (569), 24864 x 16 x 8
+bfloat16 10.4 (14.1), 1389 x 256 x 8 float16 9.9 (11.7); but 2000 x 200 x 24 21.3 (19.8), of 16 shares 512 x 512 x 4
+float32 9.3 (8.0), of less 4 x 128 x 109 x 10 uint8 6.6 (5.4), 21 x 4 x 320 x 24 bfloat16 6.6 (6.1)."""
 
 RUN_SIDE, RUN_SIDE_ITEMS = 128, 64
 """Bytes of a row of y, at most, of the lines beside each other: a warp that walks wider ones writes mostly whole

@@ -100,8 +100,7 @@ def test_bytes_whose_sums_cut_sectors_are_copied_first(near: int, name: str) -> 
     ("dtype", "whole"), [("int8", "int16"), ("int16", "float32"), ("int32", "float64"), ("float32", "float64")]
 )
 def test_long_lines_whose_sums_cut_sectors_are_copied_first(dtype: str, whole: str) -> None:
-    """From fewer elements and shorter lines on the narrower they are; not where sectors are whole, nor many side by
-    side."""
+    """From fewer elements and shorter lines on the narrower they are; not whole sectors, nor many side by side."""
     kind = dtypes.dtype(dtype)
     least, line, most = walk_tuning.TORN[kind.kind, kind.itemsize]
     rows = -(-least // (line * 101))
