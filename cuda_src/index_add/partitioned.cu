@@ -115,7 +115,7 @@ template <class T, int V, int Warps, int Items>
 GPUBENCH_DEVICE void add_left_over(T* destination, const LeftEntries<Warps, Items, words_of<T, V>>& entries, const PartitionShape& shape) {
     using A = RowSums<T, V>;
     const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
-    Hot<A> hot{no_key, A{}, false, 0};
+    Hot<A> hot{};
     const auto give = [&](uint32 key, const A& sums) { give_row<T, V>(destination, key, sums); };
     for (uint32 base = 0; base < entries.total; base += block_size_x()) {
         RowEntry<T, V> entry = make_entry<words_of<T, V>>(no_key, {});
@@ -238,7 +238,7 @@ GPUBENCH_DEVICE void add_entries(const Slice<T, V>& slice, const PartEntries<wor
     using A = RowSums<T, V>;
     constexpr int at_once = rows_at_once<T, V>;
     const uint32 step = at_once * block_size_x();
-    Hot<A> hot{no_key, A{}, false, 0};
+    Hot<A> hot{};
     const auto give = [&](uint32 key, const A& sums) { slice.add(key, sums); };
     bool again = false;
     RowEntry<T, V> next[at_once];
@@ -292,7 +292,8 @@ GPUBENCH_DEVICE void add_in_order(T* destination, const T* source, const Index* 
         for (int k = 0; k < at_once; ++k) {
             const uint32 row = row_inside(rows[k], shape);
             RowSums<T, V> sums = row != no_key ? terms_of<T, V>(raw[k], alpha) : RowSums<T, V>{};
-            if (sum_of_run(ends_of_runs(row, shuffle_down(full_mask, row, 1)), sums) && row != no_key) give_row<T, V>(destination, row, sums);
+            const uint32 ends = ends_of_runs(row, shuffle_down(full_mask, row, 1));
+            if (sum_of_run(ends, sums) && row != no_key) give_row<T, V>(destination, row, sums);
         }
     }
 }

@@ -19,15 +19,16 @@
 
 namespace gpubench::index_add {
 
-// The elements at, at + threads ... before `stop`, asked for at once, and something else done until they come: an index is widened when all are on their way, for behind a branch the
-// compiler widens it, and waits for it, before the next one is asked for.
-template <int N, class T, class Index, class Meanwhile>
-GPUBENCH_DEVICE void load_items(Item<sum_t<T>> (&items)[N], const T* source, const Index* index, uint32 at, uint32 stop,
-                                alpha_t<T> alpha, const CachedShape& shape, const Meanwhile& meanwhile) {
+// The elements at, at + threads ... of a repetition, asked for at once; the table is cleared until they come, if it is to be. An index is
+// widened when all are on their way, for behind a branch the compiler widens it, and waits for it, before the next one is asked for.
+template <int N, class Target, class T, class Index>
+GPUBENCH_DEVICE void load_items(Item<sum_t<T>> (&items)[N], const T* source, const Index* index, uint32 at, alpha_t<T> alpha,
+                                const Table<Target>& table, bool clears) {
+    const CachedShape& shape = table.shape;
     Index rows[N];
     uint32 inside[N];
     T raw[N];
-    const auto exists = [&](int k) { return at + k * cached_threads < stop; };
+    const auto exists = [&](int k) { return at + k * cached_threads < shape.items; };
     GPUBENCH_UNROLL
     for (int k = 0; k < N; ++k) {
         const auto place = shape.inner.divide(at + k * cached_threads);
@@ -35,7 +36,7 @@ GPUBENCH_DEVICE void load_items(Item<sum_t<T>> (&items)[N], const T* source, con
         rows[k] = load_if(index + place.quotient, exists(k));
         raw[k] = load_if(source + place.quotient * shape.index_step + place.remainder, exists(k));
     }
-    meanwhile();
+    if (clears) table.clear();
     GPUBENCH_UNROLL
     for (int k = 0; k < N; ++k) {
         const int64 row = static_cast<int64>(rows[k]);
@@ -46,12 +47,10 @@ GPUBENCH_DEVICE void load_items(Item<sum_t<T>> (&items)[N], const T* source, con
 }
 
 template <class Target, class T, class Index>
-GPUBENCH_DEVICE void add_elements(const Table<Target>& table, const T* source, const Index* index, const CachedShape& shape) {
-    const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
+GPUBENCH_DEVICE void add_elements(const Table<Target>& table, const T* source, const Index* index) {
+    const alpha_t<T> alpha = alpha_of<T>(table.shape.alpha);
     add_through_table(table, [&](Item<sum_t<T>> (&items)[items_at_once<Target>], uint32 at, bool clears) {
-        load_items(items, source, index, at, shape.items, alpha, shape, [&] {
-            if (clears) table.clear();
-        });
+        load_items(items, source, index, at, alpha, table, clears);
     });
 }
 
@@ -61,7 +60,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(cached_threads, sizeof(T) > 8 ? 3 : 
     add_cached(Target* destination, const T* source, const Index* index, const CachedShape shape) {
     GPUBENCH_DYNAMIC_SHARED(sum_t<T>, sums);
     const int64 outer = block_index_y();
-    add_elements(Table<Target>{sums, destination + outer * shape.outer_place, shape}, source + outer * shape.outer_index, index, shape);
+    add_elements(Table<Target>{sums, destination + outer * shape.outer_place, shape}, source + outer * shape.outer_index, index);
 }
 
 // The same behind `partition_values`, for a list that it leaves.
@@ -69,7 +68,7 @@ template <class T, class Index>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(cached_threads, sizeof(T) > 8 ? 3 : 4)
     add_cached_if(const Way* way, T* destination, const T* source, const Index* index, const CachedShape shape) {
     GPUBENCH_DYNAMIC_SHARED(sum_t<T>, sums);
-    if (*way == Way::repeated) add_elements(Table<T>{sums, destination, shape}, source, index, shape);
+    if (*way == Way::repeated) add_elements(Table<T>{sums, destination, shape}, source, index);
 }
 
 // Add the totals to the elements of a repetition, four a thread, and leave zeros for the next run. totals: `apart` between those

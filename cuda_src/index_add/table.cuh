@@ -76,7 +76,8 @@ struct Table {
         send(key, value);
     }
     GPUBENCH_DEVICE void clear() const {
-        const int of_sums = static_cast<int>(places() * sizeof(A) / 16), of_keys = static_cast<int>(places() / 4);
+        const int of_sums = static_cast<int>(places() * sizeof(A) / sizeof(Word128));
+        const int of_keys = static_cast<int>(places() * sizeof(uint32) / sizeof(Word128));
         together<cached_threads>(of_sums + of_keys, [&](int i) {
             if (i < of_sums) reinterpret_cast<Word128*>(sums)[i] = Word128{};
             else reinterpret_cast<Word128*>(keys)[i - of_sums] = bit_cast<Word128>(Vector<uint32, 4>{no_key, no_key, no_key, no_key});
@@ -93,10 +94,10 @@ struct Table {
 template <class A>
 struct Hot {
     static constexpr int enough = 4;  // lanes that are worth a sum of the warp
-    uint32 key;
-    A sum;      // the lane's; nothing unless used
-    bool used;  // whether lanes have one
-    int met;    // lanes that had the key lately
+    uint32 key = no_key;
+    A sum{};            // the lane's; nothing unless used
+    bool used = false;  // whether lanes have one
+    int met = 0;        // lanes that had the key lately
 
     // Give the warp's sum away: `give(key, total)`, by one lane.
     template <class Give>
@@ -150,12 +151,9 @@ struct Adding {
     using A = sum_t<T>;
     const Table<T>& table;
     const Habit habit;
-    const bool ready;  // the table, from the first
-    bool filled;       // it has sums, of a block that began otherwise
-    Hot<A> hot;
-
-    GPUBENCH_DEVICE Adding(const Table<T>& to, Habit first, bool cleared)
-        : table(to), habit(first), ready(cleared), filled(false), hot{no_key, A{}, false, 0} {}
+    const bool ready;     // the table, from the first
+    bool filled = false;  // it has sums, of a block that began otherwise
+    Hot<A> hot{};
 
     GPUBENCH_DEVICE void take(const Item<A>& item, int turn) {
         if (habit == Habit::again) hot.take(item, turn, [&](uint32 key, A value) { table.add(key, value); });
@@ -217,7 +215,7 @@ GPUBENCH_DEVICE void add_through_table(const Table<T>& table, const Load& load) 
     load(items, start + thread_index_x(), early);
     const Habit habit = habit_of(items[0].key);
     if (!early && habit == Habit::again) table.clear();
-    Adding<T> adding(table, habit, early || habit == Habit::again);
+    Adding<T> adding{table, habit, early || habit == Habit::again};
     for (uint32 base = start;; base += tile) {
         GPUBENCH_UNROLL
         for (int k = 0; k < items_at_once<T>; ++k) adding.take(items[k], static_cast<int>((base - start) / tile) + k);

@@ -118,7 +118,7 @@ def _are_better(problem: Problem[Any], runs: LineRuns) -> bool:
     if size < tuned("RUN_LEAST", run_tuning.RUN_LEAST) or little or not narrow:
         return False
     if runs.x_line == 1:  # two columns side by side, or four, are rows of them
-        worth = _are_halves_worth(problem, runs) if row % VECTOR_BYTES == 0 else True
+        worth = row % VECTOR_BYTES != 0 or _are_halves_worth(problem, runs)
         return worth and row % SECTOR != 0 and short_rows_of(problem) is None
     long = runs.length >= tuned("RUN_LENGTH", run_tuning.RUN_LENGTH)
     return long and (row % SECTOR != 0 or runs.inner < ACROSS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from gpubench import dtypes
@@ -25,11 +24,18 @@ def are_sums_torn(problem: Problem[Any], walk: Walk) -> bool:
         return False
     if not any(step * y_itemsize % SECTOR for step in (*walk.y_steps[:-1], walk.y_apart, walk.y_row)):
         return False
-    side, kind = walk.sizes[-1], dtypes.dtype(x.dtype)
-    least, line, most = walk_tuning.TORN.get((kind.kind, kind.itemsize), (sys.maxsize, 0, 0))
-    long = walk.length >= line and walk.y_row > 1
-    if long and walk_tuning.TORN_WIDTH <= side <= most and x.view.size >= least:
+    kind = dtypes.dtype(x.dtype)
+    if _is_long(walk, x.view.size, walk_tuning.TORN.get((kind.kind, kind.itemsize))):
         return True
+    side = walk.sizes[-1]
     block = walk.y_row == side  # lines that are neighbours in y, and all of them, follow each other there
     much = x.view.size >= (walk_tuning.TORN_BLOCK if block else walk_tuning.TORN_LEAST)
-    return kind.itemsize == 1 and much and (block or side >= walk_tuning.TORN_WIDE)
+    return kind.itemsize == 1 and much and (block or side >= walk_tuning.TORN_WIDTH)
+
+
+def _is_long(walk: Walk, elements: int, torn: walk_tuning.Torn | None) -> bool:
+    """Tell whether lines are long, and enough of them, not each contiguous in y nor too many side by side there."""
+    if torn is None or walk.y_row == 1:
+        return False
+    beside = walk_tuning.TORN_BESIDE <= walk.sizes[-1] <= torn.most
+    return beside and walk.length >= torn.line and elements >= torn.elements

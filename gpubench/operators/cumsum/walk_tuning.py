@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 WALK_ROWS = (4, 8, 16, 32)
 """Rows of `walked_lines` on their way at a time: the first that holds a column, 8 at most, 16 where x comes by single
 elements or threads are few, then even 32 of up to WALK_BYTES. 118 x 148 x 4 permuted float64 9.2 us with 32 (11.8 with
@@ -87,22 +89,33 @@ variant takes are copied first, in place of a thread each: 93 x 1699 x 2 permute
 float16 9.5 (15.5), 512 x 16 x 32 float32 12.1 (32.8), 25220 x 8 x 32 complex128 163 (1400), 256 x 1064 x 64 int16 77
 (97); but 64 x 78 x 5 x 8 float16 8.3 (6.1)."""
 
-TORN: dict[tuple[str, int], tuple[int, int, int]] = {
-    ("integer", 1): (1 << 22, 16, 512),
-    ("integer", 2): (3 << 21, 32, 8192),
-    ("integer", 4): (1 << 24, 256, 8192),
-    ("float", 4): (1 << 24, 640, 512),
-}
-TORN_WIDTH = 32
-"""Elements of x of a kind and of so many bytes, and of a line, from which those are copied first whose sums a walk by
-tiles would store in pieces that cut sectors, where TORN_WIDTH lines and more, but no more than the third number, lie
-side by side in y: on an H100 34 of 167 random cases, 256 x 2048 x 58 int8 planes turned 135 us (265), 512 x 32 x 8 x
-151 uint8 106 (196), 131 x 270 x 3 x 50 int8 31.7 (41.5), 5 x 587 x 24 x 209 int16 83.5 (132), 35 x 334 x 727 x 2 98.8
-(113), 2 x 1536 x 168 x 253 int32 1049 (1613), 512 x 4 x 46 x 247 180 (247), 1536 x 168 x 253 float32 428 (614), 4096 x
-129 x 157 725 (1195); but 7 x 32 x 509 x 66 uint8 39.9 (42.3), 10 x 32768 x 63 int16 110 (89), 40 rows of 222 20.6
-(14.6), 128 x 4 x 512 x 51 int32 103 (79.5), 203 x 6 x 6126 60.8 (44.9), 480 x 128 x 8 x 105 float32 325 (320)."""
 
-TORN_LEAST, TORN_BLOCK, TORN_WIDE = 1 << 25, 1 << 22, 64
+class Torn(NamedTuple):
+    """From how many elements of x, and of a line, tiles had better not store sums in pieces; the lines side by side in
+    y, at most.
+    """
+
+    elements: int
+    line: int
+    most: int
+
+
+TORN = {
+    ("integer", 1): Torn(1 << 22, 16, 512),
+    ("integer", 2): Torn(3 << 21, 32, 8192),
+    ("integer", 4): Torn(1 << 24, 256, 8192),
+    ("float", 4): Torn(1 << 24, 640, 512),
+}
+TORN_BESIDE = 32
+"""By the kind and the bytes of an element: which are copied first as their sums would be stored in pieces that cut
+sectors, of TORN_BESIDE lines and more side by side. On an H100 34 of 167 random cases, 256 x 2048 x 58 int8 planes
+turned 135 us (265), 512 x 32 x 8 x 151 uint8 106 (196), 131 x 270 x 3 x 50 int8 31.7 (41.5), 5 x 587 x 24 x 209 int16
+83.5 (132), 35 x 334 x 727 x 2 98.8 (113), 2 x 1536 x 168 x 253 int32 1049 (1613), 512 x 4 x 46 x 247 180 (247), 1536 x
+168 x 253 float32 428 (614), 4096 x 129 x 157 725 (1195); but 7 x 32 x 509 x 66 uint8 39.9 (42.3), 10 x 32768 x 63 int16
+110 (89), 40 rows of 222 20.6 (14.6), 128 x 4 x 512 x 51 int32 103 (79.5), 203 x 6 x 6126 60.8 (44.9), 480 x 128 x 8 x
+105 float32 325 (320)."""
+
+TORN_LEAST, TORN_BLOCK, TORN_WIDTH = 1 << 25, 1 << 22, 64
 """Elements of 1 byte from which those are copied first whose sums a walk would store in pieces that cut sectors, where
 so many lie side by side, and the same where a few that do are one block of y: 641 x 129 x 357 uint8 164 us (walked
 213), 2048 x 4 x 7 x 734 int8 136 (215), 345 x 8 x 11 x 1573 198 (294), 8 x 128 x 71610 uint8 220 (368), 289517 x 32

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpubench.model import Plan, Value
+from gpubench.model import Plan, Problem, Value
 from gpubench.operators.index_add import cached, private_copies
 from tests.operators.index_add.answers import INDEX_ADD, answers, form, problem_of, sums_of_those_inside
 from tests.operators.on_host import host, one_sm, output
@@ -84,12 +84,26 @@ ENDINGS = {
     "one after the other": AT // 32 % 2 * 40,
     "falling": 4999 - AT % 5000,
     "few, then all": np.where(AT // 512 % 2 == 1, 17, np.where(AT % 16 == 0, 17, AT * 3 % 5000)),
-    "outside": np.where(AT % 4 == 0, -1, np.where(AT % 4 == 1, 5000, 3)),
-    "whole warps outside": np.where(AT // 512 % 2 == 1, np.where(AT % 5, 40, 9), 5000),
 }
+OUTSIDE = {
+    "some lanes": np.where(AT % 4 == 0, -1, np.where(AT % 4 == 1, 5000, 3)),
+    "whole warps": np.where(AT // 512 % 2 == 1, np.where(AT % 5, 40, 9), 5000),
+}
+ROWS = [("float32", 1), ("uint8", 1), ("int64", 3)]
 
 
-@pytest.mark.parametrize(("dtype", "inner"), [("float32", 1), ("uint8", 1), ("int64", 3), ("float16", 20)])
+def list_of(begins: str, ends: Any, inner: int) -> Any:
+    """Return what begins of one kind where blocks look first, and goes on otherwise."""
+    return np.where(512 // inner > AT % 4096, BEGINNINGS[begins], ends).astype(np.int64)
+
+
+def problem_of_rows(dtype: str, inner: int) -> Problem[Any]:
+    """Return 5000 rows of integers."""
+    shape = (5000,) if inner == 1 else (5000, inner)
+    return problem_of(shape, AT.size, dtype, distribution="integers")
+
+
+@pytest.mark.parametrize(("dtype", "inner"), [*ROWS, ("float16", 20)])
 @pytest.mark.parametrize("begins", BEGINNINGS)
 @pytest.mark.parametrize("ends", ENDINGS)
 def test_a_block_whose_first_elements_say_nothing_of_the_others(
@@ -98,19 +112,28 @@ def test_a_block_whose_first_elements_say_nothing_of_the_others(
     """Where each warp's turn begins to be of another kind, or a block that has one tile alone; rows as long as lanes
     that share none.
     """
-    problem = problem_of((5000, inner), AT.size, dtype) if inner > 1 else problem_of((5000,), AT.size, dtype)
-    inputs = INDEX_ADD.inputs(problem)
-    first = 512 // inner > AT % 4096
-    inputs["index"] = np.where(first, BEGINNINGS[begins], ENDINGS[ends]).astype(np.int64)
+    problem = problem_of_rows(dtype, inner)
+    inputs = INDEX_ADD.inputs(problem) | {"index": list_of(begins, ENDINGS[ends], inner)}
+    monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
+    for blocks in (1, 3, 24):
+        answers(problem, cached.build(problem, form(problem), blocks), "random:5")
+
+
+@pytest.mark.parametrize(("dtype", "inner"), [*ROWS, ("int32", 20)])
+@pytest.mark.parametrize("begins", BEGINNINGS)
+@pytest.mark.parametrize("ends", OUTSIDE)
+def test_what_comes_to_no_place_leaves_no_sum(
+    monkeypatch: pytest.MonkeyPatch, dtype: str, inner: int, begins: str, ends: str
+) -> None:
+    """Indices outside the dim, of some lanes or of whole warps, behind a beginning of any kind."""
+    problem = problem_of_rows(dtype, inner)
+    inputs = INDEX_ADD.inputs(problem) | {"index": list_of(begins, OUTSIDE[ends], inner)}
     wanted = sums_of_those_inside(problem, inputs)
     monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
     for blocks in (1, 3, 24):
         plan = cached.build(problem, form(problem), blocks)
         assert isinstance(plan, Plan)
-        if "outside" not in ends:
-            answers(problem, plan, "random:5")
-        elif dtype in ("uint8", "int64"):
-            np.testing.assert_array_equal(output(problem, plan, "random:5").reshape(wanted.shape), wanted)
+        np.testing.assert_array_equal(output(problem, plan, "random:5").reshape(wanted.shape), wanted)
 
 
 def test_many_blocks_that_look_at_one_word_again_and_again_end() -> None:
