@@ -25,14 +25,15 @@ GPUBENCH_DEVICE T load_if(const T* address, bool exists) {
 }
 
 // A lane's own ring in shared memory of 16 bytes a slot, two slots a stage, one group of copies in the background a stage. What a
-// lane asked for only it reads: no barrier stands between. Threads: of the block, whose slots lie side by side.
+// lane asked for only it reads: no barrier stands between. What else stands in a line of 128 bytes is left where it is: it may be a row
+// that is wanted much later. Threads: of the block, whose slots lie side by side.
 template <int Threads, int Stages>
 struct LaneRing {
     Word128* words;  // the thread's first slot
 
     GPUBENCH_DEVICE Word128* slot(int stage, int which) const { return words + (stage * 2 + which) * Threads; }
     GPUBENCH_DEVICE void ask(int turn, int which, const void* address) const {
-        copy_in_background(slot(turn % Stages, which), static_cast<const Word128*>(address));
+        copy_in_background<false>(slot(turn % Stages, which), static_cast<const Word128*>(address));
     }
     // Behind what was asked for one turn, be it nothing.
     GPUBENCH_DEVICE void close_turn() const { close_copies(); }

@@ -27,7 +27,8 @@ template <Cache C = Cache::normal>
 void bulk_copy(void*, const void*, uint32, uint32*) {}
 inline void barrier_of_some(int, int) {}
 inline void bulk_copy_fence() {}
-inline void copy_16_bytes(void*, const void*) {}
+template <bool WholeLines>
+void copy_16_bytes(void*, const void*) {}
 inline void copy_up_to_16_bytes(void*, const void*, uint32) {}
 inline void close_copies() {}
 template <int Later>
