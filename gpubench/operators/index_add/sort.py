@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,12 +15,15 @@ from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.structs import Struct
 
 SOURCE = "index_add/sort_indices.cu"
-DIGITS = 1024
-DIGIT_BITS = 10
+DIGIT_BITS = {False: 10, True: 11}
+"""Of a pass, at most, by whether tiles are large."""
+
 LEAST_BITS = 6
 """Of a pass: a warp has a word of two counts for each lane."""
 
-LANE_PAIRS = 20
+LANE_PAIRS, LEAST_PAIRS = {False: 20, True: 32}, 4
+"""Pairs of a lane, in registers, at most, and at least, which it brings at once."""
+
 SLICE_DIGITS = 4
 LEAST_RANGE = 2048
 """Indices that a block sorts at least. Fewer make meetings of more blocks: 65536 by 32 blocks."""
@@ -26,8 +31,8 @@ LEAST_RANGE = 2048
 ONE_BLOCK = 8192
 """Indices that one block sorts: it meets nobody."""
 
-SAMPLE = 4096
-"""Indices of a list that are looked at, in groups of 32 neighbours, where the launch chooses."""
+SAMPLE, SAMPLE_BYTES = 4096, 32768
+"""Indices of a list that are looked at, in groups of 32 neighbours, where the launch chooses, and what it counts in."""
 
 WARPS = (16, 8)
 MOST_PASSES = 4
@@ -49,24 +54,34 @@ SHAPE = Struct(
 )
 
 
-def shared_bytes(warps: int) -> int:
-    """Return the shared memory of a block: pairs, counts of each warp, one table of the block, totals of warps."""
-    return 8 * 32 * warps * LANE_PAIRS + warps * DIGITS * 2 + 4 * DIGITS + 4 * warps
+def shared_bytes(warps: int, large: bool, rounds: int) -> int:
+    """Return the shared memory of a block: counts of each warp, one table of the block, totals of warps, pairs."""
+    return (2 * warps + 4 << DIGIT_BITS[large]) + 4 * warps + 8 * 32 * warps * rounds
 
 
-def warps_on(device: DeviceInfo) -> int:
-    """Return the warps of a block whose tables fit."""
-    return next((warps for warps in WARPS if shared_bytes(warps) <= device.max_shared_bytes), WARPS[-1])
+def tile_on(device: DeviceInfo, large: bool) -> tuple[int, int]:
+    """Return the warps of a block, and the rounds of 32 pairs that each holds at most, as the shared memory allows."""
+    for warps in WARPS:
+        rounds = (device.max_shared_bytes - shared_bytes(warps, large, 0)) // (8 * 32 * warps)
+        if rounds >= LANE_PAIRS[large]:
+            break
+    return warps, max(LEAST_PAIRS, min(LANE_PAIRS[large], rounds))
 
 
-def kernel(index: str, warps: int) -> str:
+def is_large(count: int, device: DeviceInfo) -> bool:
+    """Say whether so many indices are more than the blocks hold in registers, and large tiles hold more of them."""
+    held, more = (math.prod(tile_on(device, large)) for large in (False, True))
+    return more > held and count > 32 * held * device.sm_count
+
+
+def kernel(index: str, warps: int, large: bool) -> str:
     """Return the name expression."""
-    return f"gpubench::index_add::sort_indices<{dtypes.dtype(index).cpp}, {warps}>"
+    return f"gpubench::index_add::sort_indices<{dtypes.dtype(index).cpp}, {warps}, {str(large).lower()}>"
 
 
 def instances() -> Sequence[tuple[str, str]]:
-    """Return the instances of all index dtypes and sizes of shared memory."""
-    return tuple((SOURCE, kernel(index, warps)) for index in INDEX_DTYPES for warps in WARPS)
+    """Return the instances of all index dtypes, sizes of shared memory and digits."""
+    return tuple((SOURCE, kernel(*each)) for each in itertools.product(INDEX_DTYPES, WARPS, (False, True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +96,7 @@ class Sort:
     passes: int
     bits: int
     warps: int
+    large: bool = False
     shift: int = 0
     skip: int = 1
 
@@ -136,7 +152,7 @@ class Sort:
         starts = [Workspace(start) for start in self._starts]
         return Launch(
             SOURCE,
-            kernel(problem.operand("index").dtype, self.warps),
+            kernel(problem.operand("index").dtype, self.warps, self.large),
             (self.blocks, 1, 1),
             (32 * self.warps, 1, 1),
             (
@@ -147,7 +163,7 @@ class Sort:
                 flags,
                 SHAPE.value(self, flags=flag_words, often=often, unused=0),
             ),
-            shared_bytes=shared_bytes(self.warps),
+            shared_bytes=max(shared_bytes(self.warps, self.large, self.rounds), SAMPLE_BYTES if often else 0),
             waits_for_blocks=True,
         )
 
@@ -162,11 +178,10 @@ def by_segments(count: int, places: int, segment: int, device: DeviceInfo) -> So
 def sort_of(count: int, places: int, device: DeviceInfo, least: int = LEAST_RANGE) -> Sort:
     """Cut the list: at most one block an SM, all resident; as few passes as the bits of a row's number take."""
     bits = max(LEAST_BITS, (places - 1).bit_length())
-    passes = ceil_div(bits, DIGIT_BITS)
-    warps = warps_on(device)
-    blocks = (
-        1 if count <= min(ONE_BLOCK, 32 * LANE_PAIRS * warps) else max(1, min(ceil_div(count, least), device.sm_count))
-    )
+    large = is_large(count, device)
+    passes = ceil_div(bits, DIGIT_BITS[large])
+    warps, most = tile_on(device, large)
+    blocks = 1 if count <= min(ONE_BLOCK, 32 * warps * most) else max(1, min(ceil_div(count, least), device.sm_count))
     each = ceil_div(count, blocks)
-    rounds = min(LANE_PAIRS, ceil_div(each, 32 * warps))
-    return Sort(count, places, ceil_div(count, each), each, rounds, passes, ceil_div(bits, passes), warps)
+    rounds = min(most, ceil_div(each, 32 * warps))
+    return Sort(count, places, ceil_div(count, each), each, rounds, passes, ceil_div(bits, passes), warps, large)

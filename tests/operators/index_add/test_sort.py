@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -31,16 +32,28 @@ def test_tables_of_the_sort_fit_every_architecture(count: int, shared_kb: int) -
     """Fewer warps where shared memory is small; a tile of one block holds what is sent to it."""
     device = dataclasses.replace(DEVICE, max_shared_bytes=shared_kb << 10)
     found = sort.sort_of(count, 5000, device)
-    assert sort.shared_bytes(found.warps) <= device.max_shared_bytes
+    assert sort.shared_bytes(found.warps, found.large, found.rounds) <= device.max_shared_bytes
     assert found.blocks <= device.sm_count
-    assert found.rounds <= sort.LANE_PAIRS
+    assert found.rounds <= sort.LANE_PAIRS[found.large]
 
 
-def test_a_range_of_several_tiles_and_three_passes() -> None:
-    """One block walks its range tile by tile; upper bits count."""
-    problem = problem_of((2**20 + 50, 4), 3000, "int32", pattern="zipf")
-    few_warps = dataclasses.replace(host().info, max_shared_bytes=64 << 10, sm_count=1)
-    answers(problem, grouped.build(problem, form(problem), few_warps, 64))
+@pytest.mark.parametrize(("count", "large"), [(3000, False), (18_000, True)])
+def test_upper_bits_count(count: int, large: bool) -> None:
+    """Of three passes by small digits, and of two by large ones, whose blocks have several tiles."""
+    problem = problem_of((2**20 + 50, 4), count, "int32", pattern="zipf")
+    one = dataclasses.replace(host().info, max_shared_bytes=(227 if large else 64) << 10, sm_count=1)
+    assert sort.sort_of(count, 2**20 + 50, one).large == large
+    answers(problem, grouped.build(problem, form(problem), one, 64))
+
+
+@pytest.mark.parametrize("shared_kb", [64, 99, 163, 227])
+def test_tiles_are_large_only_where_they_hold_more(shared_kb: int) -> None:
+    """Up to what all blocks hold in registers they are not; beyond, where shared memory has room for more."""
+    device = dataclasses.replace(DEVICE, max_shared_bytes=shared_kb << 10)
+    held, more = (math.prod(sort.tile_on(device, large)) for large in (False, True))
+    most = 32 * held * device.sm_count
+    assert not sort.is_large(most, device)
+    assert sort.is_large(most + 1, device) == (more > held)
 
 
 @pytest.mark.parametrize("at", [2, 31, 32, 33, 64, 95, 96, 288, 1023, 1024, 2047, 2048, 2303, 2304, 2999])
@@ -59,7 +72,7 @@ def test_one_pair_out_of_order_is_seen_wherever_it_stands(
 
 @pytest.mark.parametrize("schedule", ["forward", "reverse", "random:4"])
 @pytest.mark.parametrize(
-    ("count", "sms", "shared_kb"), [(3000, 4, 227), (9000, 2, 64), (5000, 1, 64), (12_000, 1, 227)]
+    ("count", "sms", "shared_kb"), [(3000, 4, 227), (11_000, 2, 64), (5000, 1, 64), (12_000, 1, 227), (36_000, 2, 227)]
 )
 @pytest.mark.parametrize("places", [60, 700, 5000])
 def test_pairs_of_one_row_keep_their_order(schedule: str, count: int, sms: int, shared_kb: int, places: int) -> None:

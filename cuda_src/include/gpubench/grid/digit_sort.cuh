@@ -23,16 +23,16 @@ struct SortWorkspace {
 };
 
 // How the blocks of a launch tell each other their counts of a digit: all leave them, warps turn slices of them into what comes before.
-template <int Warps>
+template <class C>
 struct DigitExchange {
-    const SortTables<Warps>& tables;
+    const SortTables<C>& tables;
     const SortWorkspace& work;
     uint64* meetings;  // one a block, then one a slice
     uint32 launch;
     Digit digit;
 
     // Before a barrier and `arrive`.
-    GPUBENCH_DEVICE void leave(const OwnDigits<Warps>& own) const {
+    GPUBENCH_DEVICE void leave(const OwnDigits<C>& own) const {
         GPUBENCH_UNROLL
         for (int k = 0; k < own.owned; ++k) {
             if (own.word(k) < digit.words()) work.counts[block_index_x() * digit.words() + own.word(k)] = own.counts[k];
@@ -74,12 +74,12 @@ struct DigitExchange {
     // By all warps of all blocks, when all blocks have left their counts.
     GPUBENCH_DEVICE void scan_slices() const {
         const int warp = thread_index_x() / warp_size, slices = digit.words() / slice_words;
-        for (int slice = block_index_x() + warp * grid_size_x(); slice < slices; slice += grid_size_x() * Warps) scan_slice(slice);
+        for (int slice = block_index_x() + warp * grid_size_x(); slice < slices; slice += grid_size_x() * C::warps) scan_slice(slice);
     }
 
     // Where the block's pairs of the thread's digits go; `count` becomes the number of all pairs.
-    GPUBENCH_DEVICE void find_places(const OwnDigits<Warps>& own, OwnDigits<Warps>& places, uint32& count) const {
-        uint64 totals[OwnDigits<Warps>::owned];
+    GPUBENCH_DEVICE void find_places(const OwnDigits<C>& own, OwnDigits<C>& places, uint32& count) const {
+        uint64 totals[OwnDigits<C>::owned];
         uint32 sum = 0;
         GPUBENCH_UNROLL
         for (int k = 0; k < own.owned; ++k) {
@@ -95,7 +95,7 @@ struct DigitExchange {
             }
             sum += both(totals[k]);
         }
-        const BlockPlace<uint32> place = block_scan<Warps>(sum, tables.exchange, 0u, Together{});
+        const BlockPlace<uint32> place = block_scan<C::warps>(sum, tables.exchange, 0u, Together{});
         uint32 start = place.before;
         GPUBENCH_UNROLL
         for (int k = 0; k < own.owned; ++k) {
@@ -108,44 +108,45 @@ struct DigitExchange {
 
 // One pass over the block's range of `count`, whose pairs `load` brings, to `target`; `count` becomes the pairs there are. False where
 // every block found its part in order: then all stand at `in_order`, as they came. nullptr: they are sorted in any case.
-template <int Warps, class Load>
-GPUBENCH_DEVICE bool sort_pass(SortTile& tile, const SortTables<Warps>& tables, const SortWorkspace& work, uint64* meetings, uint32 launch,
+template <class C, class Load>
+GPUBENCH_DEVICE bool sort_pass(SortTile<C>& tile, const SortTables<C>& tables, const SortWorkspace& work, uint64* meetings, uint32 launch,
                                uint32 range, uint32& count, Pair* target, Pair* in_order, Digit digit, int rounds, const Load& load) {
-    const DigitExchange<Warps> exchange{tables, work, meetings, launch, digit};
+    const DigitExchange<C> exchange{tables, work, meetings, launch, digit};
     const uint32 start = block_index_x() * range < count ? block_index_x() * range : count;
-    const uint32 stop = count - start < range ? count : start + range, step = tables.threads * rounds;
+    const uint32 stop = count - start < range ? count : start + range, step = C::threads * rounds;
     const bool several = stop - start > step, alone = grid_size_x() == 1;
-    OwnDigits<Warps> all{}, own{}, begins{}, places{};
+    OwnDigits<C> all{}, own{}, begins{}, places{};
     bool ordered = in_order != nullptr;
-    uint32 at = start;
-    do {
+    const auto keep = [&](bool again) {
+        for (uint32 at = start; at < stop; at += step) {
+            if (again) load(at, stop);
+            store_tile(tile, in_order);
+        }
+        return false;
+    };
+    // From the last tile to the first, which stays in registers.
+    for (uint32 at = start + (stop > start ? (stop - start - 1) / step * step : 0);; at -= step) {
         ordered = load(at, stop) && ordered;
         own = rank_tile(tile, tables, digit, rounds, ordered);
         for (int k = 0; k < own.owned; ++k) all.counts[k] += own.counts[k];
-        at += step;
-        if (several) block_barrier();
-    } while (at < stop);
+        if (at == start) break;
+        block_barrier();
+    }
     if (!alone) exchange.leave(all);
-    for (at = start; at == start || at < stop; at += step) {
-        bool ignored = true;
-        if (several) {
-            load(at, stop);
-            own = rank_tile(tile, tables, digit, rounds, ignored);
-        }
+    for (uint32 at = start;;) {
         const uint32 total = begin_digits(tables, own, begins);
         if (at == start && !alone) arrive(meetings, launch, ordered);
+        if (alone && ordered) return keep(several);
         begin_warps(tables, begins, digit);
-        if (at > start || alone) block_barrier();
-        else ordered = await_all(meetings, launch);
-        if (ordered) {
-            for (; at < stop; at += step) {
-                if (several) load(at, stop);
-                store_tile(tile, in_order);
-            }
-            return false;
+        if (C::stages_early || at > start || alone) {
+            block_barrier();
+            stage_tile(tile, tables, digit, rounds);
         }
-        if (at == start && !alone) exchange.scan_slices();
-        stage_tile(tile, tables, digit, rounds);
+        if (at == start && !alone) {
+            if (await_all(meetings, launch)) return keep(C::stages_early || several);
+            exchange.scan_slices();
+            if (!C::stages_early) stage_tile(tile, tables, digit, rounds);
+        }
         block_barrier();
         if (at == start) exchange.find_places(all, places, count);
         if (write_tile(tables, begins, places, total, target, digit)) {
@@ -153,8 +154,12 @@ GPUBENCH_DEVICE bool sort_pass(SortTile& tile, const SortTables<Warps>& tables, 
             write_tile(tables, begins, places, total, target, digit);
         }
         for (int k = 0; k < own.owned; ++k) places.counts[k] += own.counts[k];
+        at += step;
+        if (at >= stop) return true;
+        bool ignored = true;
+        load(at, stop);
+        own = rank_tile(tile, tables, digit, rounds, ignored);
     }
-    return true;
 }
 
 }  // namespace gpubench
