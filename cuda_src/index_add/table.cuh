@@ -166,7 +166,12 @@ struct Adding {
             if (item.key != no_key) send(item.key, item.value);
             return;
         }
-        const bool mine = hot.takes(item.key, turn, send), again = ready && hot.met > 1;
+        // All warps of a block that began with one place may have its sum to give at once.
+        const bool mine = hot.takes(item.key, turn, [&](uint32 key, A total) {
+            filled = filled || ready;
+            ready ? table.add(key, total) : send(key, total);
+        });
+        const bool again = ready && hot.met > 1;
         filled = filled || again;
         if (mine) hot.sum = gpubench::add(hot.sum, item.value);
         else if (item.key == no_key) return;
