@@ -13,9 +13,16 @@ from gpubench.operators.index_add.form import Form, OfForm
 from gpubench.operators.index_add.params import INDEX_DTYPES
 
 VECTOR = 16
-LEAST: dict[str, tuple[int, int]] = {"float32": (32, 2**27), **dict.fromkeys(("float16", "bfloat16"), (16, 2**26))}
-"""Bytes of a row, up to `tuning.CACHED_ROW`, and of all of them, from which a sample of the list decides, by dtype.
+HALVES = ("float16", "bfloat16")
+LEAST: dict[str, dict[int, int]] = {
+    "float32": {32: 2**27, 48: 2**26},
+    **{dtype: {16: 2**26, 32: 2**25, 64: 2**26} for dtype in HALVES},
+}
+"""Bytes of all rows from which a sample of the list decides, by dtype and by the bytes of a row, from so many on.
 
+Since rows come without the rest of their line, on an H100 by a sample and by a table: 2^20 x 16 float32 even 106, 100
+us, by 1 / rank 127, 219, half 118, 162, in order 79, 115, 2^20 x 16 bfloat16 65, 74, 143, 306, but 2^19 x 16 float32
+56, 49, 99, 117. One H200, before:
 Spread evenly, by 1 / rank, half on one place, in order: 2^21 x 16 float32 169, 230, 230, 107 us (sorted 229, 217, 218,
 131; by atomics 158, 299, 939, 97), 2^22 x 8 248, 414, 389, 113 (by a table 248, 546, 275, 204), 2^21 x 16 bfloat16 110,
 235, 210, 66 (129, 549, 244, 204), 2^20 x 32 85, 147, 129, 64 (by atomics 74, 154, 472, 53)."""
@@ -28,8 +35,14 @@ def is_for(form: Form, dtype: str) -> bool:
     """Say whether a list should be looked at on the device: short rows, so much of them that looking costs little."""
     if dtype not in LEAST or form.vector * form.itemsize != VECTOR:
         return False
-    row, least = LEAST[dtype]
-    return row <= form.row_bytes <= tuning.CACHED_ROW and form.added >= least
+    least = least_of(dtype, form.row_bytes)
+    most = tuning.GROUPED_ROW if dtype not in HALVES and form.added < tuning.GROUPED_SHORT else tuning.CACHED_ROW + 1
+    return least is not None and form.row_bytes < most and form.added >= least
+
+
+def least_of(dtype: str, row_bytes: int) -> int | None:
+    """Return what `LEAST` says of rows of so many bytes; None where it says nothing."""
+    return next((added for row, added in reversed(LEAST[dtype].items()) if row <= row_bytes), None)
 
 
 class Sampled(OfForm):

@@ -212,7 +212,8 @@ def is_for_grouped(form: Form, dtype: str, device: DeviceInfo) -> bool:
         return True
     met = form.places / 32 * -math.expm1(-32 / form.places)  # of a warp's 32 rows, when equal ones were added up
     if form.row_bytes < tuned("GROUPED_ROW", GROUPED_ROW):
-        return form.row_bytes >= CACHED_ROW and form.inner < 32 and form.added >= GROUPED_SHORT and met > 0.5
+        whole = form.inner < 32 or form.vector * form.itemsize == 16
+        return whole and form.row_bytes >= CACHED_ROW and form.added >= GROUPED_SHORT and met > 0.5
     rate = 2.1e6 if form.row_bytes >= 256 else 1.6e6
     if dtype in SMALL:
         rate = (0.12e6 if form.vector == 1 else 0.3e6) * form.itemsize

@@ -76,9 +76,11 @@ def _edges() -> list[Edge]:
             for near, name in ((-1, "cached"), (0, "combined"), (1, "combined"))
         ),
         *(
-            ({"shape": (2**21, width), "indices": sampled.LEAST[dtype][1] // (size * width) + near}, dtype, name)
-            for dtype, size, width, before in (("float32", 4, 8, "cached"), ("bfloat16", 2, 32, "combined"))
-            for near, name in _step(before, "sampled")
+            ({"shape": (2**21, row // size), "indices": least // row + near}, dtype, name)
+            for dtype, size, before in (("float32", 4, "cached"), ("bfloat16", 2, "combined"))
+            for row in (32, 64)
+            for least in (sampled.least_of(dtype, row),)
+            for near, name in _step(before if row == 64 else "cached", "sampled")
         ),
         *(
             ({"shape": (tuning.PARTITION_REACH // 16 + near, 4), "indices": 2**24}, "float32", name)
@@ -109,7 +111,8 @@ def _edges() -> list[Edge]:
         ({"shape": (512, 64), "dim": 1, "indices": 8192}, "int32", "block_copies"),  # of which `gathered` takes others
         ({"shape": (512, 64), "dim": 1, "indices": 8192}, "float32", "gathered"),
         ({"shape": (2**21, 9), "indices": 2**24}, "float32", "cached"),
-        ({"shape": (2**21, 40), "indices": 2**21}, "bfloat16", "combined"),
+        ({"shape": (2**21, 40), "indices": 2**20}, "bfloat16", "combined"),
+        ({"shape": (2**21, 40), "indices": 2**21}, "bfloat16", "grouped"),
         *(
             ({"shape": (10**5, 16), "indices": tuning.GROUPED_LEAST_SMALL + near}, "int8", name)
             for near, name in _step("combined", "grouped")
@@ -134,7 +137,8 @@ def _edges() -> list[Edge]:
                 (2**19, 64, "grouped"),
                 (2**18, 64, "combined"),
                 (2**21, 16, "sampled"),
-                (2**20, 16, "cached"),
+                (2**20 - 1, 16, "cached"),
+                (2**20, 16, "sampled"),
             )
         ),
         ({"shape": (2**21, 16), "indices": 2**21}, "int32", "grouped"),
