@@ -1,11 +1,9 @@
 // index_add, variant `combined`: rows go to the destination by atomics of 16 bytes; equal indices near each other are added up
 // before.
 //
-// Data: `add_single`: a thread takes an element; it knows nothing but the pointers and three numbers, for each further word of
-// parameters costs a launch of a few elements time. `add_scattered`: a thread takes a vector or an element of any layout, whose index
-// is asked for at the same time: where there is little work. In both, lanes add up what much of the list brings to one place before.
-// `add_walked`: places of few indices, without atomics (walked.cuh). `add_turned`, `add_turned_to_places`: squares of operands that lie turned. `add_few`: a
-// group of lanes takes four rows at once; what meets among them is added up in registers. `add_combined`: a warp takes 32 indices (fewer where there is little work),
+// Data: `add_single`, `add_scattered` and squares of operands that lie turned: scattered.cuh, one element or vector a thread. `add_walked`:
+// places of few indices, without atomics (walked.cuh). `add_few`: a group of lanes takes four rows at once; what meets among them is
+// added up in registers. `add_combined`: a warp takes 32 indices (fewer where there is little work),
 // one a lane; lanes with equal ones find each other, and the warp's rows stand in the order of their index, their first order
 // inside. The warp's groups of lanes walk them, four rows on their way, and add in registers until the index changes. So an index
 // that all rows share is met once in 32 rows by the atomics, which take 5 ns a row there. Sums are formed in the accumulator and
@@ -21,12 +19,11 @@
 #include "index_add/one_place.cuh"
 #include "index_add/owned.cuh"
 #include "index_add/sample.cuh"
-#include "index_add/shared_places.cuh"
+#include "index_add/scattered.cuh"
 #include "index_add/walked.cuh"
 
 namespace gpubench::index_add {
 
-constexpr int combined_threads = 256;
 constexpr int at_once = 4;  // rows on their way to a lane
 
 struct CombinedShape {
@@ -66,11 +63,6 @@ struct Unit {
     }
 };
 
-template <class T, int V>
-GPUBENCH_DEVICE void send(T* destination, const Vector<sum_t<T>, V>& sums) {
-    atomic_add_vector(destination, pack_items<V, T>(sums));
-}
-
 // A few rows of one thread; what meets among them is added up before.
 template <class T, int V, int N, class Shape>
 GPUBENCH_DEVICE void send_few(T* destination, int64 (&rows)[N], const Packed<T, V> (&raw)[N], alpha_t<T> alpha, const Shape& shape) {
@@ -87,133 +79,6 @@ GPUBENCH_DEVICE void send_few(T* destination, int64 (&rows)[N], const Packed<T, 
         }
         send<T, V>(destination + rows[k] * shape.place_step, sums);
     }
-}
-
-// Single elements without gaps, one a thread. Alone: lanes look for no others with their place.
-template <class T, class Index, bool Alone>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
-    add_single(T* destination, const T* source, const Index* index, uint32 count, uint32 places, alpha_t<T> alpha) {
-    const uint32 at = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
-    const bool exists = at < count;
-    const int64 row = load_if(index + at, exists);
-    const Packed<T, 1> raw = vector_if<1>(source + at, exists);
-    Vector<sum_t<T>, 1> sums{};
-    add_scaled<T, 1>(sums, raw, alpha);
-    const bool inside = exists && row >= 0 && row < places;
-    if (Alone ? inside : add_up_shared(inside ? static_cast<int32>(row) : -1, sums, 1)) send<T, 1>(destination + row, sums);
-}
-
-struct ScatteredShape {
-    IntegerDivider squares;  // along the indices; of `add_turned`
-    uint32 apart;            // vectors before the next index
-    uint32 items;            // vectors of all; of `add_turned` elements of one index
-    uint32 count;            // indices
-    int64 places, place_step, index_step;
-};
-GPUBENCH_LAYOUT(ScatteredShape, 48, index_step, 40);
-
-// Vectors or single elements of any layout, one a thread, in the order of the destination's memory: the indexed dim is one of the axis,
-// whose tensor 2 counts the indices. Alone: lanes look for no others with their place, and offsets fit 32 bits.
-template <class T, class Index, int V, int Dims, bool Alone>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
-    add_scattered(T* destination, const T* source, const Index* index, const ScatteredShape shape, const alpha_t<T> alpha,
-                  const Axis<Dims, conditional_t<Alone, uint32, int64>> axis) {
-    using Offset = conditional_t<Alone, uint32, int64>;
-    const uint32 item = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
-    uint32 at[Dims];
-    axis.places(item, at);
-    const bool exists = item < shape.items;
-    const int64 row = load_if(index + axis.offset(at, 2), exists);
-    const Packed<T, V> raw = vector_if<V>(source + axis.offset(at, 1), exists);
-    const bool inside = exists && row >= 0 && row < shape.places;
-    const Offset place = static_cast<Offset>(row) * static_cast<Offset>(shape.place_step) + axis.offset(at, 0);
-    Vector<sum_t<T>, V> sums{};
-    add_scaled<T, V>(sums, raw, alpha);
-    if (Alone ? inside : add_up_shared(inside ? int64{place} : -1, sums, shape.apart)) send<T, V>(destination + place, sums);
-}
-
-constexpr int turned_width = 32;  // indices of a block, and elements of each
-constexpr int turned_rows = turned_width * warp_size / combined_threads;  // of a thread
-
-// A block's square of indices and elements, and what a thread has of it: a place of one side, and `turned_rows` of the other.
-struct TurnedSquare {
-    uint32 first, element;  // index, and element of each
-    uint32 lane, own;
-};
-
-GPUBENCH_DEVICE TurnedSquare own_square(const ScatteredShape& shape) {
-    const auto at = shape.squares.divide(static_cast<uint32>(block_index_x()));
-    return {at.remainder * turned_width, at.quotient * turned_width, static_cast<uint32>(lane_index()),
-            static_cast<uint32>(thread_index_x() / warp_size * turned_rows)};
-}
-
-// The same where indices stand fastest in one operand and elements in the other: a square turns in shared memory, so that
-// both are met side by side. What meets among a warp's four indices is added up before. The axis has the other
-// dims.
-template <class T, class Index, int Dims>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
-    add_turned(T* destination, const T* source, const Index* index, const ScatteredShape shape, const alpha_t<T> alpha,
-               const Axis<Dims> axis) {
-    GPUBENCH_SHARED(T, square, turned_width * (turned_width + 1));
-    const TurnedSquare at = own_square(shape);
-    int64 rows[turned_rows];
-    const auto bring = [&] {
-        GPUBENCH_UNROLL
-        for (int k = 0; k < turned_rows; ++k) {
-            rows[k] = at.first + at.own + k < shape.count ? static_cast<int64>(index[at.first + at.own + k]) : -1;
-            if (at.element + at.own + k >= shape.items || at.first + at.lane >= shape.count) continue;
-            square[(at.own + k) * (turned_width + 1) + at.lane] =
-                load<Cache::read_only>(source + (at.first + at.lane) * shape.index_step + axis.offset(at.element + at.own + k, 1));
-        }
-    };
-    exchange(bring, [&] {
-        if (at.element + at.lane >= shape.items) return;
-        Packed<T, 1> raw[turned_rows];
-        GPUBENCH_UNROLL
-        for (int k = 0; k < turned_rows; ++k) {
-            raw[k] = Packed<T, 1>{};
-            if (rows[k] >= 0) raw[k] = bit_cast<Packed<T, 1>>(square[at.lane * (turned_width + 1) + at.own + k]);
-        }
-        send_few<T, 1>(destination + axis.offset(at.element + at.lane, 0), rows, raw, alpha, shape);
-    });
-}
-
-// The same where indices stand fastest in the destination: a lane has an index, and elements of its warp, so that what a warp sends of an
-// element to neighbouring places is few sectors, and what lanes have of one place is added up before.
-template <class T, class Index, int Dims>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
-    add_turned_to_places(T* destination, const T* source, const Index* index, const ScatteredShape shape, const alpha_t<T> alpha,
-                         const Axis<Dims> axis) {
-    GPUBENCH_SHARED(T, square, turned_width * (turned_width + 1));
-    const TurnedSquare at = own_square(shape);
-    const int64 row = load_if(index + at.first + at.lane, at.first + at.lane < shape.count);
-    const bool inside = at.first + at.lane < shape.count && row >= 0 && row < shape.places;
-    const auto bring = [&] {
-        const bool exists = at.element + at.lane < shape.items;
-        const int64 of = axis.offset(at.element + at.lane, 1);
-        T raw[turned_rows];
-        GPUBENCH_UNROLL
-        for (int k = 0; k < turned_rows; ++k) {
-            const uint32 i = at.first + at.own + k;
-            raw[k] = load_if(source + of + i * shape.index_step, exists && i < shape.count);
-        }
-        GPUBENCH_UNROLL
-        for (int k = 0; k < turned_rows; ++k) square[(at.own + k) * (turned_width + 1) + at.lane] = raw[k];
-    };
-    exchange(bring, [&] {
-        if (at.element + at.own >= shape.items) return;
-        Vector<sum_t<T>, turned_rows> sums{};
-        GPUBENCH_UNROLL
-        for (int k = 0; k < turned_rows; ++k) {
-            sums[k] = add_scaled<T>(sums[k], convert<sum_t<T>>(square[at.lane * (turned_width + 1) + at.own + k]), alpha);
-        }
-        if (!add_up_equal(static_cast<uint32>(row), inside, sums)) return;
-        GPUBENCH_UNROLL
-        for (int k = 0; k < turned_rows; ++k) {
-            if (at.element + at.own + k >= shape.items) continue;
-            send<T, 1>(destination + axis.offset(at.element + at.own + k, 0) + row * shape.place_step, Vector<sum_t<T>, 1>{sums[k]});
-        }
-    });
 }
 
 template <class T, class Index, int V>

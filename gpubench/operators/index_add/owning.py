@@ -7,6 +7,7 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import Problem, Refused
+from gpubench.operators.index_add import scattered
 from gpubench.operators.index_add.form import Form
 from gpubench.operators.index_add.strides import Strides, strides_of
 from gpubench.operators.index_add.tuning import (
@@ -37,6 +38,12 @@ ACROSS_LEAST = 2**19
 along the dim and indices seldom come again: 300000 x 40, 20 of float32 52 us (95 by owners), 29 x 3856 x 185, 215 of
 int32 298 (752); 619 x 284, 50 of float32 7.0 (6.4 elements fastest)."""
 
+LONG_LINE = 2**15
+"""Indices from which squares take the lines of a source whose neighbours are indices, and its destination's are not,
+for owners find each element in the L2 cache. On an H100 16 x 4821 x 8, 80917 of int64 80 us (289), 400000 309 (1592),
+61607 by 1 / rank of float32 139 (544), half of 45692 on one place 367 (472), 52051 times one index 92 (94); but 145387
+below 11 of 16 x 8 float16 202 (158)."""
+
 OWNED_MOST = 2048
 OWNED_MOST_TURNED = 8192
 CROWDED = 64
@@ -54,6 +61,8 @@ def is_for_owned(problem: Problem[Any], form: Form | Refused) -> bool:
     if isinstance(form, Form) and not form.is_turned:
         return _is_for_owned_rows(form, small, elements, least if dense or small else 2 * least)
     if isinstance(form, Form) and (is_for_private_copies(form) or is_for_squares(form, dtype) or is_for_narrow(form)):
+        return False
+    if turns_long_lines(strides, dtype):
         return False
     across = is_across(strides, dtype) and not dense
     seen = strides.inside < 32 and count < CROWDED * strides.places  # by lanes that look for others with their place
@@ -82,6 +91,15 @@ def is_across(strides: Strides, dtype: str) -> bool:
     fits = dtype not in SMALL and dtypes.dtype(dtype).itemsize <= 8
     large = strides.count > FEW_ACROSS and strides.count * strides.positions >= ACROSS_LEAST
     return fits and large and strides.is_denser(0) and not strides.is_denser(1)
+
+
+def turns_long_lines(strides: Strides, dtype: str) -> bool:
+    """Say whether a source is dense along the dim in lines that shared memory does not hold, and its destination not.
+
+    Owners look for each element in the L2 cache, and squares with atomics do not: `LONG_LINE` has the evidence.
+    """
+    squares = dtype not in SMALL and dtypes.dtype(dtype).itemsize <= 8 and scattered.is_turned(strides)
+    return squares and strides.is_denser(1) and strides.count > LONG_LINE
 
 
 def _is_for_owned_rows(form: Form, small: bool, elements: int, least: int) -> bool:

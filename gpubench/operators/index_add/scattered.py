@@ -37,7 +37,7 @@ TURNED_LEAST = 2**19
 
 SHAPE = Struct(
     "gpubench::index_add::ScatteredShape",
-    SOURCE,
+    "index_add/scattered.cuh",
     squares=INTEGER_DIVIDER,
     **dict.fromkeys(("apart", "items", "count"), "u4"),
     **dict.fromkeys(("places", "place_step", "index_step"), "i8"),
@@ -100,7 +100,7 @@ def _with_index(dims: list[Dim], strides: Strides) -> tuple[int, list[Dim]]:
 
 def is_turned(strides: Strides) -> bool:
     """Say whether indices run fastest in one operand, elements in the other, and both are many enough for squares."""
-    if strides.count < SQUARE or strides.positions < SQUARE_LEAST:
+    if strides.count < SQUARE or strides.positions < SQUARE_LEAST or not fits(strides.places):
         return False
     if strides.count * strides.positions < TURNED_LEAST:
         return False
@@ -115,7 +115,7 @@ def _turned(problem: Problem[Any], strides: Strides) -> Plan:
     dtype, squares = problem.case.dtype, ceil_div(strides.count, SQUARE)
     blocks = squares * ceil_div(strides.positions, SQUARE)
     shape = SHAPE.value(strides, squares=divider(squares), apart=0, items=strides.positions)
-    to_places = not strides.is_denser(1) and fits(strides.places)
+    to_places = not strides.is_denser(1)
     name = turned_kernel(dtype, problem.operand("index").dtype, len(strides.dims), to_places=to_places)
     notes = {"vector": 1, "dims": len(strides.dims), "alone": False, "turned": True, "to_places": to_places}
     return _plan(problem, name, (blocks, THREADS), (shape, axis(strides.dims)), notes)

@@ -11,6 +11,7 @@ from gpubench.model import Plan, Refused
 from gpubench.operators.constants import in_force
 from gpubench.operators.index_add import owned, owned_tiles, owning
 from gpubench.operators.index_add.auto import choose
+from gpubench.operators.index_add.form import form_of
 from tests.operators.index_add.answers import PATTERNS, answers, noted, problem_of
 from tests.operators.on_host import host, one_sm
 
@@ -225,6 +226,13 @@ def test_a_block_fits_every_architecture(shared_kb: int, dtype: str) -> None:
             plan = owned.build(problem_of((3000, 70), indices, dtype, dim=1, layout=layout), device)
             assert isinstance(plan, Plan)
             assert all(launch.shared_bytes <= device.max_shared_bytes for launch in plan.launches)
+
+
+@pytest.mark.parametrize(("near", "dtype", "owns"), [(0, "int64", True), (1, "int64", False), (1, "int16", True)])
+def test_lines_that_shared_memory_does_not_hold_turn_in_squares(near: int, dtype: str, owns: bool) -> None:
+    """A source whose neighbours are indices, from so many on; words of small integers are left to owners."""
+    problem = problem_of((16, 500, 16), owning.LONG_LINE + near, dtype, dim=1, source_layout={"permute": (0, 2, 1)})
+    assert owning.is_for_owned(problem, form_of(problem)) == owns
 
 
 def test_more_positions_than_32_bits_count_are_left_to_others() -> None:
