@@ -30,14 +30,16 @@ def _accuracy(problem: Problem[Any], more: int, accumulator: str) -> Accuracy:
 
     A source that is broadcast along the dim brings the same row for each index. Equal terms make equal errors while
     the sum stays between two powers of two, and those add up as in the worst case: 1800 times the same float64 are off
-    by up to 445 u, and 4 * sqrt(1802) is 170.
+    by up to 445 u, and 4 * sqrt(1802) is 170. So do those of as many additions as the accumulator counts: a sum of
+    float16 that has come to 1024 stays there, whatever of up to a half is added.
     """
     params = problem.params
     places = params.shape[params.dim] if params.shape else 1
     view = problem.operand("source").view
     equal = bool(view.shape) and view.shape[params.dim] > 1 and view.strides[params.dim] == 0
     additions = most_duplicates(params.pattern, places, params.indices) + more
-    return Accuracy(additions, accumulator, "linear" if equal else "sqrt")
+    stays = additions * dtypes.dtype(accumulator).roundoff >= 1
+    return Accuracy(additions, accumulator, "linear" if equal or stays else "sqrt")
 
 
 def atomic_plan(

@@ -50,3 +50,12 @@ def test_random_terms_keep_the_narrow_bound() -> None:
         problem = INDEX_ADD.problem(make_case("index_add", "float64", shape=(9, 32), indices=3000, **params))
         assert {atomic_accuracy(problem).growth, grouped_accuracy(problem, 5).growth} == {"sqrt"}
     assert gamma(3000, 2.0**-53, "sqrt") < gamma(3000, 2.0**-53) / 10
+
+
+@pytest.mark.parametrize(("dtype", "most"), [("float16", 2046), ("bfloat16", 254)])
+def test_as_many_additions_as_a_half_counts_may_all_be_lost(dtype: str, most: int) -> None:
+    """A sum of 16 bits stays where it is once terms are below half a unit of it; sums in float32 do not."""
+    for indices, growth in ((most - 1, "sqrt"), (most, "linear")):
+        problem = INDEX_ADD.problem(make_case("index_add", dtype, shape=(3, 8), indices=indices, pattern="same"))
+        assert atomic_accuracy(problem).growth == growth
+        assert grouped_accuracy(problem, 16).growth == "sqrt"
