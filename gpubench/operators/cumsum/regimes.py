@@ -175,8 +175,11 @@ def _for_rows(problem: Problem[Any], rows: Rows, device: DeviceInfo) -> tuple[st
     if vectors <= tuned("LANES_LONGEST", most):
         idle = rows.length % items != 0 or vectors & (vectors - 1) != 0  # lanes, or parts of vectors
         idle = idle or (is_narrow(problem.operand("x").dtype) and not is_aligned(problem, rows))
-        few = dtypes.dtype(problem.operand("x").dtype).kind != "integer" and vectors > tuning.FLAT_SHORT
-        worth = rows.rows * rows.length >= tuned("FLAT_LEAST", tuning.FLAT_LEAST) * (2 if few else 1)
+        dtype = problem.operand("x").dtype
+        idle = idle or (dtype == "int32" and vectors == tuning.FLAT_LANES)
+        short = dtypes.dtype(dtype).kind == "integer" or vectors <= tuning.FLAT_SHORT
+        longer = 1 if short else 4 if is_half(dtype) else 2
+        worth = rows.rows * rows.length >= tuned("FLAT_LEAST", tuning.FLAT_LEAST) * longer
         return ("flat_rows", "lanes_rows") if idle and worth else ("lanes_rows",)
     linked = tuned("LINKED_VECTORS", tuning.LINKED_VECTORS)
     linked *= 2 if rows.rows >= tuning.LINKED_ROWS and rows.step == 1 else 1

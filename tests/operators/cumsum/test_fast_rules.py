@@ -57,6 +57,22 @@ def test_a_few_short_rows_are_not_worth_long_code(rows: int, name: str) -> None:
     assert chosen((tuning.FLAT_LEAST // 8 + rows, 8), 1, "int8", offset=1) == name
 
 
+@pytest.mark.parametrize(
+    ("shape", "dtype", "name"),
+    [
+        ((4 * tuning.FLAT_LEAST // 128, 100), "bfloat16", "lanes_rows"),
+        ((4 * tuning.FLAT_LEAST // 100 + 1, 100), "bfloat16", "flat_rows"),
+        ((2 * tuning.FLAT_LEAST // 100 + 1, 100), "float32", "flat_rows"),
+        ((tuning.FLAT_LEAST // 64, 64), "int32", "flat_rows"),
+        ((tuning.FLAT_LEAST // 64, 64), "int64", "lanes_rows"),
+        ((tuning.FLAT_LEAST // 64, 128), "int32", "lanes_rows"),
+    ],
+)
+def test_halves_and_half_vectors_have_edges_of_their_own(shape: tuple[int, int], dtype: str, name: str) -> None:
+    """Rows of 16-bit floats are flat later than others; those of int32 where each of 32 lanes loads half a vector."""
+    assert chosen(shape, 1, dtype) == name
+
+
 @pytest.mark.parametrize("shape", [(), (1,), (5000, 1), (3, 1, 7), (tuning.FLAT_LEAST, 1)])
 def test_lines_of_one_element_are_copied(shape: tuple[int, ...]) -> None:
     """Whatever their number, there is nothing to add; two elements are rows."""
