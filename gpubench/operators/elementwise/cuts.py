@@ -158,7 +158,7 @@ class Waste:
         """Return what all tiles take, by what y's elements do."""
         strips = ceil_div(self.rows, high)
         share = ceil_div(self.reach, wide - self.spare) * wide * strips * high / (self.reach * self.rows)
-        piece, short = high * self.narrow, tuning.SHORT_PIECE if self.narrow > 1 else tuning.SHORT_BYTES
+        piece, short = high * self.narrow, tuning.SHORT_PIECE if self.narrow > 2 else tuning.SHORT_BYTES
         if strips > 1 and 0 < piece < short:
             share *= 1 + tuning.PIECE_COST * (short / piece - 1)
         if not self.itemsize:
