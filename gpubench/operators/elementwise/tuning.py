@@ -79,12 +79,14 @@ TURNED_WASTE = 1.1
 """A tile's shape is kept where another would have so much less outside y, by the part."""
 
 SHORT_PIECE, SHORT_BYTES, PIECE_COST = 128, 64, 0.3
-"""Bytes of a line, and of one of bytes, below which what a tile has of it, if that is not all, costs more, by the part
-that is missing. On an H100 tiles of 8 and of 64 rows of 40 x 469023 int16 70.9 and 33.3 us, of 4 and 32 of 20 x 530452
-float32 77.2 and 35.1, of 8 and 64 of 56 x 65536 bfloat16 11.4 and 9.8, of 16 and 32 of two operands of 80 x 24 x 8192
-float16, reversed, 75.6 and 60.9, of 4, 8 and 32 of 20 x 138612 int64 26.2, 25.0 and 20.5, of 16, 32 and 128 of two of
-291456 x 72 int16 76.7, 66.1 and 50.2; longer pieces gain nothing: 12604 x 640 int16 of 128 and 256 bytes 26.1, 27.2,
-128 x 50337 int8 of 64 and 128 12.6 both, 9691 x 2944 uint8 to int64 177, 218."""
+"""Bytes of a line, and of one of elements of one or two bytes, below which what a tile has of it, if that is not all,
+costs more, by the part that is missing. On an H100 tiles of 8 and of 64 rows of 40 x 469023 int16 70.9 and 33.3 us, of
+4 and 32 of 20 x 530452 float32 77.2 and 35.1, of 8 and 64 of 56 x 65536 bfloat16 11.4 and 9.8, of 16 and 32 of two
+operands of 80 x 24 x 8192 float16, reversed, 75.6 and 60.9, of 4, 8 and 32 of 20 x 138612 int64 26.2, 25.0 and 20.5,
+of 16, 32 and 128 of two of 291456 x 72 int16 76.7, 66.1 and 50.2; longer pieces gain nothing: 12604 x 640 int16 of 128
+and 256 bytes 26.1, 27.2, 128 x 50337 int8 of 64 and 128 12.6 both, 9691 x 2944 uint8 to int64 177, 218. Of two bytes
+17 random cases 1.04 times as fast by pieces of 64 bytes, 96 x 2443 x 296 bfloat16 109 us (133), but 72 x 36255 x 24
+int16 140 (119)."""
 
 STAGED_EMPTY = 0.4
 """Part of what is outside y that a tile pays for where lines come as they lie. With what these bring in vain, a unit a

@@ -144,7 +144,8 @@ def test_a_row_touches_no_more_vectors_than_its_columns_let_it() -> None:
         ((1 << 17, 8, 4), "float16", "lanes_rows"),
         ((1 << 17, 7, 4), "float32", "walked_lines"),  # a walk loads whole vectors
         ((14336, 512, 4), "float16", "block_rows"),
-        ((4096, 96, 2, 2), "bfloat16", "flat_rows"),
+        ((4096, 96, 2, 2), "bfloat16", "lanes_rows"),
+        ((8192, 96, 2, 2), "bfloat16", "flat_rows"),
         ((140, 8192, 2), "float64", "block_rows"),
         ((140, 8193, 2), "float64", "carry_forward"),  # a block holds no more
         ((20, 20000, 2), "float32", "linked_blocks"),
