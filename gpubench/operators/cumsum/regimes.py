@@ -244,7 +244,10 @@ def _for_columns(problem: Problem[Any], columns: Columns, device: DeviceInfo) ->
         at_once = columns.length <= rows_at_once(walk, itemsize, device)
         many = columns.length <= most and walk.vectors >= walk_tuning.MANY_WALKS
         if at_once or many or (columns.length <= walked and walk.vectors >= _least_walks(columns)):
-            return ("walked_lines",)
+            wide = columns.inner >= tuning.SHORT_COLUMN_WIDTH
+            turns = wide and walk_tuning.ONE_TURN < columns.length <= walk_tuning.FEW_TURNS
+            little = problem.operand("x").view.size <= walk_tuning.LITTLE_COLUMNS
+            return ("columns", "walked_lines") if turns and little else ("walked_lines",)
     problem, columns = in_parts(problem, columns)
     if columns.outer >= device.sm_count or best_strips(problem, columns, device).us <= shared_us(problem, device):
         return ("columns",)

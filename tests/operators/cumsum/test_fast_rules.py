@@ -181,6 +181,20 @@ def test_columns_by_their_length(length: int, name: str) -> None:
     assert chosen((length, 16384), 0) == name
 
 
+@pytest.mark.parametrize(
+    ("shape", "name"),
+    [
+        ((walk_tuning.ONE_TURN, 40000), "walked_lines"),
+        ((walk_tuning.ONE_TURN + 1, 40000), "columns"),
+        ((walk_tuning.FEW_TURNS, walk_tuning.LITTLE_COLUMNS // walk_tuning.FEW_TURNS), "columns"),
+        ((walk_tuning.FEW_TURNS, walk_tuning.LITTLE_COLUMNS // walk_tuning.FEW_TURNS + 1), "walked_lines"),
+    ],
+)
+def test_little_of_a_few_turns_goes_by_strips(shape: tuple[int, int], name: str) -> None:
+    """What a thread would walk in one turn, and much of anything, is walked."""
+    assert chosen(shape, 0) == name
+
+
 @pytest.mark.parametrize(("inner", "name"), [(15, "walked_lines"), (16, "columns"), (17, "columns")])
 def test_short_narrow_columns_are_walked(inner: int, name: str) -> None:
     """Fewer columns side by side than a strip is worth."""

@@ -79,7 +79,7 @@ def _edges() -> list[Edge]:
             ({"shape": (2**21, row // size), "indices": least // row + near}, dtype, name)
             for dtype, size, before in (("float32", 4, "cached"), ("bfloat16", 2, "combined"))
             for row in (32, 64)
-            for least in (sampled.least_of(dtype, row),)
+            for least in (sampled.least_of(dtype, row) or 0,)
             for near, name in _step(before if row == 64 else "cached", "sampled")
         ),
         *(
