@@ -163,7 +163,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BaseException as error:  # the one exit point: whatever it is becomes a code and a sentence
         if debug and not isinstance(error, click.exceptions.Exit | SystemExit | BrokenPipeError):
             traceback.print_exc()
-        return _explain(error)
+        code = _explain(error)
+    output.leave_errors()
     return code
 
 

@@ -101,9 +101,21 @@ def reader_is_gone() -> bool:
 
 def discard_output() -> None:
     """Forget what standard output still holds, after it failed, so that the interpreter's last flush cannot fail."""
+    _lead_nowhere(1)
+
+
+def leave_errors() -> None:
+    """Forget what standard error still holds, if nobody listens: the last flush would make 120 of the exit code."""
+    try:
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        _lead_nowhere(2)
+
+
+def _lead_nowhere(descriptor: int) -> None:
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
+        os.dup2(nowhere, descriptor)
         os.close(nowhere)
 
 

@@ -91,6 +91,18 @@ def test_nobody_reads(name: str, folder: Path) -> None:
     assert "gpubench:" not in done.stderr.replace("gpubench:naive", "")
 
 
+@pytest.mark.parametrize(("arguments", "code"), [(("nonsense",), 2), (("show", "missing.json"), 2)], ids=str)
+def test_nobody_hears_what_went_wrong(arguments: tuple[str, ...], code: int, folder: Path) -> None:
+    """With a reader of standard error that has left the code is as ever, not the interpreter's for a last flush."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "gpubench", *arguments], cwd=folder, env=BARE, stdout=subprocess.DEVNULL, stderr=writer
+    )
+    os.close(writer)
+    assert done.returncode == code
+
+
 @pytest.fixture
 def _compiler() -> None:
     """Skip where NVRTC is not installed."""

@@ -162,7 +162,7 @@ def test_a_closed_standard_error_stops_nothing(folder: Path) -> None:
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=writer,
-        env=own_sources(folder),
+        env={name: value for name, value in own_sources(folder).items() if name != "PYTHONUNBUFFERED"},
     )
     os.close(writer)
     os.close(reader)
