@@ -1,7 +1,8 @@
 // A pass of a radix sort by blocks that are resident together.
 //
 // Data: each block ranks its pairs (block/digit_sort.cuh) and leaves its counts of the digits. When all have, warps turn the counts of
-// a few digits each into what the blocks before have of them, while the others put the block's pairs in order in shared memory. Then
+// a few digits each into what the blocks before have of them, while the others put the block's pairs in order in shared memory (large
+// tiles sooner: SortCut). A range of several tiles is counted from the last one on, so that the first is still at hand. Then
 // each block knows where its pairs of each digit belong, and writes them there. Stable.
 //
 // Source: a least-significant-digit radix sort.
