@@ -3,14 +3,10 @@
 //
 // Data: `add_single`, `add_scattered` and squares of operands that lie turned: scattered.cuh, one element or vector a thread. `add_walked`:
 // places of few indices, without atomics (walked.cuh). `add_few`: a group of lanes takes four rows at once; what meets among them is
-// added up in registers. `add_combined`: a warp takes 32 indices (fewer where there is little work),
-// one a lane; lanes with equal ones find each other, and the warp's rows stand in the order of their index, their first order
-// inside. The warp's groups of lanes walk them, four rows on their way, and add in registers until the index changes. So an index
-// that all rows share is met once in 32 rows by the atomics, which take 5 ns a row there. Sums are formed in the accumulator and
-// rounded to the dtype by each atomic, in any order.
-#include "gpubench/atomics.cuh"
-#include "gpubench/axis.cuh"
-#include "gpubench/block/together.cuh"
+// added up in registers. `add_combined`: a warp takes 32 indices (fewer where there is little work), one a lane; lanes with equal ones
+// find each other, and the warp's rows stand in the order of their index, their first order inside. The warp's groups of lanes walk
+// them, four rows on their way, and add in registers until the index changes. So an index that all rows share is met once in 32 rows by
+// the atomics, which take 5 ns a row there. Sums are formed in the accumulator and rounded to the dtype by each atomic, in any order.
 #include "gpubench/grid.cuh"
 #include "gpubench/integer_divider.cuh"
 #include "gpubench/movement/row_vectors.cuh"
@@ -64,15 +60,16 @@ struct Unit {
 };
 
 // A few rows of one thread; what meets among them is added up before.
-template <class T, int V, int N, class Shape>
-GPUBENCH_DEVICE void send_few(T* destination, int64 (&rows)[N], const Packed<T, V> (&raw)[N], alpha_t<T> alpha, const Shape& shape) {
+template <class T, int V>
+GPUBENCH_DEVICE void send_few(T* destination, int64 (&rows)[at_once], const Packed<T, V> (&raw)[at_once], const CombinedShape& shape) {
+    const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
     GPUBENCH_UNROLL
-    for (int k = 0; k < N; ++k) {
+    for (int k = 0; k < at_once; ++k) {
         if (rows[k] < 0 || rows[k] >= shape.places) continue;
         Vector<sum_t<T>, V> sums{};
         add_scaled<T, V>(sums, raw[k], alpha);
         GPUBENCH_UNROLL
-        for (int other = k + 1; other < N; ++other) {
+        for (int other = k + 1; other < at_once; ++other) {
             if (rows[other] != rows[k]) continue;
             add_scaled<T, V>(sums, raw[other], alpha);
             rows[other] = -1;
@@ -96,7 +93,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
         rows[k] = at < shape.count ? static_cast<int64>(index[at]) : -1;
         raw[k] = at < shape.count ? row_vector<V, Cache::read_only>(unit.source + at * shape.index_step) : Packed<T, V>{};
     }
-    send_few<T, V>(unit.destination, rows, raw, alpha_of<T>(shape.alpha), shape);
+    send_few<T, V>(unit.destination, rows, raw, shape);
 }
 
 // The warp's indices `first` ... in the order of their first appearance, equal ones together. Returns how many are inside the dim.
@@ -107,7 +104,7 @@ GPUBENCH_DEVICE int gather_equal(Pair* list, const Index* index, uint32 first, c
     const int64 row = exists ? static_cast<int64>(index[at]) : -1;
     const bool inside = row >= 0 && row < shape.places;
     const uint32 good = ballot(full_mask, inside);
-    const uint32 equal = match_any(full_mask, inside ? static_cast<uint32>(row) : 0xffffffffu);
+    const uint32 equal = match_any(full_mask, inside ? static_cast<uint32>(row) : no_row);
     const int leader = count_trailing_zeros(equal);
     const uint32 led = inside && leader == lane_index() ? population_count(equal) : 0;
     const uint32 before = warp_inclusive_scan(led, Add{}) - led;

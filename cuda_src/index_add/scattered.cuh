@@ -76,6 +76,8 @@ constexpr int turned_rows = turned_width * warp_size / combined_threads;  // of 
 struct TurnedSquare {
     uint32 first, element;  // index, and element of each
     uint32 lane, own;
+
+    GPUBENCH_DEVICE bool has_index(const ScatteredShape& shape) const { return first + lane < shape.count; }
 };
 
 GPUBENCH_DEVICE TurnedSquare own_square(const ScatteredShape& shape) {
@@ -115,7 +117,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
                const Axis<Dims> axis) {
     GPUBENCH_SHARED(T, square, turned_width * (turned_width + 1));
     const TurnedSquare at = own_square(shape);
-    const bool exists = at.first + at.lane < shape.count;
+    const bool exists = at.has_index(shape);
     const int64 row = load_if(index + at.first + at.lane, exists);
     const auto bring = [&] {
         GPUBENCH_UNROLL
@@ -128,20 +130,21 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     const T* const terms = square + at.lane * (turned_width + 1);  // the lane's element of each index
     exchange(bring, [&] {
         const bool inside = exists && row >= 0 && row < shape.places;
-        const uint32 mine = inside ? static_cast<uint32>(row) : 0xffffffffu, equal = match_any(full_mask, mine);
+        const uint32 mine = inside ? static_cast<uint32>(row) : no_row, equal = match_any(full_mask, mine);
         const uint32 first = ballot(full_mask, inside && count_trailing_zeros(equal) == at.lane) >> at.own;
         const bool own = at.element + at.lane < shape.items;
-        Vector<sum_t<T>, 1> sums[turned_rows]{};
+        Vector<sum_t<T>, turned_rows> sums{};
         GPUBENCH_UNROLL
         for (int k = 0; k < turned_rows; ++k) {
-            if (own && (first >> k & 1) != 0) sums[k][0] = add_scaled<T>(sums[k][0], convert<sum_t<T>>(terms[at.own + k]), alpha);
+            if (own && (first >> k & 1) != 0) sums[k] = add_scaled<T>(sums[k], convert<sum_t<T>>(terms[at.own + k]), alpha);
         }
         GPUBENCH_UNROLL
         for (int k = 0; k < turned_rows; ++k) {
             const uint32 place = shuffle(full_mask, mine, at.own + k), members = shuffle(full_mask, equal, at.own + k);
             if (!own || (first >> k & 1) == 0) continue;
-            if ((members & (members - 1)) != 0) add_members<T>(sums[k][0], terms, members & (members - 1), alpha);
-            send<T, 1>(destination + axis.offset(at.element + at.lane, 0) + place * shape.place_step, sums[k]);
+            const uint32 others = members & (members - 1);
+            if (others != 0) add_members<T>(sums[k], terms, others, alpha);
+            send<T, 1>(destination + axis.offset(at.element + at.lane, 0) + place * shape.place_step, Vector<sum_t<T>, 1>{sums[k]});
         }
     });
 }
@@ -154,8 +157,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
                          const Axis<Dims> axis) {
     GPUBENCH_SHARED(T, square, turned_width * (turned_width + 1));
     const TurnedSquare at = own_square(shape);
-    const int64 row = load_if(index + at.first + at.lane, at.first + at.lane < shape.count);
-    const bool inside = at.first + at.lane < shape.count && row >= 0 && row < shape.places;
+    const int64 row = load_if(index + at.first + at.lane, at.has_index(shape));
+    const bool inside = at.has_index(shape) && row >= 0 && row < shape.places;
     const auto bring = [&] {
         const bool exists = at.element + at.lane < shape.items;
         const int64 of = axis.offset(at.element + at.lane, 1);

@@ -30,8 +30,8 @@ GPUBENCH_LAYOUT(SortShape, 48, unused, 44);
 // The pairs of the list from `start` on. False where the rows descend, or one is outside the dim; such a one is no pair.
 template <class C, class Index>
 GPUBENCH_DEVICE bool load_list(SortTile<C>& tile, const Index* index, uint32 start, uint32 stop, int64 places, int rounds) {
-    constexpr int together = C::stages_early ? 64 / sizeof(Index) : C::lane_pairs;  // rounds whose indices a lane asks for at once
-    const uint32 first = start + place_in_tile<C>(0, rounds);
+    constexpr int together = C::large ? 64 / sizeof(Index) : C::lane_pairs;  // rounds whose indices a lane asks for at once
+    const uint32 first = start + place_in_tile(0, rounds);
     // What stands before the first lane's: the last of the round before.
     Index before = load_if(index + first - 1, lane_index() == 0 && first > 0 && first < stop);
     bool ordered = true;
@@ -63,7 +63,7 @@ template <class C>
 GPUBENCH_DEVICE void load_pairs(SortTile<C>& tile, const Pair* pairs, uint32 start, uint32 stop, int rounds) {
     GPUBENCH_UNROLL
     for (int i = 0; i < C::lane_pairs; ++i) {
-        const uint32 at = start + place_in_tile<C>(i, rounds);
+        const uint32 at = start + place_in_tile(i, rounds);
         tile.pairs[i] = i < rounds && at < stop ? pairs[at] : no_pair;
     }
 }

@@ -169,7 +169,8 @@ struct Adding {
         // All warps of a block that began with one place may have its sum to give at once.
         const bool mine = hot.takes(item.key, turn, [&](uint32 key, A total) {
             filled = filled || ready;
-            ready ? table.add(key, total) : send(key, total);
+            if (ready) table.add(key, total);
+            else send(key, total);
         });
         const bool again = ready && hot.met > 1;
         filled = filled || again;

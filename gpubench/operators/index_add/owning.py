@@ -98,7 +98,7 @@ def turns_long_lines(strides: Strides, dtype: str) -> bool:
 
     Owners look for each element in the L2 cache, and squares with atomics do not: `LONG_LINE` has the evidence.
     """
-    squares = dtype not in SMALL and dtypes.dtype(dtype).itemsize <= 8 and scattered.is_turned(strides)
+    squares = dtype not in SMALL and scattered.is_turned(strides, dtype)
     return squares and strides.is_denser(1) and strides.count > LONG_LINE
 
 

@@ -7,16 +7,16 @@ from typing import Any
 
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
+from gpubench.operators.geometry.vectors import is_half
 from gpubench.operators.index_add import combined, grouped, sort, tuning
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import Form, OfForm
 from gpubench.operators.index_add.params import INDEX_DTYPES
 
 VECTOR = 16
-HALVES = ("float16", "bfloat16")
 LEAST: dict[str, dict[int, int]] = {
     "float32": {32: 2**27, 48: 2**26},
-    **{dtype: {16: 2**26, 32: 2**25, 64: 2**26} for dtype in HALVES},
+    **{dtype: {16: 2**26, 32: 2**25, 64: 2**26} for dtype in ("float16", "bfloat16")},
 }
 """Bytes of all rows from which a sample of the list decides, by dtype and by the bytes of a row, from so many on.
 
@@ -36,7 +36,7 @@ def is_for(form: Form, dtype: str) -> bool:
     if dtype not in LEAST or form.vector * form.itemsize != VECTOR:
         return False
     least = least_of(dtype, form.row_bytes)
-    most = tuning.GROUPED_ROW if dtype not in HALVES and form.added < tuning.GROUPED_SHORT else tuning.CACHED_ROW + 1
+    most = tuning.GROUPED_ROW if not is_half(dtype) and form.added < tuning.GROUPED_SHORT else tuning.CACHED_ROW + 1
     return least is not None and form.row_bytes < most and form.added >= least
 
 

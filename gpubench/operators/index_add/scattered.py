@@ -68,7 +68,7 @@ def build(problem: Problem[Any]) -> Plan | Refused:
     if len(strides.dims) >= MAX_AXIS_DIMS or not fits(strides.count * strides.positions + THREADS):
         return Refused(f"{MAX_AXIS_DIMS} dims or more beside the indexed one after merging, or {LIMIT} elements")
     dtype = problem.case.dtype
-    if is_turned(strides) and dtypes.dtype(dtype).itemsize <= 8:  # 256 x 376, 18585 of complex128 91 us (79 by atomics)
+    if is_turned(strides, dtype):
         return _turned(problem, strides)
     whole = 1 if dtype in tuning.SINGLE else 16 // dtypes.dtype(dtype).itemsize
     vector = whole if vector_of(problem, strides, whole) == whole else 1
@@ -98,8 +98,13 @@ def _with_index(dims: list[Dim], strides: Strides) -> tuple[int, list[Dim]]:
     return math.prod(dim.size for dim in inside), [Dim(dim.size, (*dim.steps, 0)[:3]) for dim in every]
 
 
-def is_turned(strides: Strides) -> bool:
-    """Say whether indices run fastest in one operand, elements in the other, and both are many enough for squares."""
+def is_turned(strides: Strides, dtype: str) -> bool:
+    """Say whether indices run fastest in one operand, elements in the other, and both are many enough for squares.
+
+    Elements of 16 bytes are no squares: 256 x 376, 18585 of complex128 91 us (79 by atomics).
+    """
+    if dtypes.dtype(dtype).itemsize > 8:
+        return False
     if strides.count < SQUARE or strides.positions < SQUARE_LEAST or not fits(strides.places):
         return False
     if strides.count * strides.positions < TURNED_LEAST:

@@ -42,7 +42,7 @@ struct SortCut {
     static constexpr int warps = Warps, threads = Warps * warp_size;
     static constexpr int lane_pairs = Large ? 32 : 20, most_digits = Large ? 2048 : 1024;
     static constexpr int owned = most_digits / 2 > threads ? most_digits / 2 / threads : 1;
-    static constexpr bool stages_early = Large;  // before the blocks meet, so that the tile's registers are free then
+    static constexpr bool large = Large;  // then it is staged before the blocks meet, for its registers are wanted while they do
 };
 
 // The shared memory of a block.
@@ -91,7 +91,6 @@ GPUBENCH_DEVICE void store_tile(const SortTile<C>& tile, Pair* target) {
 }
 
 // Where a lane's pair of a round stands in the tile.
-template <class C>
 GPUBENCH_DEVICE uint32 place_in_tile(int round, int rounds) {
     return (thread_index_x() / warp_size * rounds + round) * warp_size + lane_index();
 }
@@ -104,7 +103,7 @@ GPUBENCH_DEVICE void rank_in_warp(SortTile<C>& tile, const SortTables<C>& tables
     for (int i = lane_index(); i < digit.words(); i += warp_size) ranks[i] = 0;
     warp_barrier();
     GPUBENCH_UNROLL
-    for (int i = 0; i < C::lane_pairs / 2; ++i) tile.ranks[i] = 0;
+    for (int i = 0; i < C::lane_pairs / 2; ++i) tile.ranks[i] = 0;  // else those of the pass before would keep their registers
     GPUBENCH_UNROLL
     for (int base = 0; base < C::lane_pairs; base += at_once) {
         if (base >= rounds) break;

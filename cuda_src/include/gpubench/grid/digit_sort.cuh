@@ -139,14 +139,14 @@ GPUBENCH_DEVICE bool sort_pass(SortTile<C>& tile, const SortTables<C>& tables, c
         if (at == start && !alone) arrive(meetings, launch, ordered);
         if (alone && ordered) return keep(several);
         begin_warps(tables, begins, digit);
-        if (C::stages_early || at > start || alone) {
+        if (C::large || at > start || alone) {
             block_barrier();
             stage_tile(tile, tables, digit, rounds);
         }
         if (at == start && !alone) {
-            if (await_all(meetings, launch)) return keep(C::stages_early || several);
+            if (await_all(meetings, launch)) return keep(C::large || several);
             exchange.scan_slices();
-            if (!C::stages_early) stage_tile(tile, tables, digit, rounds);
+            if (!C::large) stage_tile(tile, tables, digit, rounds);
         }
         block_barrier();
         if (at == start) exchange.find_places(all, places, count);
