@@ -55,7 +55,7 @@ def compare(bench: Bench, found: Changed) -> Compared:
         bench.device.copy(pristine, kept[output])
         runs[name]()
         answers.add(bench.device.digest(kept[output]))
-    times = bench.medians(runs, found.case.id)
+    times = bench.times(runs, found.case.id)
     return Compared(found, times["old"], times["new"], len(answers) == 1)
 
 

@@ -23,6 +23,7 @@ import collections
 import json
 import math
 import os
+import random
 import statistics
 import sys
 import threading
@@ -34,6 +35,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from scipy.stats import trim_mean
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -57,9 +59,13 @@ from studies.draws import LAYOUTS, cases_of, is_endless  # noqa: E402
 from studies.losses import losses  # noqa: E402
 from studies.warming import warm  # noqa: E402
 
-TURNS = 3
+TURNS = 8
 SAMPLES = 8
-"""Samples of a contender in each turn; its time is the median of all."""
+"""Samples of a contender in each turn, each turn in an order of its own. A contender's time is the mean of the middle
+half of all: events of short kernels come in steps of 0.2 us, of which a median tells the nearest (docs/method.md)."""
+
+OUTER = 0.25
+"""Part of the samples at each end that does not count."""
 
 LONG_US, LONG_SAMPLES = 5000, 2
 """Work of so many microseconds and more is sampled less often."""
@@ -140,7 +146,7 @@ class Bench:
         return made, buffers
 
     def time(self, case: Case, others: bool = False) -> dict[str, Any]:
-        """Return the medians of all contenders, microseconds, and what `auto` chose; others: of all our variants."""
+        """Return the times of all contenders, microseconds, and what `auto` chose; others: of all our variants."""
         problem = OPERATORS[case.operator].problem(case)
         plans = plans_of(OPERATORS[case.operator], problem, self.device.info, others)
         operands, kept = self.operands(problem)
@@ -159,13 +165,13 @@ class Bench:
                     continue
                 with limited(self.call_limit, f"{name} {case.id}"):  # JAX runs it once, and does not wait
                     self.device.synchronize()
-        times = self.medians(runs, case.id)
+        times = self.times(runs, case.id)
         del kept
         auto = plans["gpubench"]
         found = {"id": case.id, "bytes": problem.bytes, "variant": auto.variant, "notes": dict(auto.notes), "us": times}
         return found | self.share(problem, times["gpubench"])
 
-    def medians(self, runs: Mapping[str, Callable[[], None]], case: str = "") -> dict[str, float]:
+    def times(self, runs: Mapping[str, Callable[[], None]], case: str = "") -> dict[str, float]:
         """Time by turns. case: named where a contender takes too long."""
         samples: dict[str, list[float]] = collections.defaultdict(list)
         for name, run in runs.items():
@@ -183,11 +189,12 @@ class Bench:
                 again = time.perf_counter() - start
                 samples[name] += [1e6 * again] if again > ENDLESS_S else []
         short = {name: run for name, run in runs.items() if not samples[name]}
+        draw = random.Random(case)
         for _ in range(TURNS):
-            for name, run in short.items():
+            for name, run in draw.sample(sorted(short.items()), len(short)):
                 count = LONG_SAMPLES if samples[name] and samples[name][0] >= LONG_US else SAMPLES
                 samples[name] += [sample.us for sample in self.device.sample("cold", lambda: None, run, count)]
-        return {name: round(statistics.median(sample), 3) for name, sample in samples.items()}
+        return {name: round(float(trim_mean(sample, OUTER)), 3) for name, sample in samples.items()}
 
     def share(self, problem: Problem[Any], us: float) -> dict[str, Any]:
         """Return the share of the ceiling; nothing where a launch would dominate the case."""

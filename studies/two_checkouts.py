@@ -105,7 +105,7 @@ def look_in(old: Side) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Medians of both, microseconds, and whether a case's output had the same bits."""
+    """Times of both, microseconds, and whether a case's output had the same bits."""
 
     changed: Changed
     old_us: float
