@@ -17,6 +17,9 @@ from gpubench.model import Operand, Problem
 SECTOR = 32
 """Bytes that a GPU's L2 cache takes from memory at a time, at least."""
 
+CACHE_LINE = 128
+"""Bytes of a line of the caches."""
+
 
 def touched_bytes(problem: Problem[Any]) -> tuple[int, int]:
     """Return the bytes of all touched sectors (read, written). Nothing where the problem moves nothing."""

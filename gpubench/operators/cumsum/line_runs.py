@@ -16,7 +16,7 @@ from gpubench.operators.cumsum.geometry import short_rows_of
 from gpubench.operators.cumsum.transposed_tuning import ACROSS
 from gpubench.operators.cumsum.walks import Steps, lines_of
 from gpubench.operators.geometry.rounding import ceil_div
-from gpubench.operators.geometry.vectors import VECTOR_BYTES, accumulator_bytes, is_narrow, vector_items
+from gpubench.operators.geometry.vectors import VECTOR_BYTES, accumulator_bytes, vector_items
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
 from gpubench.operators.sectors import SECTOR
@@ -109,12 +109,10 @@ def _are_better(problem: Problem[Any], runs: LineRuns) -> bool:
     wide = runs.landed and runs.x_line == 1 and runs.inner <= run_tuning.RUN_SIDE_ITEMS
     narrow = runs.inner > 1 and row <= tuned("RUN_SIDE", run_tuning.RUN_SIDE) * (2 if wide else 1)
     if not runs.landed:
-        # narrow integers that cut sectors would leave by elements elsewhere
-        unit = SECTOR if is_narrow(problem.operand("x").dtype) else VECTOR_BYTES
-        cut = runs.length >= vector_items(problem) and line % unit != 0 and line > VECTOR_BYTES
+        cut = runs.length >= vector_items(problem) and line % SECTOR != 0 and line > VECTOR_BYTES
         least = tuned("RUN_CROSSED_LEAST", run_tuning.RUN_CROSSED_LEAST)
         return size >= least and (cut if runs.inner == 1 else narrow and row % VECTOR_BYTES != 0)
-    little = line < tuned("RUN_LINE", run_tuning.RUN_LINE)
+    little = line < tuned("RUN_LINE", run_tuning.RUN_LINE) and not _is_short_line_worth(problem, runs)
     if size < tuned("RUN_LEAST", run_tuning.RUN_LEAST) or little or not narrow:
         return False
     if runs.x_line == 1:  # two columns side by side, or four, are rows of them
@@ -122,6 +120,13 @@ def _are_better(problem: Problem[Any], runs: LineRuns) -> bool:
         return worth and row % SECTOR != 0 and short_rows_of(problem) is None
     long = runs.length >= tuned("RUN_LENGTH", run_tuning.RUN_LENGTH)
     return long and (row % SECTOR != 0 or runs.inner < ACROSS)
+
+
+def _is_short_line_worth(problem: Problem[Any], runs: LineRuns) -> bool:
+    """Tell whether lines of less than RUN_LINE bytes have enough elements, or are enough."""
+    x = problem.operand("x").view
+    much = x.size >= run_tuning.RUN_SHORT and dtypes.dtype(problem.operand("x").dtype).itemsize >= 4
+    return runs.length >= run_tuning.RUN_LINE_ITEMS or (much and runs.length >= run_tuning.RUN_SHORT_ITEMS)
 
 
 def _are_halves_worth(problem: Problem[Any], runs: LineRuns) -> bool:

@@ -40,14 +40,10 @@ from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.geometry.rows import Rows
 from gpubench.operators.geometry.transposed import Transposed
 from gpubench.operators.geometry.vectors import VECTOR_BYTES, is_half, is_narrow, vector_items
-from gpubench.operators.sectors import SECTOR
+from gpubench.operators.sectors import CACHE_LINE, SECTOR
 
 if TYPE_CHECKING:
     from gpubench.model import DeviceInfo, Problem
-
-
-CACHE_LINE = 128
-"""Bytes of a line of the L1 cache."""
 
 
 def candidates(problem: Problem[Any], device: DeviceInfo) -> tuple[str, ...]:

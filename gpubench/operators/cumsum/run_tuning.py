@@ -23,6 +23,16 @@ us (walked 154), 40000 x 16 x 45 85 (97), 30000 x 30 x 19 float64 98 (129); but 
 RUN_LINE = 32
 """Bytes of a line of y from which its group lands as a run: of shorter ones threads have too little under way."""
 
+RUN_LINE_ITEMS = 10
+"""... or of so many elements. On an H100 397125 x 11 x 3 x 2 float16 51.0 us (104), 8192 x 14 x 7 6.24 (7.69), 9592 x
+11 x 5 bfloat16 5.76 (6.59); of 8 and 9 0.91 to 0.94."""
+
+RUN_SHORT, RUN_SHORT_ITEMS = 1 << 21, 3
+"""... or of so few, of 4 bytes and more, where elements in all are so many. On an H100 24982 x 3 x 3 x 10 float64 18.5
+us (21.5), 200000 x 3 x 10 int64 39.6 (47.9), 300000 x 4 x 6 float32 30.2 (39.9), 400000 x 7 x 3 28.8 (56.6), 4 x 524288
+x 4 x 3 88.6 (112); but 91392 x 4 x 2 x 2 10.0 (9.0), 32754 x 3 x 7 complex64 8.9 (8.3), 167 x 487 x 3 x 19 float64 33.3
+(32.0), two elements 0.84 to 0.88."""
+
 RUN_LENGTH = 8
 """Elements of a line that lies along x from which its group goes in a run: a thread loads shorter ones as a vector."""
 
@@ -60,6 +70,13 @@ RUN_SPREAD_NARROW, RUN_SPREAD_CUT = 1 << 21, 1 << 20
 """Elements from which narrow integers, whose sums are 8 bytes wide, gain nothing, and from which rows of y that cut
 sectors must be half of RUN_SPREAD_ROW: 76 x 4240 uint8 5.18 us (tiles 10.2), 142 x 32768 int16 18.5 (17.1), 461 x 16384
 26.8 (25.9), 2 x 558 x 5401 47.0 (36.1); 501 x 786 float32 6.46 (9.73)."""
+
+RUN_SPREAD_LONG, RUN_SPREAD_VECTORS = 96, 1 << 20
+"""Elements from which lines of whole vectors, but not of whole cache lines, are spread, too, and elements in all, at
+most, of 4 bytes (these beside each other for a cache line; 13 x 60 x 112 x 16 float32 10.1 us, 9.4). On an H100 28 x
+120 x 106 float32 6.28 us (7.90), 172 x 1525 5.74 (7.96), 392 x 1453 int64 9.49 (12.8), 4 x 366 x 16384 complex64 143
+(168), 125 x 65536 complex128 102 (114); but 700 x 56204 int32 190 (180), 108 x 65536 float32 25.5 (23.2), 8 x 14 x
+55904 int64 41.3 (38.2), 968 x 8192 bfloat16 25.6 (18.7)."""
 
 RUN_SPREAD_SIDE = 64
 """Bytes of a row of y, of the lines that are neighbours in x, too, from which blocks write it though it cuts sectors:

@@ -17,7 +17,7 @@ from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.geometry.vectors import VECTOR_BYTES, is_narrow
 from gpubench.operators.launch import template
 from gpubench.operators.results import sum_dtype
-from gpubench.operators.sectors import SECTOR
+from gpubench.operators.sectors import CACHE_LINE, SECTOR
 from gpubench.operators.structs import MAX_DIMS, divided_strided, int64
 
 LINES = (128, 64, 32, 16, 8, 4)
@@ -54,7 +54,7 @@ def spread_of(problem: Problem[Any]) -> SpreadLines | None:
 
 
 def taken_spread(problem: Problem[Any], device: DeviceInfo) -> tuple[SpreadLines, RunCut] | None:
-    """Return the lines, and what a block has of them, where they cut vectors of x; None where others are better."""
+    """Return the lines, and what a block has of them, as runs of x; None where others are better."""
     lines = spread_of(problem)
     if lines is None or not _are_better(problem, lines):
         return None
@@ -63,10 +63,12 @@ def taken_spread(problem: Problem[Any], device: DeviceInfo) -> tuple[SpreadLines
 
 
 def _are_better(problem: Problem[Any], lines: SpreadLines) -> bool:
-    """Tell whether there are enough elements, in lines that cut vectors of x and whose neighbours fill sectors of y."""
+    """Tell whether there are enough elements, in lines that cut vectors of x or are long, and fill sectors of y."""
     x, y = (dtypes.dtype(problem.operand(name).dtype) for name in ("x", "y"))
     size, line, side = lines.count * lines.length, lines.length * x.itemsize, lines.beside * y.itemsize
-    if size < tuned("RUN_SPREAD_LEAST", run_tuning.RUN_SPREAD_LEAST) or line % VECTOR_BYTES == 0:
+    if size < tuned("RUN_SPREAD_LEAST", run_tuning.RUN_SPREAD_LEAST):
+        return False
+    if line % VECTOR_BYTES == 0 and not _are_vectors_worth(x.itemsize, lines):
         return False
     if is_narrow(x.name) and size >= tuned("RUN_SPREAD_NARROW", run_tuning.RUN_SPREAD_NARROW):
         return False
@@ -77,6 +79,16 @@ def _are_better(problem: Problem[Any], lines: SpreadLines) -> bool:
     items = tuned("RUN_SPREAD_ITEMS", run_tuning.RUN_SPREAD_ITEMS) if short else run_tuning.RUN_LENGTH
     wide = side % SECTOR == 0 or side >= tuned("RUN_SPREAD_SIDE", run_tuning.RUN_SPREAD_SIDE)
     return wide and lines.length >= items and line >= tuned("RUN_SPREAD_LINE", run_tuning.RUN_SPREAD_LINE)
+
+
+def _are_vectors_worth(itemsize: int, lines: SpreadLines) -> bool:
+    """Tell whether lines of whole vectors of x, which others turn by units, are as well spread: long, and of 8 bytes an
+    element, or little.
+    """
+    if lines.length < run_tuning.RUN_SPREAD_LONG or lines.length * itemsize % CACHE_LINE == 0:
+        return False
+    little = lines.count * lines.length <= run_tuning.RUN_SPREAD_VECTORS
+    return itemsize >= 8 or (itemsize == 4 and little and lines.beside * itemsize >= CACHE_LINE)
 
 
 def spread_cut(problem: Problem[Any], lines: SpreadLines, device: DeviceInfo) -> RunCut | None:
@@ -138,9 +150,8 @@ def plan_spread(name: str, problem: Problem[Any], lines: SpreadLines, cut: RunCu
 
 
 def instances(dtype: str) -> Sequence[tuple[str, str]]:
-    """Return an instance a number of elements of a thread; none of elements of which no line cuts a vector."""
-    itemsize = dtypes.dtype(dtype).itemsize
-    rows = rows_forms(itemsize) if itemsize % VECTOR_BYTES else ()
+    """Return an instance a number of elements of a thread."""
+    rows = rows_forms(dtypes.dtype(dtype).itemsize)
     return [(SOURCE, kernel(dtype, sum_dtype(dtype), each)) for each in rows]
 
 

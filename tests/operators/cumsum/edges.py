@@ -86,6 +86,10 @@ def _around(sms: int, near: int) -> list[Edge]:
         ((run_tuning.RUN_CROSSED_LEAST // 31 + near, 31), 1, "float16", TRANSPOSED),
         ((31, run_tuning.RUN_SPREAD_LEAST // 31 + near), 0, "bfloat16", TRANSPOSED),
         ((5000, 32 * run_tuning.RUN_CROSSED_SHARES - 1 + 2 * near, 3), 1, "uint8", {"permute": (0, 2, 1)}),
+        ((run_tuning.RUN_SPREAD_LONG + 2 * near, 5000), 0, "int64", TRANSPOSED),
+        ((100, run_tuning.RUN_SPREAD_VECTORS // 100 + near), 0, "float32", TRANSPOSED),
+        ((run_tuning.RUN_SHORT // 9 + near, 3, 3), 1, "float32", {}),
+        ((1 << 17, run_tuning.RUN_LINE_ITEMS + near, 3), 1, "float16", {}),
     ]
 
 

@@ -89,10 +89,11 @@ def test_lines_across_x_cross_in_registers(near: int, offset: int, dtype: str, s
         run([90, 11, 3], 1, dtype, schedule, permute=BLOCKS, offset=offset)
 
 
-def test_few_dtypes_cut_no_vectors() -> None:
+def test_elements_of_a_vector_cut_sectors_alone() -> None:
     """A line of 16-byte elements is whole vectors wherever it ends, and so is a row of them."""
     with in_force(ANY_SIZE):
-        assert not goes(problem_of([300, 7], 1, "complex128", permute=ACROSS))
+        assert goes(problem_of([300, 7], 1, "complex128", permute=ACROSS))
+        assert not goes(problem_of([300, 8], 1, "complex128", permute=ACROSS))
         assert not goes(problem_of([300, 7, 3], 1, "complex128"))
         assert goes(problem_of([300, 9, 3], 1, "complex128", permute=ALONG))
 
@@ -170,12 +171,28 @@ def test_rows_that_end_within_a_sector_go_from_more_elements_on(near: int) -> No
         assert goes(problem_of([groups, 16, side], 1, dtype)) == (near == 0 and side > 2), (side, dtype)
 
 
+@pytest.mark.parametrize(
+    ("length", "side", "dtype", "groups"),
+    [
+        (run_tuning.RUN_LINE_ITEMS, 5, "float16", 1 << 16),
+        (run_tuning.RUN_SHORT_ITEMS, 10, "float64", run_tuning.RUN_SHORT // 30 + 1),
+        (run_tuning.RUN_SHORT_ITEMS, 3, "int32", run_tuning.RUN_SHORT // 9 + 1),
+    ],
+)
+def test_short_lines_of_enough_elements(length: int, side: int, dtype: str, groups: int) -> None:
+    """Lines of fewer bytes: of ten elements whatever they are, of three and 4 bytes each where there are many."""
+    assert goes(problem_of([groups, length, side], 1, dtype))
+    assert not goes(problem_of([groups, length - 1, side], 1, dtype))
+    if length == run_tuning.RUN_SHORT_ITEMS:
+        assert not goes(problem_of([groups - 1, length, side], 1, dtype))
+
+
 def test_rows_that_other_variants_write_whole_stay_theirs() -> None:
     """Whole vectors, whole sectors, rows wider than two cache lines, columns that are rows of two or four."""
     many = run_tuning.RUN_LEAST
     assert chosen((many, 9, 5), 1) == "walked_lines"
     assert goes(problem_of([many, 16, 5], 1, "float16"))
-    assert not goes(problem_of([many, 15, 5], 1, "float16"))  # a thread would have too little under way
+    assert not goes(problem_of([many, 9, 5], 1, "float16"))  # a thread would have too little under way
     for side in (8, 33):
         assert goes(problem_of([many, 9, side], 1)) == (side == 33)
     for side, by_runs in ((63, True), (65, False)):
@@ -183,6 +200,8 @@ def test_rows_that_other_variants_write_whole_stay_theirs() -> None:
     assert chosen((many, 9, 2), 1) == "flat_rows"
     assert not goes(problem_of([many, 9, 4], 1, "float16"))
     assert not goes(problem_of([many, 32], 1, permute=ACROSS))
+    for length, dtype in ((20, "float32"), (24, "bfloat16"), (6, "int64")):  # whole vectors that cut sectors
+        assert goes(problem_of([many, length], 1, dtype, permute=ACROSS)), dtype
     for side, length, by_runs in ((2, 8, True), (2, 7, False), (8, 8, False), (9, 8, True), (16, 8, False)):
         assert goes(problem_of([many, length, side], 1, permute=ALONG)) == by_runs
 

@@ -76,6 +76,34 @@ def test_lines_land_as_they_lie_and_leave_by_rows(near: int, offset: int, dtype:
         run([5, length, 32], 1, dtype, schedule, FEW, permute=BATCHES, offset=offset)
 
 
+@pytest.mark.parametrize("schedule", ["forward", "random:3"])
+@pytest.mark.parametrize("dtype", ["int32", "float64", "complex64", "complex128"])
+def test_long_lines_of_whole_vectors(dtype: str, schedule: str) -> None:
+    """Every run of x begins on the grid: a block's lines, and those of the last one, which is cut."""
+    line = 16 // dtype_of(dtype).itemsize * 49
+    run([max(line, run_tuning.RUN_SPREAD_LONG + 2), 131], 0, dtype, schedule, permute=ALONG)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "length", "lines", "by_runs"),
+    [
+        ("int64", run_tuning.RUN_SPREAD_LONG + 2, 1 << 16, True),
+        ("int64", run_tuning.RUN_SPREAD_LONG - 2, 1 << 16, False),
+        ("int64", run_tuning.RUN_SPREAD_LONG, 1 << 16, False),  # whole lines of the caches
+        ("complex128", run_tuning.RUN_SPREAD_LONG + 1, 1 << 16, True),
+        ("int32", 100, run_tuning.RUN_SPREAD_VECTORS // 100, True),
+        ("int32", 100, run_tuning.RUN_SPREAD_VECTORS // 100 + 1, False),
+        ("int32", 100, 32, True),
+        ("int32", 100, 24, False),
+        ("float16", 200, 1 << 11, False),
+    ],
+)
+def test_which_whole_vectors_are_spread(dtype: str, length: int, lines: int, by_runs: bool) -> None:
+    """Long lines of 8 bytes an element, shorter elements where they are little, never whole lines of the caches."""
+    shape = [length, lines] if lines > 32 else [300, length, lines]
+    assert goes(problem_of(shape, len(shape) - 2, dtype, permute=ALONG if lines > 32 else BATCHES)) == by_runs
+
+
 @pytest.mark.parametrize(("dtype", "schedule"), some(CUTTING, ["forward", "random:3"]))
 def test_lines_go_in_the_order_of_x(dtype: str, schedule: str) -> None:
     """Where y has its dims in another order: neighbours in x are neighbours in y, batches lie wherever they do."""
@@ -213,12 +241,12 @@ def test_other_orders_have_no_such_lines(shape: list[int], dim: int, layout: dic
     assert spread_of(problem_of(shape, dim, **layout)) is None
 
 
-@pytest.mark.parametrize("dtype", CUTTING)
+@pytest.mark.parametrize("dtype", NAMES)
 def test_every_plan_has_an_instance(dtype: str) -> None:
     """What is compiled ahead of time is what runs ask for, whatever their lines."""
     names = {name for _, name in WALKED.instances(dtype)}
     with in_force(ANY_SIZE):
-        for length in (9, 17, 33, 65, 129):
+        for length in (97, 129) if dtype == "complex128" else (9, 17, 33, 65, 129):
             for constants in ({}, FEW):
                 with in_force({**ANY_SIZE, **constants}):
                     problem = problem_of([length, 64], 0, dtype, permute=ALONG)

@@ -194,11 +194,12 @@ def test_long_lines_are_cut_where_strips_are_not_mostly_empty(near: int, name: s
         (8, "lanes_rows"),
         (16, "transposed_lines"),
         (17, "walked_lines"),
-        (20, "transposed_lines"),
+        (20, "walked_lines"),
+        (24, "transposed_lines"),
     ],
 )
 def test_short_lines_across_x_are_turned_on_whole_vectors(length: int, name: str) -> None:
-    """A few vectors of y are moved by lanes, not by a warp; less than one is walked, what cuts some goes in runs."""
+    """A few vectors of y are moved by lanes, not by a warp; less than one is walked, what cuts sectors goes in runs."""
     assert chosen((8000000, length), 1, permute=(1, 0)) == name
 
 
@@ -298,7 +299,7 @@ def test_lines_are_many_from_a_few_strips_an_sm_on(strips: int, name: str) -> No
     """Strips of 32 lines, LINE_STRIPS for each SM."""
     count = transposed_tuning.LINE_STRIPS * SMS + strips
     assert chosen((count, 68, 32), 1, permute=(0, 2, 1)) == name
-    assert chosen((32 * count, 68), 1, permute=(1, 0)) == name
+    assert chosen((32 * count, 72), 1, permute=(1, 0)) == name
 
 
 @pytest.mark.parametrize(("length", "name"), [(130, "walked_lines"), (132, "transposed_lines")])
