@@ -54,14 +54,15 @@ GPUBENCH_DEVICE Packed<T, V> repeated(T item) {
 template <class C>
 using held_t = conditional_t<is_same<C, Rough>, float, C>;
 
-// The function of vectors, worked out in C and rounded once to Out.
+// The function of vectors, worked out in C and rounded once to Out. Vectors are single elements where the output is little.
 template <class F, class C, class Out, int V, class A, class... Items>
 GPUBENCH_DEVICE Packed<Out, V> results(A p0, A p1, const Items&... operands) {
+    using Function = conditional_t<V == 1 && is_same<F, functions::where>, functions::where_at_once, F>;
     Vector<A, V> found;
     GPUBENCH_UNROLL
     for (int j = 0; j < V; ++j) {
-        if constexpr (is_same<C, Rough>) found[j] = F{}(Rough(operands[j])..., Rough(p0), Rough(p1)).value;
-        else found[j] = F{}(operands[j]..., p0, p1);
+        if constexpr (is_same<C, Rough>) found[j] = Function{}(Rough(operands[j])..., Rough(p0), Rough(p1)).value;
+        else found[j] = Function{}(operands[j]..., p0, p1);
     }
     return pack_items<V, Out>(found);
 }

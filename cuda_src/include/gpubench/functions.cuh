@@ -7,6 +7,7 @@
 
 #include "gpubench/arithmetic.cuh"
 #include "gpubench/rough.cuh"
+#include "gpubench/vector.cuh"
 
 namespace gpubench::functions {
 
@@ -233,6 +234,22 @@ struct where {  // b where a is not zero, c elsewhere
     template <class C>
     GPUBENCH_DEVICE C operator()(C a, C b, C c, C, C) const {
         return a == C{} ? c : b;
+    }
+};
+
+// The same, of numbers that are wanted at once. Of a choice between two loaded ones ptxas makes a load that waits for the
+// condition, which is loaded as well: of little that is a second trip to memory, of much it may bring fewer bytes.
+struct where_at_once {
+    template <class C>
+    GPUBENCH_DEVICE C operator()(C a, C b, C c, C, C) const {
+        using Part = Word<sizeof(C) < 4 ? sizeof(C) : 4>;
+        constexpr int parts = sizeof(C) / sizeof(Part);
+        const int mask = opaque(a == C{} ? 0 : -1);
+        auto found = bit_cast<Vector<Part, parts>>(b);
+        const auto others = bit_cast<Vector<Part, parts>>(c);
+        GPUBENCH_UNROLL
+        for (int i = 0; i < parts; ++i) found[i] = static_cast<Part>((found[i] & mask) | (others[i] & ~mask));
+        return bit_cast<C>(found);
     }
 };
 

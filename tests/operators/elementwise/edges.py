@@ -39,6 +39,7 @@ def _around(sms: int, near: int) -> list[tuple[str, str, dict[str, Any]]]:
         ("its share", "float32", _share(tuning.SMALL_SHARE - 1 + near)),
         ("elements of a vector", "float16", {"function": "neg", "shape": (8 * tuning.SPREAD * sms - 1 + near,)}),
         ("two vectors of a thread", "float32", {**_copy((16 * sms * tuning.THREADS + near,)), "out_dtype": "float16"}),
+        ("four vectors of a thread", "float32", {"function": "neg", "shape": (16 * tuning.SM_THREADS * sms + near,)}),
         ("rows of a tile", "float32", _copy((3001, 4 * lanes + near))),
         ("rows of a skewed tile", "int8", _copy((3001, 16 * tuning.TURNED_LANES[16] + near))),
         ("rows across a tile", "float32", _copy((tile_rows + near, 3001))),

@@ -1,9 +1,10 @@
-"""How tiles are cut: as high as their lines are worth, and as wide as leaves every SM its blocks."""
+"""How y is cut: tiles as high as lines are worth and as wide as leaves every SM its blocks; vectors of a thread."""
 
 from __future__ import annotations
 
 import pytest
 
+from gpubench.dtypes import dtype as dtype_of
 from gpubench.model import Plan
 from gpubench.operators.elementwise import tiles, tuning
 from tests.operators.cases import DEVICE, make_case
@@ -63,3 +64,35 @@ def test_pairs_of_bytes_off_units_fill_tiles_where_they_are_many(near: int, vari
     lines = tuning.FILLED_PAIRS // 32 + near
     plan = plan_of("int16", function="copy", shape=(lines, 32), layout={"permute": (1, 0), "offset": 1})
     assert plan.variant == variant
+
+
+@pytest.mark.parametrize(("share", "vectors"), [(1, 1), (1.001, 4), (2, 4), (2.001, 1)])
+def test_four_vectors_a_thread_where_two_are_more_than_a_wave(share: float, vectors: int) -> None:
+    """Where all threads are on the SMs at once with four, and are not with two. share: of the elements of that wave."""
+    wave = 2 * tuning.SM_THREADS * DEVICE.sm_count
+    for dtype, items in (("int64", 2), ("float32", 4), ("int16", 8)):
+        plan = plan_of(dtype, function="neg", shape=(int(share * wave * items),))
+        assert (plan.notes["items"], plan.notes["vectors"]) == (items, vectors), dtype
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype", "others", "vectors"),
+    [
+        ("copy", "complex128", (), 4),
+        ("abs", "complex128", (), 2),
+        ("abs", "float64", (), 4),
+        ("exp", "float64", (), 1),
+        ("exp", "float32", (), 4),
+        ("add", "float32", (None,), 1),
+        ("maximum", "int32", ("uint8",), 4),
+        ("pow", "int16", ("int16",), 1),
+    ],
+)
+def test_a_wave_of_four_vectors_has_registers_for_them(
+    function: str, dtype: str, others: tuple[str | None, ...], vectors: int
+) -> None:
+    """Few bytes of operands, and of wide numbers no function that needs registers beside them."""
+    size = int(1.5 * 2 * tuning.SM_THREADS * DEVICE.sm_count * (16 // dtype_of(dtype).itemsize))
+    given = tuple({"shape": (size,), **({"dtype": other} if other else {})} for other in others)
+    plan = plan_of(dtype, function=function, inputs=(*given, {"shape": (size,)}))
+    assert plan.notes["vectors"] == vectors

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gpubench.dtypes import NAMES
 from gpubench.model import Plan, Problem, Refused
 from gpubench.operators import OPERATORS
 from gpubench.operators.elementwise import flat
@@ -70,6 +71,20 @@ def test_every_layout_gives_the_right_result(rule: Callable[[Problem[Any]], Plan
     for problem, plan in works:
         found = verdict(problem, plan)
         assert found.ok, (problem.case.id, dict(plan.notes), found.first_mismatch)
+
+
+def test_little_is_chosen_without_a_branch() -> None:
+    """Elements of every dtype, a thread each: whole numbers are taken as they are, signs of zero and NaN among them."""
+    works = []
+    for dtype in NAMES:
+        case = make_case("elementwise", dtype, function="where", shape=(301,), distribution="with_nonfinite")
+        plan = flat.Flat().plan(OPERATOR.problem(case), DEVICE)
+        assert isinstance(plan, Plan)
+        assert (plan.notes["items"], plan.notes["vectors"]) == (1, 1)
+        works.append((OPERATOR.problem(case), plan))
+    host().compile([launch for _, plan in works for launch in plan.launches])
+    for problem, plan in works:
+        assert verdict(problem, plan).ok, problem.case.id
 
 
 def test_units_of_few_rows_stay_inside() -> None:
