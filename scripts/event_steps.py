@@ -36,7 +36,7 @@ extern "C" __global__ void __launch_bounds__(256) work(const float* x, float* y,
 
 BLOCKS, THREADS = 256, 256
 TURNS = range(0, 60, 3)
-"""Of a thread, in 8 us at most."""
+"""Of a thread, each a product and a sum that wait for those before: three take about 0.05 us."""
 
 ROUNDS, SAMPLES = 8, 16
 

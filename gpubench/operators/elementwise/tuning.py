@@ -131,7 +131,7 @@ more than all SMs hold at once and four are not: all of y is under way at once. 
 14.3 us (16.1), of 4194304 int32 14.2 (16.0), of 1976471 int8 to int64 8.9 (9.7), copies of 382982 x 16 float16 11.6
 (12.6), 26 cases 1.07 times as fast, the least 1.00; two operands of 32 bytes 0.97 to 1.04, three of 48 0.94 to 0.99."""
 
-PLAIN = ("copy", "neg", "abs", "relu", "clamp", "add", "sub", "mul", "maximum", "minimum", "where")
+LIGHT = ("copy", "neg", "abs", "relu", "clamp", "add", "sub", "mul", "maximum", "minimum", "where")
 """Functions of 8-byte and complex numbers that need no registers beside these vectors: exponentials of 1120000 float64
 10.5 us with four (10.3), sigmoids 0.97, absolute values of complex128 0.95."""
 
@@ -264,7 +264,7 @@ def _is_a_wave_of_four(shape: Merged, threads: float, device: DeviceInfo, functi
     few = shape.vector * sum(operand.itemsize for operand in operands) <= WAVE_BYTES
     complex_ = any(operand.kind == "complex" for operand in operands)
     wide = complex_ or any(operand.itemsize == 8 for operand in operands)
-    light = not wide or (function in PLAIN and not (complex_ and function == "abs"))
+    light = not wide or (function in LIGHT and not (complex_ and function == "abs"))
     return few and light and threads / 2 <= SM_THREADS * device.sm_count < threads
 
 
