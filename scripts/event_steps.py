@@ -22,6 +22,8 @@ from scipy.stats import trim_mean
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from random_speed import OUTER  # noqa: E402 - the checkout must be found first
+
 from gpubench.devices import open_device  # noqa: E402
 
 KERNEL = r"""
@@ -64,7 +66,7 @@ def main() -> int:
             samples[turns] += [sample.us for sample in taken]
     for turns, us in samples.items():
         counts = " ".join(f"{value:.2f}:{count}" for value, count in sorted(collections.Counter(us).items()))
-        print(f"{turns:3} {np.median(us):.3f} {trim_mean(us, 0.25):.3f} {np.mean(us):.3f}  {counts}")
+        print(f"{turns:3} {np.median(us):.3f} {trim_mean(us, OUTER):.3f} {np.mean(us):.3f}  {counts}")
     return 0
 
 

@@ -191,7 +191,7 @@ class Bench:
         short = {name: run for name, run in runs.items() if not samples[name]}
         draw = random.Random(case)
         for _ in range(TURNS):
-            for name, run in draw.sample(sorted(short.items()), len(short)):
+            for name, run in draw.sample(list(short.items()), len(short)):
                 count = LONG_SAMPLES if samples[name] and samples[name][0] >= LONG_US else SAMPLES
                 samples[name] += [sample.us for sample in self.device.sample("cold", lambda: None, run, count)]
         return {name: round(float(trim_mean(sample, OUTER)), 3) for name, sample in samples.items()}

@@ -13,7 +13,8 @@
 // `landed_runs`: groups of x are those of y, lines in them side by side (rows of 9 floats) or one after the other (y has two lines
 // interleaved, x has not). `crossed_runs`: neighbouring lines are neighbours in x, so that a warp reads whole rows of it.
 // `spread_runs`, its mirror: neighbouring lines are neighbours in y, so that a warp writes whole rows of it, from registers; a
-// group is one line. Lines of x cut units of 16 bytes: so lanes with neighbouring lines rarely meet a bank of shared memory twice.
+// group is one line. Lines of x cut units of 16 bytes, long ones at least lines of the caches: so lanes with neighbouring lines rarely
+// meet a bank of shared memory twice, and those never that would all meet one.
 // Against a thread a line (walked_lines.cu), whose loads and stores of single elements touch parts of sectors, row by row; against
 // `transposed_lines`, which moves lines that are no whole units by elements at both ends of each; against `copied_first`, which moves
 // x twice. Lines of at most Rows elements times the shares, groups of at most the shared memory. On one H200:

@@ -125,15 +125,16 @@ HEAVY_BLOCKS = 40
 float32 197 and 182 us, 6000001 25.1 and 24.0, 3000000 14.7 and 15.0, 1048576 8.03 and 8.22; 16777216 bfloat16 36.1 and
 35.7, 6000001 16.2 and 16.8; 558028 float64 10.1 and 11.4, 2000000 22.5 and 23.4; 2000000 int16 9.57 and 10.5."""
 
-SM_THREADS, WAVE_BYTES = 2048, 20
-"""Threads that an SM holds, and bytes of all operands' vectors, at most, for a thread to take four where two would be
-more than all SMs hold at once and four are not: all of y is under way at once. On an H100 negatives of 2097152 int64
-14.3 us (16.1), of 4194304 int32 14.2 (16.0), of 1976471 int8 to int64 8.9 (9.7), copies of 382982 x 16 float16 11.6
-(12.6), 26 cases 1.07 times as fast, the least 1.00; two operands of 32 bytes 0.97 to 1.04, three of 48 0.94 to 0.99."""
+WAVE_BYTES = 20
+"""Bytes of all operands' vectors, at most, for a thread to take four where two would be more threads than all SMs hold
+at once and four are not: all of y is under way at once. On an H100 negatives of 2097152 int64 14.3 us (16.1), of
+4194304 int32 14.2 (16.0), of 1976471 int8 to int64 8.9 (9.7), copies of 382982 x 16 float16 11.6 (12.6), 32 of the
+random cases that the limit was chosen with 1.05 times as fast, 0.99 to 1.14; two operands of 32 bytes 0.97 to 1.04,
+three of 48 0.94 to 0.99."""
 
 LIGHT = ("copy", "neg", "abs", "relu", "clamp", "add", "sub", "mul", "maximum", "minimum", "where")
 """Functions of 8-byte and complex numbers that need no registers beside these vectors: exponentials of 1120000 float64
-10.5 us with four (10.3), sigmoids 0.97, absolute values of complex128 0.95."""
+10.6 us with four (10.3), sigmoids 0.97, absolute values of complex128 0.95, but a sine 1.13."""
 
 SHORT_HEAVY = ("log", "sin")
 """Functions of 16 bits that take two from there on: logarithms of 150000000 bfloat16 with one and with two 155 and 144
@@ -246,7 +247,7 @@ def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool, near
         return FlatCut(threads, max(1, min(items, NEAR_BYTES // shape.output_itemsize)), NEAR_VECTORS)
     if not plain:
         return FlatCut(threads, 1, 4) if shape.vector == 2 else FlatCut(threads, items, 1)
-    if not heavy and _is_a_wave_of_four(shape, blocks * threads, device, function):
+    if not heavy and _is_a_wave_of_four(shape, device, function):
         return FlatCut(threads, items, 4)
     many = blocks >= HEAVY_BLOCKS * device.sm_count
     if heavy:
@@ -258,14 +259,15 @@ def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool, near
     return FlatCut(threads, items, 2 if enough and (narrow or most or (short and many)) else 1)
 
 
-def _is_a_wave_of_four(shape: Merged, threads: float, device: DeviceInfo, function: str) -> bool:
-    """Say whether all threads are on the SMs at once with four vectors each. threads: with two."""
+def _is_a_wave_of_four(shape: Merged, device: DeviceInfo, function: str) -> bool:
+    """Say whether all threads are on the SMs at once with four vectors each, but not with two."""
     operands = [dtypes.dtype(operand.dtype) for operand in shape.inputs]
     few = shape.vector * sum(operand.itemsize for operand in operands) <= WAVE_BYTES
-    complex_ = any(operand.kind == "complex" for operand in operands)
-    wide = complex_ or any(operand.itemsize == 8 for operand in operands)
-    light = not wide or (function in LIGHT and not (complex_ and function == "abs"))
-    return few and light and threads / 2 <= SM_THREADS * device.sm_count < threads
+    wide = any(operand.itemsize >= 8 for operand in operands)
+    hypot = function == "abs" and any(operand.kind == "complex" for operand in operands)
+    light = not wide or (function in LIGHT and not hypot)
+    wave = device.max_threads_per_sm * device.sm_count * shape.vector
+    return few and light and 2 * wave < shape.elements <= 4 * wave
 
 
 def row_cut(shape: Merged, cut: FlatCut, lies: Sequence[str], near: bool) -> FlatCut:

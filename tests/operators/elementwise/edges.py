@@ -15,12 +15,13 @@ def edges(device: DeviceInfo) -> dict[str, list[Case]]:
     """Return the cases below, at and above, by what changes there; sizes follow the device's number of SMs."""
     found: dict[str, list[Case]] = {}
     for near in (-1, 0, 1):
-        for name, dtype, params in _around(device.sm_count, near):
+        for name, dtype, params in _around(device, near):
             found.setdefault(name, []).append(make_case("elementwise", dtype, **params))
     return found
 
 
-def _around(sms: int, near: int) -> list[tuple[str, str, dict[str, Any]]]:
+def _around(device: DeviceInfo, near: int) -> list[tuple[str, str, dict[str, Any]]]:
+    sms = device.sm_count
     lanes = tuning.TURNED_LANES[4]
     threads = tuning.FLAT_THREADS * sms
     tile_rows = tuning.THREADS // lanes * tuning.TURNED_PASSES
@@ -39,7 +40,11 @@ def _around(sms: int, near: int) -> list[tuple[str, str, dict[str, Any]]]:
         ("its share", "float32", _share(tuning.SMALL_SHARE - 1 + near)),
         ("elements of a vector", "float16", {"function": "neg", "shape": (8 * tuning.SPREAD * sms - 1 + near,)}),
         ("two vectors of a thread", "float32", {**_copy((16 * sms * tuning.THREADS + near,)), "out_dtype": "float16"}),
-        ("four vectors of a thread", "float32", {"function": "neg", "shape": (16 * tuning.SM_THREADS * sms + near,)}),
+        (
+            "four vectors of a thread",
+            "float32",
+            {"function": "neg", "shape": (16 * device.max_threads_per_sm * sms + near,)},
+        ),
         ("rows of a tile", "float32", _copy((3001, 4 * lanes + near))),
         ("rows of a skewed tile", "int8", _copy((3001, 16 * tuning.TURNED_LANES[16] + near))),
         ("rows across a tile", "float32", _copy((tile_rows + near, 3001))),

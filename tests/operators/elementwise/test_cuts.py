@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from gpubench.dtypes import dtype as dtype_of
 from gpubench.model import Plan
-from gpubench.operators.elementwise import tiles, tuning
+from gpubench.operators.elementwise import flat, tiles, tuning
 from tests.operators.cases import DEVICE, make_case
 from tests.operators.elementwise.test_fast_rules import OPERATOR, plan_of
 
@@ -69,10 +71,21 @@ def test_pairs_of_bytes_off_units_fill_tiles_where_they_are_many(near: int, vari
 @pytest.mark.parametrize(("share", "vectors"), [(1, 1), (1.001, 4), (2, 4), (2.001, 1)])
 def test_four_vectors_a_thread_where_two_are_more_than_a_wave(share: float, vectors: int) -> None:
     """Where all threads are on the SMs at once with four, and are not with two. share: of the elements of that wave."""
-    wave = 2 * tuning.SM_THREADS * DEVICE.sm_count
+    wave = 2 * DEVICE.max_threads_per_sm * DEVICE.sm_count
     for dtype, items in (("int64", 2), ("float32", 4), ("int16", 8)):
         plan = plan_of(dtype, function="neg", shape=(int(share * wave * items),))
         assert (plan.notes["items"], plan.notes["vectors"]) == (items, vectors), dtype
+
+
+def test_a_wave_is_what_the_gpu_holds() -> None:
+    """Where SMs hold fewer threads, less of y is a wave of four vectors."""
+    small = dataclasses.replace(DEVICE, max_threads_per_sm=1536)
+    size = 4 * 4 * 2048 * DEVICE.sm_count
+    problem = OPERATOR.problem(make_case("elementwise", "float32", function="neg", shape=(size,)))
+    for device, vectors in ((DEVICE, 4), (small, 1)):
+        plan = flat.Flat().plan(problem, device)
+        assert isinstance(plan, Plan)
+        assert plan.notes["vectors"] == vectors
 
 
 @pytest.mark.parametrize(
@@ -92,7 +105,7 @@ def test_a_wave_of_four_vectors_has_registers_for_them(
     function: str, dtype: str, others: tuple[str | None, ...], vectors: int
 ) -> None:
     """Few bytes of operands, and of wide numbers no function that needs registers beside them."""
-    size = int(1.5 * 2 * tuning.SM_THREADS * DEVICE.sm_count * (16 // dtype_of(dtype).itemsize))
+    size = int(1.5 * 2 * DEVICE.max_threads_per_sm * DEVICE.sm_count * (16 // dtype_of(dtype).itemsize))
     given = tuple({"shape": (size,), **({"dtype": other} if other else {})} for other in others)
     plan = plan_of(dtype, function=function, inputs=(*given, {"shape": (size,)}))
     assert plan.notes["vectors"] == vectors
