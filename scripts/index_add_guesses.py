@@ -30,15 +30,14 @@ from random_speed import Bench  # noqa: E402 - the checkout must be found first
 from gpubench.model import Case, DeviceInfo, Plan  # noqa: E402
 from gpubench.operators import OPERATORS  # noqa: E402
 from gpubench.operators.hard import make_case  # noqa: E402
-from gpubench.operators.index_add import cached, given  # noqa: E402
+from gpubench.operators.index_add import cached, cached_rows, given  # noqa: E402
 from studies.sampling import Array, counted_by_partition, sampled_place  # noqa: E402
 
 INDEX_ADD = OPERATORS["index_add"]
 LOOKS, BLOCK = 8, 1024
 """Rows of its threads, and these, at which a block of `partitioned` looks for order."""
 
-GROUPS, WARP = 128, 32
-"""Groups of neighbours, and these, at which `sampled` looks."""
+WARP = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,25 +89,20 @@ def seems_sorted(plan: Plan, places: int, count: int) -> Array:
     return found
 
 
-def groups_of(count: int) -> Array:
-    """Return which indices `sampled` looks at."""
-    part, groups = count // GROUPS, np.arange(GROUPS)
-    first = np.minimum(groups * part + sampled_place(groups, count, part), count - WARP)
-    seen = np.zeros(count, bool)
-    seen[(first[:, None] + np.arange(WARP)).ravel()] = True
-    return seen
+def fills_table(plan: Plan, places: int, count: int) -> Array:
+    """Return what fills the table of a block of `cached` rows in the first third of its range; then one place."""
+    at, table = np.arange(count) % noted(plan, "range"), noted(plan, "table")
+    filling = at // 2 * 2654435761 % (2 * table) * (places // (2 * table))  # each row in pairs, anywhere
+    return np.where(at < noted(plan, "range") // 3, filling, places // 2)
 
 
-def seems_spread(plan: Plan, places: int, count: int) -> Array:
-    """Return what is even where `sampled` looks; of the rest every other index is one place."""
+def shares_tag(plan: Plan, places: int, count: int) -> Array:
+    """Return two places by turns that a block of `cached` rows takes for one: none stays the one that came last."""
     del plan
-    return np.where(groups_of(count) | (np.arange(count) % 2 == 0), even(places, count), places // 2)
-
-
-def seems_frequent(plan: Plan, places: int, count: int) -> Array:
-    """Return what is often one place where `sampled` looks, and even elsewhere."""
-    del plan
-    return np.where(groups_of(count) & (np.arange(count) % 2 == 0), places // 2, even(places, count))
+    tags = np.arange(places, dtype=np.uint32) * np.uint32(2654435769) // np.uint32(2**32 // cached_rows.TAGS)
+    pair = np.flatnonzero(tags == tags[0])[:2]
+    found: Array = pair[np.arange(count) % 2]
+    return found
 
 
 def looked(plan: Plan, count: int) -> Array:
@@ -165,10 +159,11 @@ def lists() -> Iterator[Made]:
     yield Made("partitioned: 64 sorted pieces", *single, sorted_pieces(64))
     yield Made("partitioned: 8 sorted pieces", *single, sorted_pieces(8))
     yield Made("partitioned: a twentieth even, then one place", *single, changing)
-    for dtype, shape, count in (("float32", (2**21, 16), 2**21), ("bfloat16", (2**21, 16), 2**21)):
-        yield Made("sampled: seems spread, half is one place", shape, dtype, count, seems_spread)
-        yield Made("sampled: seems frequent, is even", shape, dtype, count, seems_frequent)
-        yield Made("sampled: a twentieth even, then one place", shape, dtype, count, changing)
+    for dtype in ("float32", "bfloat16"):
+        rows = (2**21, 16), dtype, 2**21
+        yield Made("rows: fills the table, then one place", *rows, fills_table)
+        yield Made("rows: two places of one tag", *rows, shares_tag)
+        yield Made("rows: a twentieth even, then one place", *rows, changing)
     for count in (2**21, 2**23):
         yield Made("cached: seems apart, is one place", (2**20,), "float32", count, seems_apart(1))
         yield Made("cached: seems apart, is eight places", (2**20,), "float32", count, seems_apart(8))

@@ -14,7 +14,6 @@
 #include "gpubench/warp.cuh"
 #include "index_add/one_place.cuh"
 #include "index_add/owned.cuh"
-#include "index_add/sample.cuh"
 #include "index_add/scattered.cuh"
 #include "index_add/walked.cuh"
 
@@ -184,14 +183,6 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_combined(T* destination, const T* source, const Index* index, const CombinedShape shape) {
     GPUBENCH_SHARED(Pair, lists, combined_threads);
     combine_rows<T, Index, V, sharing>(lists, destination, source, index, shape);
-}
-
-// The same, unless a sample of the list chose to sort.
-template <class T, class Index, int V>
-GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
-    add_if_apart(const uint32* choice, T* destination, const T* source, const Index* index, const CombinedShape shape) {
-    GPUBENCH_SHARED(Pair, lists, combined_threads);
-    if (is_chosen(choice, Choice::atomics)) combine_rows<T, Index, V, Sharing::runs>(lists, destination, source, index, shape);
 }
 
 }  // namespace gpubench::index_add

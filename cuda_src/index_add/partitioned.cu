@@ -2,12 +2,12 @@
 // slices of it that fit a block's shared memory. V: elements of a row; complex numbers are two of their parts.
 //
 // Data: `partition_values`: blocks that are resident together look at a sample of the list each, and choose a way for all of it. Where few
-// places come again in a warp of the sample, grid/partition.cuh brings indices and the bytes of their rows to the slices; what finds no room
-// there goes to the destination by atomics, added up before where it comes to few places. `add_slices`: a block adds the rows of one slice
-// up in shared memory and adds the slice to the destination, side by side; several blocks share a slice that takes many more rows than
-// others, and add theirs by atomics. A list in order goes to the destination by atomics straight away; one of which many places come
-// again, or one place nearly always, is left to the third launch, `add_cached_if` of shared_sums.cu: a block's table has those. Why: the L2
-// cache takes 100 G scattered additions a second, 18 G where each brings its line from memory (H200), shared memory 440 G.
+// places come again in a warp of the sample, grid/partition.cuh brings indices and the bytes of their rows to the slices; what finds no
+// room there goes to the destination by atomics, added up before where it comes to few places. `add_slices`: a block adds the rows of one
+// slice up in shared memory and adds the slice to the destination, side by side; several blocks share a slice that takes many more rows
+// than others, and add theirs by atomics. A list in order goes to the destination by atomics straight away; one of which many places come
+// again, or one place often, is left to the third launch, of shared_sums.cu or row_table.cuh: a block's table has those. Why: the L2 cache
+// takes 100 G scattered additions a second, 18 G where each brings its line from memory (H200), shared memory 440 G.
 #include "gpubench/grid/partition.cuh"
 #include "gpubench/movement/near_row.cuh"
 #include "index_add/shared_places.cuh"
@@ -45,9 +45,10 @@ struct Chosen {
     // Behind a meeting: of `sampled` rows. Of 2^22 to 2^24 rows by 1 / rank 2 to 4 in a hundred come again beside the place that does most
     // often, of even ones and of a single hot place's next to none.
     // Small integers in order are the table's, too: more threads of an SM wait for words that they exchange.
+    // hot: lanes of a warp that one place has, from which moving the others costs more than the table takes.
     template <class T>
-    GPUBENCH_DEVICE Way choose(bool ordered, uint32 sampled) const {
-        if (uint64{load_relaxed(&alone)} * 4 > uint64{sampled} * 3) return Way::repeated;
+    GPUBENCH_DEVICE Way choose(bool ordered, uint32 sampled, int hot) const {
+        if (uint64{load_relaxed(&alone)} * warp_size > uint64{sampled} * hot) return Way::repeated;
         if (ordered) return is_small<T> ? Way::repeated : Way::ordered;
         return uint64{load_relaxed(&again)} * 100 > sampled ? Way::repeated : Way::moved;
     }
@@ -143,12 +144,13 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps * 32, 32 / Warps)
     lists.clear(slices.parts);
     if (grid_thread() == 0) kept->again = kept->alone = 0;
     const bool ordered = meet(meetings, launch, in_order(index, start, stop, shape));
-    const Repeats repeats = sample_parts(tables, lists, index, start, stop, shape.count, slices.parts,
+    constexpr int hot = words == 4 && sizeof(T) < 8 ? 12 : 24;  // rows of 16 bytes have a table of rows (row_table.cuh)
+    const Repeats repeats = sample_parts(tables, lists, index, start, stop, shape.count, slices.parts, hot,
                                          [&](Index row) { return located(static_cast<int64>(row), shape); });
     if (lane_index() == 0 && repeats.again > 0) atomic_add(&kept->again, repeats.again);
     if (lane_index() == 0 && repeats.alone > 0) atomic_add(&kept->alone, repeats.alone);
     meet(meetings + grid_size_x(), launch);
-    const Way way = kept->choose<T>(ordered, shape.count / sample_share);
+    const Way way = kept->choose<T>(ordered, shape.count / sample_share, hot);
     if (grid_thread() == 0) kept->way = way;
     if (way != Way::moved) return;
     const uint32 tiles = (shape.range + slices.step - 1) / slices.step * grid_size_x();

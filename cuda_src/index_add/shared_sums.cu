@@ -15,6 +15,7 @@
 #include "gpubench/block/together.cuh"
 #include "gpubench/movement/row_vectors.cuh"
 #include "gpubench/pairs.cuh"
+#include "index_add/row_table.cuh"
 #include "index_add/table.cuh"
 
 namespace gpubench::index_add {

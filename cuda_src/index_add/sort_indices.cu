@@ -4,11 +4,9 @@
 // Data: the blocks, at most one an SM and all resident, own a range of the list each; grid/digit_sort.cuh says how a pass by up to 11
 // bits of the index goes. A range that fits the registers is read once a pass. Blocks say at the first meeting whether they found the
 // indices in order; if all did, the pairs are written as they are. Indices outside the dim are left out in the first pass.
-// Where a sample (sample.cuh) says that atomics do better, there are no pairs; what it says stands behind their number.
 #include "gpubench/grid.cuh"
 #include "gpubench/grid/digit_sort.cuh"
 #include "gpubench/movement/row_vectors.cuh"
-#include "index_add/sample.cuh"
 
 namespace gpubench::index_add {
 
@@ -22,10 +20,8 @@ struct SortShape {
     int32 shift;    // of the row, to the first digit
     int32 skip;     // whether a list in order stays as it is
     uint32 flags;   // words of the launch behind this one, which it needs cleared
-    uint32 often;   // not 0: how often an index must come up in a sample of the list to be sorted for
-    int32 unused;
 };
-GPUBENCH_LAYOUT(SortShape, 48, unused, 44);
+GPUBENCH_LAYOUT(SortShape, 40, flags, 36);
 
 // The pairs of the list from `start` on. False where the rows descend, or one is outside the dim; such a one is no pair.
 template <class C, class Index>
@@ -100,14 +96,6 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps * 32, 1)
     using C = SortCut<Warps, Large>;
     const SortTables<C> tables(memory);
     for (int64 i = grid_thread(); i < shape.flags; i += grid_threads()) flags[i] = 0;
-    if (shape.often != 0) {
-        const Choice choice = choose<Warps>(index, shape.count, shape.often, memory);
-        if (grid_thread() == 0) kept[1] = static_cast<uint32>(choice);
-        if (choice == Choice::atomics) {
-            if (grid_thread() == 0) kept[0] = 0;
-            return;
-        }
-    }
     uint32 count = shape.count;
     sort_all<C>(index, meetings, tables, SortWorkspace{counts, before, totals}, first, second, count, shape);
     if (grid_thread() == 0) kept[0] = count;

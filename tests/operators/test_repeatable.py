@@ -10,7 +10,7 @@ from gpubench.operators.hard import hard_cases
 from gpubench.operators.precision import is_exact
 from tests.operators.cases import DEVICE
 
-COUNTS_ONLY = ("index_add/seeds/sorted_deterministic.cu", "index_add/sort.cuh", "index_add/sample.cuh")
+COUNTS_ONLY = ("index_add/seeds/sorted_deterministic.cu", "index_add/sort.cuh")
 """Their atomics count; the sums have an order."""
 
 

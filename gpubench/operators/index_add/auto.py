@@ -8,7 +8,7 @@ from typing import Any
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
-from gpubench.operators.index_add import one_place, owning, sampled, tuning, walked
+from gpubench.operators.index_add import cached_rows, one_place, owning, tuning, walked
 from gpubench.operators.index_add.block_copies import BlockCopies
 from gpubench.operators.index_add.cached import Cached
 from gpubench.operators.index_add.combined import Combined
@@ -19,7 +19,6 @@ from gpubench.operators.index_add.naive import Naive
 from gpubench.operators.index_add.partitioned import Partitioned
 from gpubench.operators.index_add.private_copies import PrivateCopies
 from gpubench.operators.index_add.pytorch import LargeIndex
-from gpubench.operators.index_add.sampled import Sampled
 
 
 def choose(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
@@ -52,7 +51,7 @@ def _of_form(form: Form, dtype: str, device: DeviceInfo) -> Iterator[Variant]:
         return
     wanted = (
         (tuning.is_for_partitioned(form, dtype), Partitioned()),
-        (sampled.is_for(form, dtype), Sampled()),
+        (cached_rows.is_for(form, dtype, device), Cached()),
         (tuning.has_totals(form, dtype), Cached()),
         (tuning.is_for_grouped(form, dtype, device), Grouped()),
         (tuning.is_for_cached(form), Cached()),

@@ -9,7 +9,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.geometry.rounding import ceil_div
-from gpubench.operators.index_add import tuning
+from gpubench.operators.index_add import cached_rows, tuning
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
 from gpubench.operators.index_add.params import INDEX_DTYPES
@@ -48,6 +48,9 @@ class Cached(OfForm):
 
     def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
         """One launch, or two by way of totals. Refuses more than 32-bit numbers count."""
+        by_rows = cached_rows.build(problem, form, device)
+        if isinstance(by_rows, Plan):
+            return by_rows
         totals = tuning.has_totals(form, problem.case.dtype)
         target = "int32" if totals else problem.case.dtype
         return build(problem, form, tuning.cached_blocks(form, tile_of(target), device), totals=totals)
@@ -58,7 +61,7 @@ class Cached(OfForm):
         if dtype in tuning.SMALL:
             made += [(SOURCE, kernel(dtype, index, "int32")) for index in INDEX_DTYPES]
             made.append((SOURCE, totals_kernel(dtype)))
-        return tuple(made)
+        return (*made, *cached_rows.instances(dtype))
 
 
 def kernel(dtype: str, index: str, target: str | None = None) -> str:
@@ -75,6 +78,9 @@ def totals_kernel(dtype: str) -> str:
 def behind(problem: Problem[Any], form: Form, device: DeviceInfo, way: Workspace) -> Launch | Refused:
     """Return the launch for a list that `partitioned` leaves, as the word at `way` says."""
     dtype = problem.case.dtype
+    by_rows = cached_rows.behind(problem, form, device, way)
+    if isinstance(by_rows, Launch):
+        return by_rows
     plan = build(problem, form, tuning.cached_blocks(form, tile_of(dtype), device))
     if isinstance(plan, Refused):
         return plan

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
-from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
+from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add import one_place, owned, owning, scattered, sort, tuning, walked
@@ -103,17 +103,6 @@ def kernel(dtype: str, index: str, vector: int, rows: int, sharing: str = "even"
     if rows == FEW_ROWS:
         return f"gpubench::index_add::add_few<{types}>"
     return f"gpubench::index_add::add_combined<{types}, gpubench::index_add::Sharing::{sharing}>"
-
-
-def if_apart(launch: Launch, problem: Problem[Any], vector: int, choice: Workspace) -> Launch:
-    """Return a launch of warps that add many rows, which does nothing where the list was sorted."""
-    name = if_apart_kernel(problem.case.dtype, problem.operand("index").dtype, vector)
-    return dataclasses.replace(launch, kernel=name, arguments=(choice, *launch.arguments))
-
-
-def if_apart_kernel(dtype: str, index: str, vector: int) -> str:
-    """Return its name expression."""
-    return f"gpubench::index_add::add_if_apart<{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}, {vector}>"
 
 
 def single(dtype: str, index: str, alone: bool) -> str:

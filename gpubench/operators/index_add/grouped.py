@@ -95,9 +95,8 @@ def build(
     device: DeviceInfo,
     most_pairs: int,
     least_range: int = sort.LEAST_RANGE,
-    often: int = 0,
 ) -> Plan | Refused:
-    """Return the plan with pieces of so many pairs; often: as `Sort.launch` has it."""
+    """Return the plan with pieces of so many pairs."""
     cut = cut_of(form, most_pairs)
     units, vectors = cut.pieces * cut.repeated, form.inner // form.vector
     if not fits(units, vectors, form.outers, form.places, form.count + 1024, cut.slots):
@@ -128,7 +127,7 @@ def build(
     notes |= {"pairs": cut.share * (THREADS // cut.lanes), "lanes": cut.lanes, "vector": form.vector}
     return Plan(
         "grouped",
-        (sorting.launch(problem, flags, cut.slots, often), adding),
+        (sorting.launch(problem, flags, cut.slots), adding),
         grouped_accuracy(problem, 16),
         flags.byte_offset + 4 * cut.slots,
         workspace_zeroed=True,

@@ -12,7 +12,7 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div
-from gpubench.operators.index_add import cached
+from gpubench.operators.index_add import cached, cached_rows
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
 from gpubench.operators.index_add.params import INDEX_DTYPES
@@ -96,7 +96,8 @@ class Partitioned(OfForm):
             if row
             for name in (*map(row.first, INDEX_DTYPES), *map(row.second, INDEX_DTYPES))
         ]
-        return (*made, *((cached.SOURCE, cached.behind_kernel(dtype, index)) for index in INDEX_DTYPES))
+        left = ((cached.SOURCE, cached.behind_kernel(dtype, index)) for index in INDEX_DTYPES)
+        return (*made, *left, *cached_rows.instances(dtype, behind=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,6 @@ LEAST_RANGE = 2048
 ONE_BLOCK = 8192
 """Indices that one block sorts: it meets nobody."""
 
-SAMPLE, SAMPLE_BYTES = 4096, 32768
-"""Indices of a list that are looked at, in groups of 32 neighbours, where the launch chooses, and what it counts in."""
-
 WARPS = (16, 8)
 MOST_PASSES = 4
 
@@ -49,8 +46,6 @@ SHAPE = Struct(
     shift="i4",
     skip="i4",
     flags="u4",
-    often="u4",
-    unused="i4",
 )
 
 
@@ -139,16 +134,8 @@ class Sort:
         """Where the pairs stand when they are in order."""
         return Workspace(self._starts[5])
 
-    @property
-    def choice(self) -> Workspace:
-        """Where the launch says whether it sorted at all."""
-        return Workspace(self.kept.byte_offset + 4)
-
-    def launch(self, problem: Problem[Any], flags: Workspace, flag_words: int, often: int = 0) -> Launch:
-        """Return the launch; it also clears the flags of the one behind it.
-
-        often: only sort a list of which so many of `SAMPLE` indices are the same; 0 for any.
-        """
+    def launch(self, problem: Problem[Any], flags: Workspace, flag_words: int) -> Launch:
+        """Return the launch; it also clears the flags of the one behind it."""
         starts = [Workspace(start) for start in self._starts]
         return Launch(
             SOURCE,
@@ -161,9 +148,9 @@ class Sort:
                 *starts[2:7],
                 self.kept,
                 flags,
-                SHAPE.value(self, flags=flag_words, often=often, unused=0),
+                SHAPE.value(self, flags=flag_words),
             ),
-            shared_bytes=max(shared_bytes(self.warps, self.large, self.rounds), SAMPLE_BYTES if often else 0),
+            shared_bytes=shared_bytes(self.warps, self.large, self.rounds),
             waits_for_blocks=True,
         )
 

@@ -13,6 +13,8 @@ GATHERED_LEAST = Constant("GATHERED_LEAST", tuning.GATHERED_LEAST, (8192, 65536,
 CACHED_ROW = Constant("CACHED_ROW", tuning.CACHED_ROW, (0, 16, 256))
 CACHED_LEAST = Constant("CACHED_LEAST", tuning.CACHED_LEAST, (1 << 13, 1 << 15, 1 << 21, 1 << 40))
 CACHED_BLOCKS = Constant("CACHED_BLOCKS", tuning.CACHED_BLOCKS, (1, 2, 6, 12))
+ROWS_LEAST = Constant("ROWS_LEAST", tuning.ROWS_LEAST, (1 << 17, 1 << 40))
+ROWS_WIDE = Constant("ROWS_WIDE", tuning.ROWS_WIDE, (1 << 40,))
 GROUPED_ROW = Constant("GROUPED_ROW", tuning.GROUPED_ROW, (32, 512))
 GROUPED_COST = Constant("GROUPED_COST", tuning.GROUPED_COST, (0.0, 0.5, 0.75, 1.5, 1000.0))
 PARTITION_LEAST = Constant("PARTITION_LEAST", tuning.PARTITION_LEAST, (1 << 21, 1 << 23, 1 << 40))
@@ -50,7 +52,15 @@ REGIMES: tuple[Regime, ...] = (
         "short-rows",
         "inner * itemsize < 128",
         ("partitioned", "block_copies", "cached", "combined", "grouped"),
-        (PARTITION_LEAST_ROWS, PARTITION_REACH, CACHED_ROW, CACHED_BLOCKS, GROUPED_ROW),
+        (
+            PARTITION_LEAST_ROWS,
+            PARTITION_REACH,
+            CACHED_ROW,
+            CACHED_BLOCKS,
+            ROWS_LEAST,
+            ROWS_WIDE,
+            GROUPED_ROW,
+        ),
     ),
     Regime("rows", "outer == 1", ("combined", "grouped", "block_copies", "gathered"), (GROUPED_COST, WAVES, WARPS)),
     Regime("rows-of-several-parts", "1", ("combined", "grouped", "block_copies"), (GROUPED_COST, WAVES, WARPS)),

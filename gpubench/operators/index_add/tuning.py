@@ -79,6 +79,14 @@ TOTALS_PLACES = 4
 """... small integers by way of 32-bit totals in the workspace from so many on, up to so many of the destination each:
 2^20 of int8 27 us, half of them on one place 25 (25 and 55 by atomics); 175507 into 55636 of int16 11.3 (7.8)."""
 
+ROWS_SUMS, ROWS_LEAST, ROWS_WIDE = 96, 2**19, 2**26
+ROWS_TABLE = 100_000
+"""Rows of up to 64 bytes whose sums take so many through a table of rows, from so many elements on; wider ones, of less
+than `GROUPED_ROW` and of up to 128 bytes of sums, from so many bytes on; bytes of the table. On an H100 even, by 1 /
+rank, half on one place, in order: 2^22 x 8 float32 307, 141, 192, 148 us (atomics 305, 731, 1211, 145; sorted 431, 400,
+375, 224), 2^21 x 16 207, 114, 132, 139, 2^20 x 16 bfloat16 of 100000 24 (29), 34 (113), 21 (47 of one place), but 512 x
+32 bfloat16, 160000 21 (17 by atomics), 5236 x 8 float32, 160000 12 (9.6)."""
+
 CACHED_BLOCKS = 3
 """Blocks an SM of `cached` where tiles are more than eight an SM."""
 

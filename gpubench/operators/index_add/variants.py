@@ -14,7 +14,6 @@ from gpubench.operators.index_add.oneflow import OneFlow
 from gpubench.operators.index_add.partitioned import Partitioned
 from gpubench.operators.index_add.private_copies import PrivateCopies
 from gpubench.operators.index_add.pytorch import AUTO_PYTORCH, LargeIndex, SmallIndex, Uncollapsed
-from gpubench.operators.index_add.sampled import Sampled
 from gpubench.operators.index_add.sorted_deterministic import SortedDeterministic
 
 VARIANTS: tuple[Variant, ...] = (
@@ -32,6 +31,5 @@ VARIANTS: tuple[Variant, ...] = (
     Gathered(),
     Partitioned(),
     Grouped(),
-    Sampled(),
     AUTO_PYTORCH,
 )

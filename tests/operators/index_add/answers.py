@@ -17,7 +17,9 @@ INDEX_ADD = OPERATORS["index_add"]
 PATTERNS = ("uniform", "zipf", "sorted", "same", "half_same", {"duplicates": 40}, {"out_of_range": 30})
 
 
-def problem_of(shape: tuple[int, ...], indices: int, dtype: str = "float32", **params: Any) -> Problem[Any]:
+def problem_of(
+    shape: tuple[int, ...], indices: int | dict[str, str], dtype: str = "float32", **params: Any
+) -> Problem[Any]:
     """Return an index_add's problem."""
     return INDEX_ADD.problem(make_case("index_add", dtype, shape=shape, indices=indices, **params))
 

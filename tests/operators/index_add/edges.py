@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpubench.model import Case
-from gpubench.operators.index_add import sampled, tuning
+from gpubench.operators.index_add import tuning
 from tests.operators.cases import make_case
 
 Edge = tuple[dict[str, Any], str, str]
@@ -73,14 +73,24 @@ def _edges() -> list[Edge]:
         ),
         *(
             ({"shape": (10**5, row + near), "indices": 4 * 10**4 + 3}, "float32", name)
-            for near, name in ((-1, "cached"), (0, "combined"), (1, "combined"))
+            for near, name in ((-1, "cached"), (0, "cached"), (1, "combined"))  # elements, a table of rows, atomics
         ),
         *(
-            ({"shape": (2**21, row // size), "indices": least // row + near}, dtype, name)
-            for dtype, size, before in (("float32", 4, "cached"), ("bfloat16", 2, "combined"))
-            for row in (32, 64)
-            for least in (sampled.least_of(dtype, row) or 0,)
-            for near, name in _step(before if row == 64 else "cached", "sampled")
+            ({"shape": (10**5, width), "indices": tuning.ROWS_LEAST // width + near}, dtype, name)
+            for width, dtype in ((4, "float32"), (16, "float32"), (8, "bfloat16"), (24, "float16"), (8, "complex64"))
+            for near, name in ((-1, "combined"), (1, "cached"))
+        ),
+        ({"shape": (10**5, 2), "indices": 2**17}, "complex64", "cached"),
+        *(
+            ({"shape": (10**5, 32), "indices": tuning.ROWS_WIDE // 64 + near}, "bfloat16", name)
+            for near, name in _step("combined", "cached")
+        ),
+        ({"shape": (10**5, 20), "indices": 2**21 // 20}, "float32", "combined"),
+        ({"shape": (10**5, 20), "indices": 2**21 // 20 + 1}, "float32", "cached"),
+        ({"shape": (10**5, 40), "indices": 2**20}, "bfloat16", "combined"),  # sums of 160 bytes
+        *(
+            ({"shape": (40, 10**5, 4), "dim": 1, "indices": tuning.SCATTERED_MOST + near}, "float32", name)
+            for near, name in ((0, "combined"), (1, "cached"))
         ),
         *(
             ({"shape": (tuning.PARTITION_REACH // 16 + near, 4), "indices": 2**24}, "float32", name)
@@ -136,9 +146,7 @@ def _edges() -> list[Edge]:
                 (2**19, 32, "combined"),
                 (2**19, 64, "grouped"),
                 (2**18, 64, "combined"),
-                (2**21, 16, "sampled"),
-                (2**20 - 1, 16, "cached"),
-                (2**20, 16, "sampled"),
+                (2**21, 16, "cached"),
             )
         ),
         ({"shape": (2**21, 16), "indices": 2**21}, "int32", "grouped"),

@@ -19,7 +19,6 @@ from gpubench.operators.index_add import (
     gathered,
     grouped,
     private_copies,
-    sampled,
     scattered,
 )
 from gpubench.operators.index_add.auto import choose, preferred
@@ -50,30 +49,6 @@ def test_grouped_takes_rows_of_any_width_and_alpha(dtype: str, shape: tuple[int,
     """Vectors and single elements, rows wider than a group of lanes, one list for several repetitions."""
     problem = problem_of(shape, 200, dtype, dim=len(shape) - 2, alpha=-3.0, index_dtype="int32")
     answers(problem, small_groups(problem, host().info), "random:1")
-
-
-@pytest.mark.parametrize(
-    ("pattern", "dtype", "sorts"),
-    [
-        ("uniform", "float32", False),
-        ("sorted", "bfloat16", False),
-        ({"out_of_range": 30}, "float32", False),
-        ("half_same", "bfloat16", True),
-        ("zipf", "float32", True),
-        ("same", "float16", True),
-    ],
-    ids=str,
-)
-def test_a_sample_decides_on_the_device_whether_to_sort(pattern: Any, dtype: str, sorts: bool) -> None:
-    """Right either way, twice on one workspace; a list with a hot place is sorted, so its bits repeat."""
-    problem = problem_of((5000, 16), 6001, dtype, pattern=pattern)
-    plan = sampled.Sampled().plan(problem, host().info)
-    found = answers(problem, plan, "random:2")
-    assert isinstance(plan, Plan)
-    assert not plan.repeatable
-    grouped_bits = answers(problem, grouped.Grouped().plan(problem, host().info), "random:1")
-    assert not sorts or found[0] == grouped_bits[0]
-    assert isinstance(sampled.Sampled().plan(problem_of((5000, 16), 31), host().info), Refused)
 
 
 @pytest.mark.parametrize("pattern", ["uniform", "half_same", "same", "sorted"])

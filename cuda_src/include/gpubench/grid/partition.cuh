@@ -112,26 +112,26 @@ struct PartLists {
 };
 
 // How often rows came again inside of warps, for every lane of one the same: the lanes of all rows that did but the one that came most
-// often, and those of that one where it was three quarters of the warp.
+// often, and those of that one where it had `hot` lanes and more.
 struct Repeats {
     uint32 again, alone;
 
     // By a whole warp: lanes that have no row are beyond every other one.
-    GPUBENCH_DEVICE void count(uint32 row, bool exists) {
+    GPUBENCH_DEVICE void count(uint32 row, bool exists, int hot) {
         const uint32 met = match_any(full_mask, exists ? row : 0xffffffffu);
         const int equal = exists ? population_count(met) : 0;
         const bool run = ((met + (met & (0u - met))) & met) == 0;  // neighbours alone, as in a sorted piece: no place is met from elsewhere
         const int most = combine_lanes(equal, [](int a, int b) { return a > b ? a : b; });
         const int others = population_count(ballot(full_mask, equal > 1 && !run)) - (most > 1 ? most : 0);
         again += others > 0 ? others : 0;
-        alone += most >= 24 ? most : 0;
+        alone += most >= hot ? most : 0;
     }
 };
 
 // Count a sample of rows start ... stop - 1 of a list, one piece of each span; `locate` turns an entry into a located row.
 template <int Warps, int Items, int Words, class Entry, class Locate>
 GPUBENCH_DEVICE Repeats sample_parts(const PartTables<Warps, Items, Words>& tables, const PartLists<Words>& lists, const Entry* list,
-                                     uint32 start, uint32 stop, uint32 seed, int parts, const Locate& locate) {
+                                     uint32 start, uint32 stop, uint32 seed, int parts, int hot, const Locate& locate) {
     constexpr int at_once = 8;
     constexpr uint32 apart = Warps * warp_size / sample_piece;
     together(parts + 1, [&](int part) { tables.counts[part] = 0; });
@@ -151,7 +151,7 @@ GPUBENCH_DEVICE Repeats sample_parts(const PartTables<Warps, Items, Words>& tabl
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
             const uint32 row = locate(entries[k]);
-            repeats.count(row, exist[k]);
+            repeats.count(row, exist[k], hot);
             if (exist[k]) atomic_add(tables.counts + part_of(row), 1u);
         }
     }
