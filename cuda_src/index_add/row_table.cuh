@@ -105,13 +105,13 @@ template <class T, class Index, int V>
 struct RowTiles {
     const T* source;  // the lane's vector of the first row of all
     const Index* index;
-    Word128* ring;  // the warp's
+    const WarpRing<row_copies, row_stages> ring;
     const CachedRowsShape& shape;
     const int lane, group, groups;
     uint32 start, stop;  // the block's part
 
     GPUBENCH_DEVICE RowTiles(const T* from, const Index* list, Word128* memory, const CachedRowsShape& of)
-        : index(list), ring(memory + thread_index_x() / warp_size * (row_stages * row_copies * warp_size)), shape(of),
+        : index(list), ring{memory + thread_index_x() / warp_size * ring.words}, shape(of),
           lane(lane_index() & (of.lanes - 1)), group(lane_index() / of.lanes), groups(warp_size / of.lanes) {
         start = static_cast<uint32>(block_index_x()) * shape.range;
         stop = shape.count - start < shape.range ? shape.count : start + shape.range;
@@ -123,18 +123,16 @@ struct RowTiles {
         return (stop - start + step - 1) / step;
     }
     GPUBENCH_DEVICE uint32 first(uint32 turn) const { return start + (turn * row_warps + thread_index_x() / warp_size) * shape.tile; }
-    GPUBENCH_DEVICE Word128* stage(uint32 turn) const { return ring + turn % row_stages * (row_copies * warp_size); }
-    // Ask for a tile; one group of copies, be it empty.
+    // Ask for a tile, be it empty.
     GPUBENCH_DEVICE void ask(uint32 turn) const {
         GPUBENCH_UNROLL
         for (int k = 0; k < row_copies; ++k) {
             const int row = k * groups + group;
             const uint32 at = first(turn) + row;
             if (row >= shape.tile || at >= stop || !active()) continue;
-            const T* const vector = source + at * shape.index_step;
-            copy_in_background<false>(stage(turn) + k * warp_size + lane_index(), reinterpret_cast<const Word128*>(vector));
+            ring.ask(turn, k * warp_size + lane_index(), source + at * shape.index_step);
         }
-        close_copies();
+        ring.close_turn();
     }
     // The index of the lane's row of a tile; -1: none.
     GPUBENCH_DEVICE int64 place(uint32 turn) const {
@@ -142,7 +140,7 @@ struct RowTiles {
         return lane_index() < shape.tile && at < stop ? static_cast<int64>(index[at]) : -1;
     }
     GPUBENCH_DEVICE Packed<T, V> vector(uint32 turn, int row) const {
-        return bit_cast<Packed<T, V>>(stage(turn)[row * shape.lanes + lane]);
+        return ring.template read<Packed<T, V>>(turn, row * shape.lanes + lane);
     }
 };
 
@@ -190,8 +188,7 @@ GPUBENCH_DEVICE void add_rows(T* destination, const T* source, const Index* inde
         const int64 place = next;
         next = tiles.place(turn + 1);
         tiles.ask(turn + row_stages - 1);
-        await_copies<row_stages - 1>();
-        warp_barrier();
+        tiles.ring.await_turn();
         add_tile(table, tiles, turn, place >= 0 && place < shape.places ? static_cast<uint32>(place) : no_row, destination, alpha, found);
         warp_barrier();
         if (turn % row_turns != row_turns - 1) continue;

@@ -1,10 +1,10 @@
 // index_add by sums in a block's shared memory: variant `cached`, in a table of those that come again, and `block_copies`, of all
 // places or of a segment of them.
 //
-// `add_cached`: for single elements, and short rows. Threads of a block take the elements of a tile of the source side by side, two
-// at once, and table.cuh says what becomes of them. `add_totals` follows where small integers were added up in 32 bits; `add_cached_if`
-// is `partitioned`'s. Sums are formed in the accumulator, rounded by each atomic, in any order. Why: the L2 cache takes 100 G scattered
-// additions a second, but 0.57 G to one address, and exchanges 32 G words of small integers (H200).
+// `add_cached`: for single elements, and short rows that are no whole vectors (row_table.cuh has those). Threads of a block take the elements
+// of a tile of the source side by side, two at once, and table.cuh says what becomes of them. `add_totals` follows where small integers
+// were added up in 32 bits; `add_cached_if` is `partitioned`'s. Sums are formed in the accumulator, rounded by each atomic, in any order.
+// Why: the L2 cache takes 100 G scattered additions a second, but 0.57 G to one address, and exchanges 32 G words of small integers (H200).
 //
 // `add_by_copies`: the elements of one repetition of the list (a row, where the indexed dim is the last one) come to a block side by
 // side, eight of each thread on their way, and are added to the block's sums by atomics of shared memory; a thread keeps what it has

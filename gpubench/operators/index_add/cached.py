@@ -1,4 +1,7 @@
-"""The host rule of index_add/shared_sums.cu: elements by atomics, those that come again added up in shared memory."""
+"""The host rule of index_add/shared_sums.cu: elements by atomics, those that come again added up in shared memory.
+
+Short rows that are whole vectors go through a table of rows: `cached_rows`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, 
 from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.index_add import cached_rows, tuning
 from gpubench.operators.index_add.accuracy import atomic_plan
-from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
+from gpubench.operators.index_add.form import LIMIT, MOST_OUTERS, Form, OfForm, fits
 from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.index_add.sums import sum_bytes
 from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, int64
@@ -21,7 +24,6 @@ THREADS = 512
 TILE = 4 * THREADS
 """Elements that a block takes at once; of integers of 8 and 16 bits a quarter."""
 
-MOST_OUTERS = 65535
 TABLE_BITS = {4: 12, 8: 12, 16: 11}
 """log2 of the table's places by the bytes of a sum: up to 48 KB a block."""
 
@@ -40,14 +42,17 @@ class Cached(OfForm):
     """Takes single elements and rows of neighbours."""
 
     name: str = "cached"
-    summary: str = "elements by atomics; those that come again are added up in a block's table before"
+    summary: str = "elements, or short rows, by atomics; those that come again are added up in a block's table before"
     origin: str = (
-        "aggregation in a shared table as in hash group-by (cuDF), here only where a sample of the block sees elements "
+        "aggregation in a shared table as in hash group-by (cuDF), of elements only where the block's first ones come "
         "again; additions by atomics in the dtype, in any order; one dim beside the rows and the indexed one"
     )
 
     def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
-        """One launch, or two by way of totals. Refuses more than 32-bit numbers count."""
+        """Return the plan of a table of rows, or of elements, by way of totals in two launches.
+
+        Refuses more than 32-bit numbers count.
+        """
         by_rows = cached_rows.build(problem, form, device)
         if isinstance(by_rows, Plan):
             return by_rows

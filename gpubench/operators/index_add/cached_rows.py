@@ -12,7 +12,7 @@ from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 from gpubench.operators.index_add import tuning
 from gpubench.operators.index_add.accuracy import atomic_plan
-from gpubench.operators.index_add.form import LIMIT, Form, fits
+from gpubench.operators.index_add.form import LIMIT, MOST_OUTERS, Form, fits
 from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.index_add.sums import sum_bytes
 from gpubench.operators.structs import Struct
@@ -33,7 +33,6 @@ LEAST_BYTES = FIXED_BYTES + 16384
 NARROW, MOST_ROW = 64, 128
 """Bytes of a row that four lanes take, and eight."""
 
-MOST_OUTERS = 65535
 LEAST_TILE = 4
 BLOCK_ROWS = 2048
 """Rows that the beginning and the end of a block count as, where repetitions are shared among blocks."""

@@ -11,6 +11,8 @@ from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.index_add.strides import strides_of
 
 LIMIT = 2**31 - 1
+MOST_OUTERS = 65535
+"""Repetitions that the second number of a grid counts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import Problem, Refused
 from gpubench.operators.index_add import scattered
-from gpubench.operators.index_add.form import Form
+from gpubench.operators.index_add.form import MOST_OUTERS, Form
 from gpubench.operators.index_add.strides import Strides, strides_of
 from gpubench.operators.index_add.tuning import (
     OWNED_LEAST,
@@ -112,5 +112,5 @@ def _is_for_owned_rows(form: Form, small: bool, elements: int, least: int) -> bo
         return False
     if small and form.vector == 1 and form.inner >= 128:
         return True
-    short = (form.inner < SHORT and form.vector == 1) or form.outers > 65535
+    short = (form.inner < SHORT and form.vector == 1) or form.outers > MOST_OUTERS
     return short and form.outers > 1 and form.row_bytes < 128

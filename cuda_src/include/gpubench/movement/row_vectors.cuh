@@ -1,4 +1,4 @@
-// Vectors of rows that stand anywhere: what a thread asks for of several rows before it uses the first, and a ring of them.
+// Vectors of rows that stand anywhere: what a thread asks for of several rows before it uses the first, and rings of them.
 #pragma once
 
 #include "gpubench/movement/source.cuh"
@@ -43,6 +43,30 @@ struct LaneRing {
     template <class P>
     GPUBENCH_DEVICE P read(int turn, int which) const {
         return bit_cast<P>(*slot(turn % Stages, which));
+    }
+};
+
+// A warp's own ring of the same slots, `Copies` a lane and stage: whichever lane asked, all of them read it when its turn was awaited. No
+// lane asks for a turn before all have read the one whose stage it takes.
+template <int Copies, int Stages>
+struct WarpRing {
+    static constexpr int slots = Copies * warp_size;  // of a stage
+    static constexpr int words = Stages * slots;
+    Word128* own;  // the warp's first
+
+    GPUBENCH_DEVICE Word128* stage(uint32 turn) const { return own + turn % Stages * slots; }
+    GPUBENCH_DEVICE void ask(uint32 turn, int slot, const void* address) const {
+        copy_in_background<false>(stage(turn) + slot, static_cast<const Word128*>(address));
+    }
+    GPUBENCH_DEVICE void close_turn() const { close_copies(); }
+    // By all lanes: the turn that was closed Stages - 1 turns ago.
+    GPUBENCH_DEVICE void await_turn() const {
+        await_copies<Stages - 1>();
+        warp_barrier();
+    }
+    template <class P>
+    GPUBENCH_DEVICE P read(uint32 turn, int slot) const {
+        return bit_cast<P>(stage(turn)[slot]);
     }
 };
 
