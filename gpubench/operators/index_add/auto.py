@@ -8,7 +8,7 @@ from typing import Any
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
-from gpubench.operators.index_add import cached_rows, one_place, owning, tuning, walked
+from gpubench.operators.index_add import cached_rows, one_place, owning, regimes, walked
 from gpubench.operators.index_add.block_copies import BlockCopies
 from gpubench.operators.index_add.cached import Cached
 from gpubench.operators.index_add.combined import Combined
@@ -29,7 +29,7 @@ def choose(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
 def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
     """Yield the variants from best to last."""
     form = form_of(problem)
-    gathers = isinstance(form, Form) and tuning.is_for_gathered(form, problem.case.dtype, device)
+    gathers = isinstance(form, Form) and regimes.is_for_gathered(form, problem.case.dtype, device)
     owns = not gathers and owning.is_for_owned(problem, form)
     few = walked.is_for(problem) or one_place.is_for(problem)
     if isinstance(form, Form) and not few and not owns:
@@ -39,21 +39,21 @@ def preferred(problem: Problem[Any], device: DeviceInfo) -> Iterator[Variant]:
 
 def _of_form(form: Form, dtype: str, device: DeviceInfo) -> Iterator[Variant]:
     """Yield what is better than `combined` on even indices, unless repeated ones could cost it more than 1.5 x."""
-    if tuning.is_for_private_copies(form):
+    if regimes.is_for_private_copies(form):
         yield PrivateCopies()
-    if tuning.is_for_gathered(form, dtype, device):
+    if regimes.is_for_gathered(form, dtype, device):
         yield Gathered()
-    if tuning.is_for_block_copies(form, dtype, device):
+    if regimes.is_for_block_copies(form, dtype, device):
         yield BlockCopies()
     if form.is_turned:
-        if tuning.is_for_narrow(form):
+        if regimes.is_for_narrow(form):
             yield Cached()
         return
     wanted = (
-        (tuning.is_for_partitioned(form, dtype), Partitioned()),
+        (regimes.is_for_partitioned(form, dtype), Partitioned()),
         (cached_rows.is_for(form, dtype, device), Cached()),
-        (tuning.has_totals(form, dtype), Cached()),
-        (tuning.is_for_grouped(form, dtype, device), Grouped()),
-        (tuning.is_for_cached(form), Cached()),
+        (regimes.has_totals(form, dtype), Cached()),
+        (regimes.is_for_grouped(form, dtype, device), Grouped()),
+        (regimes.is_for_cached(form), Cached()),
     )
     yield from (variant for taken, variant in wanted if taken)

@@ -12,7 +12,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.geometry.rounding import ceil_div
-from gpubench.operators.index_add import cached_rows, tuning
+from gpubench.operators.index_add import cached_rows, regimes, tuning
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, MOST_OUTERS, Form, OfForm, fits
 from gpubench.operators.index_add.params import INDEX_DTYPES
@@ -56,9 +56,9 @@ class Cached(OfForm):
         by_rows = cached_rows.build(problem, form, device)
         if isinstance(by_rows, Plan):
             return by_rows
-        totals = tuning.has_totals(form, problem.case.dtype)
+        totals = regimes.has_totals(form, problem.case.dtype)
         target = "int32" if totals else problem.case.dtype
-        return build(problem, form, tuning.cached_blocks(form, tile_of(target), device), totals=totals)
+        return build(problem, form, regimes.cached_blocks(form, tile_of(target), device), totals=totals)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One an index dtype."""
@@ -86,7 +86,7 @@ def behind(problem: Problem[Any], form: Form, device: DeviceInfo, way: Workspace
     by_rows = cached_rows.behind(problem, form, device, way)
     if isinstance(by_rows, Launch):
         return by_rows
-    plan = build(problem, form, tuning.cached_blocks(form, tile_of(dtype), device))
+    plan = build(problem, form, regimes.cached_blocks(form, tile_of(dtype), device))
     if isinstance(plan, Refused):
         return plan
     name = behind_kernel(dtype, problem.operand("index").dtype)

@@ -11,7 +11,7 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused
 from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
-from gpubench.operators.index_add import one_place, owned, owning, scattered, sort, tuning, walked
+from gpubench.operators.index_add import one_place, owned, owning, regimes, scattered, sort, tuning, walked
 from gpubench.operators.index_add.accuracy import atomic_plan
 from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits, form_of
 from gpubench.operators.index_add.params import INDEX_DTYPES
@@ -70,7 +70,7 @@ class Combined(OfForm):
         """One launch. Refuses rows whose elements do not lie side by side, and more than 32-bit numbers count."""
         if problem.case.dtype in tuning.SINGLE and form.count > tuning.FEW:
             form = dataclasses.replace(form, vector=1)
-        return build(problem, form, tuning.warp_rows(form, device))
+        return build(problem, form, regimes.warp_rows(form, device))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """By form of the work, index dtype, and vectors of 16 bytes or elements."""

@@ -9,7 +9,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Launch, Plan, Pointer, Problem, Refused, Workspace
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
-from gpubench.operators.index_add import sort, tuning
+from gpubench.operators.index_add import regimes, sort
 from gpubench.operators.index_add.accuracy import grouped_accuracy
 from gpubench.operators.index_add.form import LIMIT, Form, OfForm, fits
 from gpubench.operators.index_add.sums import sum_bytes
@@ -47,7 +47,7 @@ class Grouped(OfForm):
 
     def of_form(self, problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
         """Two launches. Refuses rows whose elements do not lie side by side, and more than 32-bit numbers count."""
-        return build(problem, form, device, tuning.piece_pairs(form, device))
+        return build(problem, form, device, regimes.piece_pairs(form, device))
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """Return the sort's, and the sums by vectors of 16 bytes and by elements."""

@@ -9,16 +9,9 @@ from gpubench import dtypes
 from gpubench.model import Problem, Refused
 from gpubench.operators.index_add import scattered
 from gpubench.operators.index_add.form import MOST_OUTERS, Form
+from gpubench.operators.index_add.regimes import is_for_narrow, is_for_private_copies, is_for_squares, sorting_us
 from gpubench.operators.index_add.strides import Strides, strides_of
-from gpubench.operators.index_add.tuning import (
-    OWNED_LEAST,
-    SHORT,
-    SMALL,
-    is_for_narrow,
-    is_for_private_copies,
-    is_for_squares,
-    sorting_us,
-)
+from gpubench.operators.index_add.tuning import OWNED_LEAST, SHORT, SMALL
 
 OWNED_SORTED = 512
 """Indices that each block of owners sorts by itself: 1884 into 2 x 256 x 266 x 5 86 us, sorted before 48."""
