@@ -144,7 +144,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps * 32, 32 / Warps)
     lists.clear(slices.parts);
     if (grid_thread() == 0) kept->again = kept->alone = 0;
     const bool ordered = meet(meetings, launch, in_order(index, start, stop, shape));
-    constexpr int hot = words == 4 && sizeof(T) < 8 ? 12 : 24;  // rows of 16 bytes have a table of rows (row_table.cuh)
+    constexpr int hot = words == 4 && sizeof(T) < 8 && !is_integer<T> ? 12 : 24;  // such rows have a table of rows (row_table.cuh)
     const Repeats repeats = sample_parts(tables, lists, index, start, stop, shape.count, slices.parts, hot,
                                          [&](Index row) { return located(static_cast<int64>(row), shape); });
     if (lane_index() == 0 && repeats.again > 0) atomic_add(&kept->again, repeats.again);

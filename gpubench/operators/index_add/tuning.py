@@ -74,9 +74,9 @@ ROWS_SUMS, ROWS_LEAST, ROWS_WIDE = 96, 2**19, 2**26
 ROWS_TABLE = 100_000
 """Rows of up to 64 bytes whose sums take so many through a table of rows, from so many elements on; wider ones, of less
 than `GROUPED_ROW` and of up to 128 bytes of sums, from so many bytes on; bytes of the table. On an H100 even, by 1 /
-rank, half on one place, in order: 2^22 x 8 float32 307, 141, 192, 148 us (atomics 305, 731, 1211, 145; sorted 431, 400,
-375, 224), 2^21 x 16 207, 114, 132, 139, 2^20 x 16 bfloat16 of 100000 24 (29), 34 (113), 21 (47 of one place), but 512 x
-32 bfloat16, 160000 21 (17 by atomics), 5236 x 8 float32, 160000 12 (9.6)."""
+rank, half on one place, in order: 2^22 x 8 float32 307, 142, 192, 148 us (atomics 305, 731, 1211, 145; sorted 431, 400,
+375, 224), 2^21 x 16 207, 115, 133, 140; 160000 rows of 24 bfloat16 even 17 (21 by elements), by 1 / rank 19 (75), but
+of 32, below 512, even 21 (17 by atomics), 160000 of 8 float32 below 5236 12 (9.6)."""
 
 CACHED_BLOCKS = 3
 """Blocks an SM of `cached` where tiles are more than eight an SM."""
