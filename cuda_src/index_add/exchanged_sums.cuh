@@ -20,19 +20,17 @@ GPUBENCH_DEVICE uint64 sum_of_words(uint64 a, uint64 b) {
 template <class A, int V, class At>
 GPUBENCH_DEVICE void add_by_exchange(const Vector<A, V>& more, const At& at) {
     constexpr int count = V * sizeof(A) / sizeof(uint64);
-    struct Words {
-        uint64 all[count];
-    };
-    Words mine = bit_cast<Words>(more), taken;
+    auto mine = bit_cast<Vector<uint64, count>>(more);
+    Vector<uint64, count> taken;
     GPUBENCH_UNROLL
-    for (int i = 0; i < count; ++i) taken.all[i] = atomic_exchange(at(i), uint64{0});
+    for (int i = 0; i < count; ++i) taken[i] = atomic_exchange(at(i), uint64{0});
     GPUBENCH_UNROLL
-    for (int i = 0; i < count; ++i) mine.all[i] = atomic_exchange(at(i), sum_of_words<A>(mine.all[i], taken.all[i]));
+    for (int i = 0; i < count; ++i) mine[i] = atomic_exchange(at(i), sum_of_words<A>(mine[i], taken[i]));
     GPUBENCH_UNROLL
     for (int i = 0; i < count; ++i) {
-        while (mine.all[i] != 0) {
+        while (mine[i] != 0) {
             const uint64 there = atomic_exchange(at(i), uint64{0});
-            mine.all[i] = atomic_exchange(at(i), sum_of_words<A>(mine.all[i], there));
+            mine[i] = atomic_exchange(at(i), sum_of_words<A>(mine[i], there));
         }
     }
 }

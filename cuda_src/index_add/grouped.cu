@@ -46,7 +46,7 @@ GPUBENCH_DEVICE void walk_ring(Walk<T, V>& walk) {
             const uint32 position = walk.piece.positions[i];
             walk.memory.ring.ask(i - walk.first, 0, walk.column.item(position & ~Piece::end));
             if (position >= Piece::end) {
-                if (!skip) walk.memory.ring.ask(i - walk.first, 1, walk.column.place(walk.piece.row(i)));
+                if (!skip) walk.memory.ring.ask(i - walk.first, group_threads, walk.column.place(walk.piece.row(i)));
                 skip = false;
             }
         }
@@ -58,7 +58,7 @@ GPUBENCH_DEVICE void walk_ring(Walk<T, V>& walk) {
         const auto raw = walk.memory.ring.template read<Packed<T, V>>(i - walk.first, 0);
         const bool ends = walk.piece.positions[i] >= Piece::end;
         Packed<T, V> old{};
-        if (ends && !walk.from_before) old = walk.memory.ring.template read<Packed<T, V>>(i - walk.first, 1);
+        if (ends && !walk.from_before) old = walk.memory.ring.template read<Packed<T, V>>(i - walk.first, group_threads);
         walk.take(i, ends, raw, old);
         ask(i + stages);
     }

@@ -74,18 +74,18 @@ struct LaneMemory {
     struct Words {
         W all[count];
     };
-    LaneRing<group_threads, stages> ring;
+    CopyRing<2 * group_threads, stages> ring;
 
     GPUBENCH_DEVICE void keep(int which, const Sums& sums, int from = 0) const {
         const auto words = bit_cast<Words>(sums);
         GPUBENCH_UNROLL
-        for (int i = 0; i < count; ++i) *reinterpret_cast<W*>(ring.slot(from + i, which)) = words.all[i];
+        for (int i = 0; i < count; ++i) *reinterpret_cast<W*>(ring.slot(from + i, which * group_threads)) = words.all[i];
     }
     // Those that the lane `threads` further kept.
     GPUBENCH_DEVICE Sums kept(int which, int threads, int from = 0) const {
         Words words;
         GPUBENCH_UNROLL
-        for (int i = 0; i < count; ++i) words.all[i] = *reinterpret_cast<const W*>(ring.slot(from + i, which) + threads);
+        for (int i = 0; i < count; ++i) words.all[i] = *reinterpret_cast<const W*>(ring.slot(from + i, which * group_threads) + threads);
         return bit_cast<Sums>(words);
     }
 };

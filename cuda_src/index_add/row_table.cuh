@@ -29,7 +29,7 @@ constexpr int row_tags = 4096;
 constexpr int row_turns = 8;  // of a block's warps, until it looks whether the table is of use
 
 struct CachedRowsShape {
-    int32 lanes;     // of a group, a power of two up to 32
+    int32 lanes;     // of a group, a power of two up to 8
     int32 tile;      // rows of a warp at once
     uint32 vectors;  // of a row
     uint32 count;    // indices
@@ -48,9 +48,6 @@ struct RowTable {
     using A = sum_t<T>;
     static constexpr int parts = V * sizeof(A) / 8;  // of a vector
     static constexpr uint32 is_new = no_row, is_full = no_row - 1;
-    struct Parts {
-        uint64 all[parts];
-    };
     uint64* sums;
     uint32 *keys, *tags;
     uint32 rows;
@@ -92,9 +89,9 @@ struct RowTable {
         after_all<row_threads>(static_cast<int>(rows) * shape.lanes, [&](int i) {
             const uint32 place = i / shape.lanes, vector = i & (shape.lanes - 1);
             if (vector >= shape.vectors || keys[place] == no_row) return;
-            Parts found;
+            Vector<uint64, parts> found;
             GPUBENCH_UNROLL
-            for (int k = 0; k < parts; ++k) found.all[k] = *part(place, vector, k);
+            for (int k = 0; k < parts; ++k) found[k] = *part(place, vector, k);
             atomic_add_vector(destination + keys[place] * shape.place_step + vector * V, pack_items<V, T>(bit_cast<Vector<A, V>>(found)));
         });
     }
@@ -105,13 +102,13 @@ template <class T, class Index, int V>
 struct RowTiles {
     const T* source;  // the lane's vector of the first row of all
     const Index* index;
-    const WarpRing<row_copies, row_stages> ring;
+    const CopyRing<row_copies * warp_size, row_stages> ring;
     const CachedRowsShape& shape;
     const int lane, group, groups;
     uint32 start, stop;  // the block's part
 
     GPUBENCH_DEVICE RowTiles(const T* from, const Index* list, Word128* memory, const CachedRowsShape& of)
-        : index(list), ring{memory + thread_index_x() / warp_size * ring.words}, shape(of),
+        : index(list), ring{memory + thread_index_x() / warp_size * ring.size}, shape(of),
           lane(lane_index() & (of.lanes - 1)), group(lane_index() / of.lanes), groups(warp_size / of.lanes) {
         start = static_cast<uint32>(block_index_x()) * shape.range;
         stop = shape.count - start < shape.range ? shape.count : start + shape.range;
@@ -189,6 +186,7 @@ GPUBENCH_DEVICE void add_rows(T* destination, const T* source, const Index* inde
         next = tiles.place(turn + 1);
         tiles.ask(turn + row_stages - 1);
         tiles.ring.await_turn();
+        warp_barrier();
         add_tile(table, tiles, turn, place >= 0 && place < shape.places ? static_cast<uint32>(place) : no_row, destination, alpha, found);
         warp_barrier();
         if (turn % row_turns != row_turns - 1) continue;

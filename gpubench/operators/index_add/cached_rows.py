@@ -20,12 +20,12 @@ from gpubench.operators.structs import Struct
 SOURCE = "index_add/shared_sums.cu"
 THREADS, LANES = 1024, 32
 VECTOR = 16
-COPIES = 2
-"""Vectors of a lane in a tile, at most."""
+STAGES, COPIES = 2, 2
+"""Of a warp's ring; vectors of a lane in a tile, at most."""
 
 TAGS = 4096
-FIXED_BYTES = THREADS * 2 * COPIES * VECTOR + 4 * TAGS
-"""Shared memory beside the table: a ring of two stages, and tags."""
+FIXED_BYTES = THREADS * STAGES * COPIES * VECTOR + 4 * TAGS
+"""Shared memory beside the table: the warps' rings, and tags."""
 
 LEAST_BYTES = FIXED_BYTES + 16384
 """... of a device whose blocks have room for a table that is of use."""

@@ -141,13 +141,11 @@ def is_for_partitioned(form: Form, dtype: str) -> bool:
     """Say whether the destination is so far beyond the L2 cache, and the list so long, that it pays to move both."""
     if form.outers > 1 or form.row_bytes > 16:
         return False
-    wide = form.row_bytes > 4
-    least = (
-        tuned("PARTITION_LEAST_ROWS", tuning.PARTITION_LEAST_ROWS)
-        if wide
-        else tuned("PARTITION_LEAST", tuning.PARTITION_LEAST)
-    )
-    least = min(least, tuning.PARTITION_LEAST_SMALL) if dtype in tuning.SMALL else least
+    least = tuned("PARTITION_LEAST", tuning.PARTITION_LEAST)
+    if form.row_bytes > 4:
+        least = tuned("PARTITION_LEAST_ROWS", tuning.PARTITION_LEAST_ROWS)
+    if dtype in tuning.SMALL:
+        least = min(least, tuning.PARTITION_LEAST_SMALL)
     sums = form.inner * sum_bytes(dtype) * form.places
     return form.count >= least and sums >= tuned("PARTITION_REACH", tuning.PARTITION_REACH)
 
