@@ -16,6 +16,7 @@ from gpubench.operators.elementwise.axes import across_dim, split
 from gpubench.operators.elementwise.flat import Flat, lie_of
 from gpubench.operators.elementwise.merged import Input, Merged, merged
 from gpubench.operators.elementwise.naive import Naive
+from gpubench.operators.elementwise.near import has_few_ragged, is_near, near_group
 from gpubench.operators.elementwise.pytorch.variants import AutoPytorch
 from gpubench.operators.elementwise.tiles import Tiles, turned_lie
 from gpubench.operators.geometry.axes import axis_size
@@ -45,13 +46,13 @@ def _is_for_tiles(shape: Merged) -> bool:
     if not wishes:
         return False
     off_grid = any(lie_of(shape, operand) == "off_grid" for operand in shape.inputs)
-    braided = bool(split(shape).braided) and not off_grid
-    near = all(tuning.is_near(shape, wish) for wish, _ in wishes) and not braided
-    most = tuning.NEAR_GROUP if near else tuning.THREADS * shape.vector
+    axes = split(shape)
+    braided = bool(axes.braided) and not off_grid and not has_few_ragged(shape, axes)
+    near = all(is_near(shape, wish) for wish, _ in wishes) and not braided
     if _tile_elements(shape) < (tuning.LEAST_TILE if len(wishes) == 1 else tuning.THREADS):
         return False
     bytes_apart = all(_are_bytes_gathered(shape, wish, dim) for wish, dim in wishes)
-    return not bytes_apart and not any(_is_gathered(shape, wish, dim, most) for wish, dim in wishes)
+    return not bytes_apart and not any(_is_gathered(shape, wish, dim, near) for wish, dim in wishes)
 
 
 def _tile_elements(shape: Merged) -> int:
@@ -60,11 +61,12 @@ def _tile_elements(shape: Merged) -> int:
     return axis_size(axes.along) * axis_size(axes.across)
 
 
-def _is_gathered(shape: Merged, one: Input, across: int, most: int) -> bool:
+def _is_gathered(shape: Merged, one: Input, across: int, near: bool) -> bool:
     """Say whether what blocks of y read of an operand lies close enough together, though across y's rows.
 
-    most: elements of a group of y that is one run of the operand.
+    near: whether all operands across the rows have their elements near each other.
     """
+    most = near_group(shape, split(shape), one) if near else tuning.THREADS * shape.vector
     few = shape.elements <= _gather_elements()
     run = tuned("GATHER_RUN", tuning.GATHER_RUN)
     if _fills_tiles(shape, one):

@@ -141,12 +141,6 @@ SHORT_HEAVY = ("log", "sin")
 us, 30000000 34.6 and 33.6, 16777216 21.3 and 21.2, sines 150 and 145, 34.1 and 33.4, 21.2 and 21.3; exponentials 143
 and 144, negatives 144 and 146."""
 
-NEAR = 15
-"""Elements from one of an operand to the next, at most, for them to be near; not where these are whole units of 16
-bytes. n x a x b, x in the order n x b x a, by `flat` and by `tiles`: uint8 3 x 1500 28.3 and 107 us, 9 x 1500 33 and
-67, 33 x 1500 210 and 55; float32 5 x 411 24.8 and 33, 9 x 411 30 and 41, 33 x 411 59 and 31; float16 16 x 64 by small
-vectors 41.6, by whole ones 25.7."""
-
 NEAR_BYTES, NEAR_VECTORS = 4, 4
 """Bytes of y's vectors, and vectors of a thread, there: the closer together those of neighbouring threads are, the
 fewer lines of the L1 cache a load meets. 40 x 814 x 2 x 174 uint8, last two dims exchanged, 16.1 us, by vectors of 16
@@ -168,10 +162,6 @@ FILLED_PAIRS = 2**22
 
 GATHER_ELEMENTS = 2**17
 """Up to so many elements of y the L2 cache makes up for sectors that are read again."""
-
-NEAR_GROUP = 5 * 2**16
-"""... of y that is one run of an operand whose elements are near. Largest of 8 x 7 x 42102 int32, one of two with its
-last dims exchanged, 13.7 us, in tiles 15.1; product of 2 x 7 x 31022 float16 5.2 and 6.1. Larger ones: not timed."""
 
 BYTE_RUN, BYTE_GROUP = 200, 2**15
 """The same of bytes where neither y's rows nor the operand's lines are whole vectors: tiles would turn them byte by
@@ -322,9 +312,3 @@ def is_small(shape: Merged, one: Input) -> bool:
 def are_bytes_ragged(shape: Merged, one: Input, across: int) -> bool:
     """Say whether an operand is of bytes, and neither y's rows nor its lines along this dim are whole vectors."""
     return dtypes.dtype(one.dtype).itemsize == 1 and all(shape.dims[dim].size % 16 for dim in (0, across))
-
-
-def is_near(shape: Merged, one: Input) -> bool:
-    """Say whether an operand is read element by element along y's rows, and a few elements apart."""
-    step = one.step(shape.dims[0])
-    return 1 < step <= NEAR and step * dtypes.dtype(one.dtype).itemsize % 16 != 0

@@ -6,6 +6,7 @@ from typing import Any
 
 from gpubench.model import Case, DeviceInfo
 from gpubench.operators.elementwise import tuning
+from gpubench.operators.elementwise.near import NEAR
 from tests.operators.cases import make_case
 
 TURNED = {"permute": (1, 0)}
@@ -32,8 +33,8 @@ def _around(device: DeviceInfo, near: int) -> list[tuple[str, str, dict[str, Any
             {"function": "pow", "shape": (8 * tuning.HEAVY_BLOCKS * threads + near,)},
         ),
         ("runs short enough to gather", "float32", _copy((9001, tuning.GATHER_RUN + near))),
-        ("lines few enough to gather", "float32", _copy((999, tuning.NEAR + near, 411), (0, 2, 1))),
-        ("elements near enough for small vectors", "int16", _strided(tuning.NEAR + near)),
+        ("lines few enough to gather", "float32", _copy((999, NEAR + near, 411), (0, 2, 1))),
+        ("elements near enough for small vectors", "int16", _strided(NEAR + near)),
         ("elements few enough to gather", "float32", _copy((256, tuning.GATHER_ELEMENTS // 256 + near))),
         ("groups small enough to gather", "float32", _copy((500, 4, tuning.THREADS + near), (0, 2, 1))),
         ("an operand small enough to gather", "float32", _small(tuning.SMALL_BYTES // 4096 + near)),

@@ -1,0 +1,56 @@
+"""Operands whose elements along y's rows are a few apart: up to where `flat` reads them one by one. As in tuning.py."""
+
+from __future__ import annotations
+
+from gpubench import dtypes
+from gpubench.operators.constants import tuned
+from gpubench.operators.elementwise import tuning
+from gpubench.operators.elementwise.axes import Axes
+from gpubench.operators.elementwise.merged import Input, Merged
+
+NEAR = 15
+"""Elements from one of an operand to the next, at most, for them to be near; not where these are whole units of 16
+bytes. n x a x b, x in the order n x b x a, by `flat` and by `tiles`: uint8 3 x 1500 28.3 and 107 us, 9 x 1500 33 and
+67, 33 x 1500 210 and 55; float32 5 x 411 24.8 and 33, 9 x 411 30 and 41, 33 x 411 59 and 31; float16 16 x 64 by small
+vectors 41.6, by whole ones 25.7."""
+
+NEAR_GROUP = 5 * 2**16
+"""Elements of y up to which what is one run of an operand is read so. Largest of 8 x 7 x 42102 int32, one of two with
+its last dims exchanged, 13.7 us, in tiles 15.1; product of 2 x 7 x 31022 float16 5.2 and 6.1."""
+
+NEAR_LINES, NEAR_WORK = 7, 210_000_000
+"""Lines of a larger one at most, and its bytes times those from one element to the next: the L2 cache brings them again
+for each line. On an H100, in tiles and element by element: 3 x 2 x 1048577 int8 29 and 9.8 us, float16 32 and 14.1,
+float32 34.9 and 22.4, 8 x 5 x 209715 float16 28.9 and 18.6, float32 37.4 and 32.2, 2 x 7 x 1198373 int8 37.7 and 23.7;
+but 2 x 3 x 2796203 float32 82 and 93, 3 x 7 x 299593 28.1 and 31.4, 3 x 2 x 1048577 float64 38.9
+and 43.7, 3 x 12 x 174763 float16 16.7 and 25.2."""
+
+RAGGED_BRAIDS = 4 * 2**20
+"""Bytes of braided rows that end with no 4 bytes up to which they are read so, too, for blocks cut these out of shared
+memory. On an H100 braided and element by element: 15 x 69907 int8 16.0 and 6.5 us, 7 x 599187 11.8 and 9.3, 2 x 524289
+beside another 6.2 and 5.7, 7 x 37451 float16 6.4 and 4.7, 11 x 95325 9.9 and 7.7; but 7 x 4793491 int8 36 and 71, 6 x
+699051 float16 beside another 17.3 and 22.0."""
+
+
+def is_near(shape: Merged, one: Input) -> bool:
+    """Say whether an operand is read element by element along y's rows, and a few elements apart."""
+    step = one.step(shape.dims[0])
+    return 1 < step <= NEAR and step * dtypes.dtype(one.dtype).itemsize % 16 != 0
+
+
+def near_group(shape: Merged, axes: Axes, one: Input) -> int:
+    """Return up to how many elements of y that are one run of an operand with near elements it is read so.
+
+    Braids are better in tiles beside operands off the grid, too: quotients of 4 x 3005440 bfloat16 32 us (52 so).
+    """
+    if axes.braided:
+        return shape.elements if has_few_ragged(shape, axes) else NEAR_GROUP
+    step, itemsize = one.step(shape.dims[0]), dtypes.dtype(one.dtype).itemsize
+    return max(NEAR_GROUP, tuned("NEAR_WORK", NEAR_WORK) // (step * itemsize**2)) if step <= NEAR_LINES else NEAR_GROUP
+
+
+def has_few_ragged(shape: Merged, axes: Axes) -> bool:
+    """Say whether rows that are braided end with no 4 bytes, and operands have few."""
+    sizes = [dtypes.dtype(operand.dtype).itemsize for operand in shape.inputs if operand.number in axes.braided]
+    ragged = shape.dims[0].size * shape.output_itemsize % tuning.BRAIDED_STORE != 0
+    return ragged and shape.elements * max(sizes, default=0) <= tuned("RAGGED_BRAIDS", RAGGED_BRAIDS)
