@@ -15,7 +15,7 @@ from gpubench.operators.geometry.rounding import ceil_div, power_of_two, power_o
 from gpubench.operators.index_add import owning, sort
 from gpubench.operators.index_add.accuracy import atomic_plan, grouped_accuracy
 from gpubench.operators.index_add.form import LIMIT, fits
-from gpubench.operators.index_add.owned_tiles import BLOCKS, THREADS, Tile, tile_of
+from gpubench.operators.index_add.owned_tiles import BLOCKS, THREADS, Tile, is_by_source, tile_of
 from gpubench.operators.index_add.params import INDEX_DTYPES
 from gpubench.operators.index_add.strides import Strides, strides_of
 from gpubench.operators.index_add.sums import sum_bytes
@@ -99,6 +99,9 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         return too_much
     room = device.max_shared_bytes - 2048 - THREADS * sum_bytes(dtype) - 8 * power_of_two(count)
     tile = tile_of(strides, dtype, room, device)
+    if is_by_source(strides, dtypes.dtype(dtype).itemsize, tile):
+        strides = strides.by_source()
+        tile = tile_of(strides, dtype, room, device)
     walk = _walk(strides, tile)
     sorting = None
     if count > owning.OWNED_SORTED and (tile.pitch or not owning.is_owned_alone(strides, dtype)):

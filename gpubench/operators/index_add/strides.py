@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from gpubench.model import Problem
 from gpubench.operators.geometry.dims import without
 from gpubench.operators.geometry.merged import Dim, merged_dims
+from gpubench.operators.sectors import SECTOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,16 @@ class Strides:
     def fastest_of_source(self) -> int:
         """The number of the dim that is fastest in the source; 0 where there is none."""
         return min(range(len(self.dims)), key=lambda number: self.dims[number].steps[1], default=0)
+
+    def by_source(self) -> Strides:
+        """Return the same with the dims in the order of the source's memory."""
+        return dataclasses.replace(self, dims=tuple(sorted(self.dims, key=lambda dim: dim.steps[::-1])))
+
+    def sectors(self, operand: int, width: int, itemsize: int) -> float:
+        """Return the sectors that the first positions touch, so many of them, for each of these."""
+        numbers = np.unravel_index(np.arange(min(width, self.positions)), [dim.size for dim in self.dims], order="F")
+        offsets = sum(number * dim.steps[operand] for number, dim in zip(numbers, self.dims, strict=True))
+        return np.unique(offsets * itemsize // SECTOR).size / numbers[0].size
 
     def is_denser(self, operand: int) -> bool:
         """Say whether the destination (0), or the source (1), is denser along the indexed dim than along all others."""
