@@ -4,9 +4,10 @@
     scripts/index_add_guesses.py cuda:0 --out guesses.jsonl
 
 Where a kernel looks, each list seems to be of one kind, and is of another elsewhere: whoever makes one must know the
-hash that says where is looked (cuda_src/include/gpubench/sampling.cuh). Some are no such thing, but lists as they come:
-sorted pieces one after the other, a beginning of another kind. All variants are timed cold by turns on the same list,
-as scripts/random_speed.py does; `over the best` is the time of `auto` by that of the fastest.
+hash that says where is looked (cuda_src/include/gpubench/sampling.cuh). `partitioned` draws its seed anew each launch,
+so that its lists are made in vain. Some are no such thing, but lists as they come: sorted pieces one after the other, a
+beginning of another kind. All variants are timed cold by turns on the same list, as scripts/random_speed.py does; `over
+the best` is the time of `auto` by that of the fastest.
 """
 
 from __future__ import annotations

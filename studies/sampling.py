@@ -1,4 +1,7 @@
-"""Where index_add's kernels look at a list first, as gpubench/sampling.cuh says: for lists made against that."""
+"""Where index_add's kernels look at a list first, as gpubench/sampling.cuh says: for lists made against that.
+
+So on the host device: on a GPU each launch of `partitioned` has a seed of its own.
+"""
 
 from __future__ import annotations
 

@@ -56,15 +56,15 @@ struct Chosen {
 
 // Whether a sample of the block's range is inside the dim and does not descend inside a warp's 32, and few of its threads find their row
 // beyond `near` places from their warp's first: a list of sorted pieces that each reach over all places had better be moved, one that
-// leaves places out now and then not. Eight rows of the block's threads, one somewhere in each eighth of the range. By all threads.
+// leaves places out now and then not. Eight rows of a warp, one somewhere in each eighth of the range. By all threads.
 template <class Index>
-GPUBENCH_DEVICE bool in_order(const Index* index, uint32 start, uint32 stop, const PartitionShape& shape) {
+GPUBENCH_DEVICE bool in_order(const Index* index, uint32 start, uint32 stop, uint32 seed, const PartitionShape& shape) {
     constexpr uint32 looks = 8, few = 8;  // an eighth of the threads
     Index rows[looks];
     bool ordered = true, far = false;
     const uint32 stratum = (stop - start) / looks, room = stratum > block_size_x() ? stratum - block_size_x() : 0;
     const auto place = [&](uint32 k) {
-        return start + k * stratum + sampled_place(start + k, shape.count, room + 1) + thread_index_x();
+        return start + k * stratum + sampled_place(start + k, seed, room + 1) + thread_index_x();
     };
     GPUBENCH_UNROLL
     for (uint32 k = 0; k < looks; ++k) rows[k] = load_if(index + place(k), place(k) < stop);
@@ -143,9 +143,10 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Warps * 32, 32 / Warps)
     const uint32 stop = start >= shape.count ? start : shape.count - start < shape.range ? shape.count : start + shape.range;
     lists.clear(slices.parts);
     if (grid_thread() == 0) kept->again = kept->alone = 0;
-    const bool ordered = meet(meetings, launch, in_order(index, start, stop, shape));
+    const uint32 seed = sampling_seed(shape.count);
+    const bool ordered = meet(meetings, launch, in_order(index, start, stop, seed, shape));
     constexpr int hot = words == 4 && sizeof(T) < 8 && !is_integer<T> ? 12 : 24;  // such rows have a table of rows (row_table.cuh)
-    const Repeats repeats = sample_parts(tables, lists, index, start, stop, shape.count, slices.parts, hot,
+    const Repeats repeats = sample_parts(tables, lists, index, start, stop, seed, slices.parts, hot,
                                          [&](Index row) { return located(static_cast<int64>(row), shape); });
     if (lane_index() == 0 && repeats.again > 0) atomic_add(&kept->again, repeats.again);
     if (lane_index() == 0 && repeats.alone > 0) atomic_add(&kept->alone, repeats.alone);

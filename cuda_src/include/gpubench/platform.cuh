@@ -95,6 +95,7 @@
 //
 // TIME
 //   back_off(nanoseconds)  let others go first, for about that long   global_timer() -> uint64 ns   sm_clock() -> int64 ticks
+//   chance() -> uint32     what nobody knows before: the lower half of the SM's clock. 0 on the host device, whose runs are alike
 //   trap()                 stop the kernel with an error
 //
 // Portable, from `core.cuh`: int8 .. uint64, Word128, FloatPair, Cache, bit_cast<To>(from), and the traits in `traits.cuh`.

@@ -128,7 +128,7 @@ struct Repeats {
     }
 };
 
-// Count a sample of rows start ... stop - 1 of a list, one piece of each span; `locate` turns an entry into a located row.
+// Count a sample of rows start ... stop - 1 of a list, one piece of each span; `locate` turns an entry into a located row. seed: a warp's.
 template <int Warps, int Items, int Words, class Entry, class Locate>
 GPUBENCH_DEVICE Repeats sample_parts(const PartTables<Warps, Items, Words>& tables, const PartLists<Words>& lists, const Entry* list,
                                      uint32 start, uint32 stop, uint32 seed, int parts, int hot, const Locate& locate) {

@@ -88,6 +88,7 @@ GPUBENCH_DEVICE uint64 global_timer() {
     return time;
 }
 GPUBENCH_DEVICE int64 sm_clock() { return clock64(); }
+GPUBENCH_DEVICE uint32 chance() { return static_cast<uint32>(clock()); }
 GPUBENCH_DEVICE void trap() { __trap(); }
 
 }  // namespace gpubench

@@ -133,6 +133,7 @@ inline uint64 global_timer() {
     return static_cast<uint64>(now.tv_sec) * 1'000'000'000u + static_cast<uint64>(now.tv_nsec);
 }
 inline int64 sm_clock() { return static_cast<int64>(global_timer()); }
+inline uint32 chance() { return 0; }
 inline void trap(host::Where where = host::Where::here()) { host::fail(where, "the kernel called trap()"); }
 
 }  // namespace gpubench
