@@ -7,11 +7,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from gpubench.model import Problem
 from gpubench.operators.geometry.dims import without
 from gpubench.operators.geometry.merged import Dim, merged_dims
+from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.sectors import SECTOR
 
 
@@ -49,9 +48,12 @@ class Strides:
 
     def sectors(self, operand: int, width: int, itemsize: int) -> float:
         """Return the sectors that the first positions touch, so many of them, for each of these."""
-        numbers = np.unravel_index(np.arange(min(width, self.positions)), [dim.size for dim in self.dims], order="F")
-        offsets = sum(number * dim.steps[operand] for number, dim in zip(numbers, self.dims, strict=True))
-        return np.unique(offsets * itemsize // SECTOR).size / numbers[0].size
+        addresses = [0]
+        for dim in self.dims:
+            more = range(min(dim.size, ceil_div(width, len(addresses))))
+            addresses = [at + number * dim.steps[operand] * itemsize for number in more for at in addresses]
+        first = addresses[:width]
+        return len({at // SECTOR for at in first}) / len(first)
 
     def is_denser(self, operand: int) -> bool:
         """Say whether the destination (0), or the source (1), is denser along the indexed dim than along all others."""
