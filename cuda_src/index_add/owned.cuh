@@ -1,9 +1,9 @@
 // Each place of each position is one thread's, whatever the operands' strides: what `combined` does with few indices, and with
 // layouts whose dims do not merge.
 //
-// Data: positions are the elements beside the indexed dim, in the order of the destination's memory. A block sorts the list in
-// shared memory (a long one is taken in pieces: sorted before, or each by the blocks that have it, whose sums all go by atomics), then
-// walks tiles of positions. The threads of a position have neighbouring windows of the sorted pairs; a thread adds up the runs of one
+// Data: positions are the elements beside the indexed dim, in the order of the destination's memory, or the source's. A block sorts the
+// list in shared memory (a long one is taken in pieces: sorted before, or each by the blocks that have it, whose sums all go by atomics),
+// then walks tiles of positions. The threads of a position have neighbouring windows of the sorted pairs; a thread adds up the runs of one
 // place in registers, and writes the place once. A run over several windows is joined through shared memory, in order; one over several
 // pieces by atomics. Where the source is dense along the indexed dim, a tile of it comes to shared memory first, side by side. Where the
 // operands are dense along different dims beside it, a tile is a rectangle of both, so that the L1 cache has the rest of each sector.

@@ -12,7 +12,7 @@ from gpubench.operators.base import Variant
 from gpubench.operators.choosing import first_plan
 from gpubench.operators.constants import tuned
 from gpubench.operators.elementwise import tuning
-from gpubench.operators.elementwise.axes import across_dim, split
+from gpubench.operators.elementwise.axes import Axes, across_dim, split
 from gpubench.operators.elementwise.flat import Flat, lie_of
 from gpubench.operators.elementwise.merged import Input, Merged, merged
 from gpubench.operators.elementwise.naive import Naive
@@ -45,47 +45,39 @@ def _is_for_tiles(shape: Merged) -> bool:
     wishes = [(operand, dim) for operand in shape.inputs if (dim := across_dim(shape, operand)) is not None]
     if not wishes:
         return False
-    off_grid = any(lie_of(shape, operand) == "off_grid" for operand in shape.inputs)
     axes = split(shape)
+    off_grid = any(lie_of(shape, operand) == "off_grid" for operand in shape.inputs)
     braided = bool(axes.braided) and not off_grid and not has_few_ragged(shape, axes)
     near = all(is_near(shape, wish) for wish, _ in wishes) and not braided
-    if _tile_elements(shape) < (tuning.LEAST_TILE if len(wishes) == 1 else tuning.THREADS):
+    if axis_size(axes.along) * axis_size(axes.across) < (tuning.LEAST_TILE if len(wishes) == 1 else tuning.THREADS):
         return False
-    bytes_apart = all(_are_bytes_gathered(shape, wish, dim) for wish, dim in wishes)
-    return not bytes_apart and not any(_is_gathered(shape, wish, dim, near) for wish, dim in wishes)
+    bytes_apart = all(_are_bytes_gathered(shape, axes, wish, dim) for wish, dim in wishes)
+    return not bytes_apart and not any(_is_gathered(shape, axes, wish, dim, near) for wish, dim in wishes)
 
 
-def _tile_elements(shape: Merged) -> int:
-    """Return the elements of y that the largest tile would hold."""
-    axes = split(shape)
-    return axis_size(axes.along) * axis_size(axes.across)
-
-
-def _is_gathered(shape: Merged, one: Input, across: int, near: bool) -> bool:
+def _is_gathered(shape: Merged, axes: Axes, one: Input, across: int, near: bool) -> bool:
     """Say whether what blocks of y read of an operand lies close enough together, though across y's rows.
 
     near: whether all operands across the rows have their elements near each other.
     """
-    most = near_group(shape, split(shape), one) if near else tuning.THREADS * shape.vector
+    most = near_group(shape, axes, one) if near else tuning.THREADS * shape.vector
     few = shape.elements <= _gather_elements()
     run = tuned("GATHER_RUN", tuning.GATHER_RUN)
-    if _fills_tiles(shape, one):
+    if _fills_tiles(shape, axes, one):
         run = min(run, tuned("SQUARE_RUN", tuning.SQUARE_RUN))
     return few or _are_close(shape, one, across, run, most)
 
 
-def _fills_tiles(shape: Merged, one: Input) -> bool:
+def _fills_tiles(shape: Merged, axes: Axes, one: Input) -> bool:
     """Say whether whole units of an operand make tiles that are as wide as y's rows are long, and high enough."""
-    axes = split(shape)
     length, high = axis_size(axes.along), axis_size(axes.across) >= tuning.SHORT_RUN
     whole = length % shape.vector == 0 and length & (length - 1) == 0
     pairs = dtypes.dtype(one.dtype).itemsize == 2 and shape.elements >= tuning.FILLED_PAIRS
     return whole and high and one.number in axes.turned and (pairs or turned_lie(axes, one) == "turned")
 
 
-def _are_bytes_gathered(shape: Merged, one: Input, across: int) -> bool:
+def _are_bytes_gathered(shape: Merged, axes: Axes, one: Input, across: int) -> bool:
     """Say the same of bytes that tiles would turn one by one, or of which a line has few."""
-    axes = split(shape)
     bytes_turned = dtypes.dtype(one.dtype).itemsize == 1 and one.number in axes.turned and not axes.braided
     if bytes_turned and axis_size(axes.across) <= tuning.FEW_BYTES:
         return True

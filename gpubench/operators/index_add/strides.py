@@ -16,7 +16,7 @@ from gpubench.operators.sectors import SECTOR
 
 @dataclass(frozen=True, slots=True)
 class Strides:
-    """The indexed dim, and the dims beside it, fastest in the destination first, merged.
+    """The indexed dim, and the dims beside it, merged, fastest in the destination first, but for `by_source`.
 
     The steps of a dim are those in the destination and in the source.
     """

@@ -6,12 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpubench.model import Plan
-from gpubench.operators import OPERATORS
 from gpubench.operators.elementwise import near
-from tests.operators.cases import DEVICE, make_case
-
-ELEMENTWISE = OPERATORS["elementwise"]
+from tests.operators.elementwise.test_fast_rules import plan_of
 
 
 def variant_of(dtype: str, *shapes: tuple[int, ...], beside: dict[str, Any] | None = None) -> set[str]:
@@ -22,11 +18,7 @@ def variant_of(dtype: str, *shapes: tuple[int, ...], beside: dict[str, Any] | No
         turned = {"shape": shape, "layout": {"permute": order}}
         inputs = (turned, {"shape": shape, **beside}) if beside is not None else (turned,)
         function = "neg" if beside is None else "add"
-        plan = ELEMENTWISE.choose(
-            ELEMENTWISE.problem(make_case("elementwise", dtype, function=function, inputs=inputs)), DEVICE
-        )
-        assert isinstance(plan, Plan)
-        found.add(plan.variant)
+        found.add(plan_of(dtype, function=function, inputs=inputs).variant)
     return found
 
 
