@@ -12,6 +12,7 @@
 #include "gpubench/movement/row_vectors.cuh"
 #include "gpubench/pairs.cuh"
 #include "gpubench/warp.cuh"
+#include "index_add/cut_vectors.cuh"
 #include "index_add/one_place.cuh"
 #include "index_add/owned.cuh"
 #include "index_add/scattered.cuh"
@@ -29,14 +30,17 @@ struct CombinedShape {
     uint32 vectors;         // of a row
     uint32 count;           // indices
     uint32 units;           // of work
-    int32 unused;
+    uint32 inner;           // elements of a row
     int64 places;
     int64 place_step, index_step;  // elements between rows of the destination, of the source
     int64 outer_place, outer_index;
     int64 item_place, item_index;  // between the elements of a row; 1 where it moves in vectors
+    uint32 outers;                 // repetitions
+    uint32 place_margin, index_margin;  // rows over which three vectors reach, of the destination, of the source
+    uint32 unused;
     double alpha;
 };
-GPUBENCH_LAYOUT(CombinedShape, 112, alpha, 104);
+GPUBENCH_LAYOUT(CombinedShape, 128, alpha, 120);
 
 // A unit of work: some rows of one chunk of one repetition. One repetition after the other, so that its destination stays in the
 // L2 cache.
@@ -46,13 +50,14 @@ struct Unit {
     const T* source;
     uint32 first;  // of its rows
     uint32 vector;
+    uint32 outer;
 
     GPUBENCH_DEVICE Unit(T* to, const T* from, uint32 number, uint32 rows, int lane, int items, const CombinedShape& shape) {
         const auto by_chunk = shape.chunks.divide(number);
         const auto by_tile = shape.tiles.divide(by_chunk.quotient);
         vector = by_chunk.remainder * shape.lanes + lane;
         first = by_tile.remainder * rows;
-        const int64 outer = by_tile.quotient;
+        outer = by_tile.quotient;
         destination = to + outer * shape.outer_place + int64{vector} * items * shape.item_place;
         source = from + outer * shape.outer_index + int64{vector} * items * shape.item_index;
     }
@@ -90,7 +95,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     for (int k = 0; k < at_once; ++k) {
         const uint32 at = unit.first + k * groups + group;
         rows[k] = at < shape.count ? static_cast<int64>(index[at]) : -1;
-        raw[k] = at < shape.count ? row_vector<V, Cache::read_only>(unit.source + at * shape.index_step) : Packed<T, V>{};
+        raw[k] = at < shape.count ? row_vector<V, Cache::streaming>(unit.source + at * shape.index_step) : Packed<T, V>{};
     }
     send_few<T, V>(unit.destination, rows, raw, shape);
 }
@@ -132,16 +137,55 @@ GPUBENCH_DEVICE int begin_of_share(uint32 begins, int used, int place, int share
 // chunk, so that nobody else adds to them, and it needs no atomics.
 enum class Sharing { even, runs, owned };
 
-template <class T, class Index, int V, Sharing sharing>
-GPUBENCH_DEVICE void combine_rows(Pair* lists, T* destination, const T* source, const Index* index, const CombinedShape& shape) {
+// How a lane's part of a row comes and goes: a vector on the grid of both operands, or one on the destination's that the row's ends cut.
+template <class T, int V>
+struct WholeVectors {
+    using Raw = Packed<T, V>;
+    static constexpr int at_once = gpubench::index_add::at_once;
+    const Unit<T>& unit;
+    const CombinedShape& shape;
+
+    GPUBENCH_DEVICE T* place(Pair pair) const { return unit.destination + row_of(pair) * shape.place_step; }
+    GPUBENCH_DEVICE Packed<T, V> load(Pair pair) const {
+        return row_vector<V, Cache::streaming>(unit.source + position_of(pair) * shape.index_step);
+    }
+    GPUBENCH_DEVICE static Packed<T, V> vector(const Raw& raw) { return raw; }
+    GPUBENCH_DEVICE void send(Pair pair, const Vector<sum_t<T>, V>& sums) const { gpubench::index_add::send<T, V>(place(pair), sums); }
+};
+template <class T, int V>
+struct CutVectors {
+    using Raw = CutWords<T, V>;
+    static constexpr int at_once = 2;  // as many as registers of several blocks hold
+    const Unit<T>& unit;  // whose pointers are those of rows
+    const CombinedShape& shape;
+    const InnerRows places, sources;
+
+    GPUBENCH_DEVICE CutVectors(const Unit<T>& part, const CombinedShape& of)
+        : unit(part), shape(of), places(inner(static_cast<uint32>(of.places), of.place_margin, of.outer_place)),
+          sources(inner(of.count, of.index_margin, of.outer_index)) {}
+    GPUBENCH_DEVICE InnerRows inner(uint32 rows, uint32 margin, int64 apart) const {
+        const bool begins = unit.outer * apart < 3 * V, ends = (shape.outers - 1 - unit.outer) * apart < 3 * V;
+        return {rows, begins ? margin : 0, ends ? margin : 0};
+    }
+    GPUBENCH_DEVICE CutVector<T, V> part(Pair pair) const {
+        return {unit.destination + row_of(pair) * shape.place_step, unit.vector, shape.inner};
+    }
+    GPUBENCH_DEVICE Raw load(Pair pair) const {
+        const uint32 position = position_of(pair);
+        return part(pair).load(unit.source + position * shape.index_step, sources.have(position));
+    }
+    GPUBENCH_DEVICE static Packed<T, V> vector(const Raw& raw) { return raw.vector(); }
+    GPUBENCH_DEVICE void send(Pair pair, const Vector<sum_t<T>, V>& sums) const {
+        part(pair).send(sums, places.have(row_of(pair)));
+    }
+};
+
+template <int V, Sharing sharing, class Rows, class T>
+GPUBENCH_DEVICE void combine_rows(const Pair* list, int used, const Rows& rows, const Unit<T>& unit, const CombinedShape& shape) {
     using Sums = Vector<sum_t<T>, V>;
     constexpr bool owned = sharing == Sharing::owned;
-    const int warp = thread_index_x() / warp_size, lane = lane_index() & (shape.lanes - 1), groups = warp_size / shape.lanes;
-    Pair* const list = lists + warp * warp_size;
-    const uint32 number = static_cast<uint32>(block_index_x()) * (combined_threads / warp_size) + warp;
-    if (number >= shape.units) return;
-    const Unit<T> unit(destination, source, number, shape.rows, lane, V, shape);
-    const int used = gather_equal(list, index, unit.first, shape), share = (used + groups - 1) / groups;
+    constexpr int at_once = Rows::at_once;
+    const int groups = warp_size / shape.lanes, share = (used + groups - 1) / groups;
     int first = lane_index() / shape.lanes * share, last = first + share < used ? first + share : used;
     if constexpr (sharing == Sharing::runs) {
         const uint32 begins = begins_of_runs(list, used);
@@ -153,36 +197,47 @@ GPUBENCH_DEVICE void combine_rows(Pair* lists, T* destination, const T* source, 
     Sums sums{};
     for (int base = first; base < last; base += at_once) {
         const auto ends = [&](int i) { return i + 1 >= last || row_of(list[i + 1]) != row_of(list[i]); };
-        Packed<T, V> raw[at_once], old[owned ? at_once : 1];
+        typename Rows::Raw raw[at_once];
+        Packed<T, V> old[owned ? at_once : 1];
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
-            raw[k] = Packed<T, V>{};
+            raw[k] = typename Rows::Raw{};
             if (base + k >= last) continue;
             if constexpr (owned) {
                 old[k] = Packed<T, V>{};
-                if (ends(base + k)) old[k] = row_vector<V>(unit.destination + row_of(list[base + k]) * shape.place_step);
+                if (ends(base + k)) old[k] = row_vector<V>(rows.place(list[base + k]));
             }
-            raw[k] = row_vector<V, Cache::read_only>(unit.source + position_of(list[base + k]) * shape.index_step);
+            raw[k] = rows.load(list[base + k]);
         }
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
             const int i = base + k;
             if (i >= last) continue;
-            add_scaled<T, V>(sums, raw[k], alpha);
+            add_scaled<T, V>(sums, rows.vector(raw[k]), alpha);
             if (!ends(i)) continue;
-            T* const place = unit.destination + row_of(list[i]) * shape.place_step;
-            if constexpr (owned) store_packed(place, added(old[k], sums));
-            else send<T, V>(place, sums);
+            if constexpr (owned) store_packed(rows.place(list[i]), added(old[k], sums));
+            else rows.send(list[i], sums);
             sums = Sums{};
         }
     }
 }
 
-template <class T, class Index, int V, Sharing sharing>
+// Anywhere: rows do not begin and end on vectors, but nothing lies between those of the destination.
+template <class T, class Index, int V, Sharing sharing, bool Anywhere>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_combined(T* destination, const T* source, const Index* index, const CombinedShape shape) {
     GPUBENCH_SHARED(Pair, lists, combined_threads);
-    combine_rows<T, Index, V, sharing>(lists, destination, source, index, shape);
+    const int warp = thread_index_x() / warp_size, lane = lane_index() & (shape.lanes - 1);
+    Pair* const list = lists + warp * warp_size;
+    const uint32 number = static_cast<uint32>(block_index_x()) * (combined_threads / warp_size) + warp;
+    if (number >= shape.units) return;
+    const Unit<T> unit(destination, source, number, shape.rows, lane, Anywhere ? 0 : V, shape);
+    const int used = gather_equal(list, index, unit.first, shape);
+    if constexpr (Anywhere) {
+        combine_rows<V, sharing>(list, used, CutVectors<T, V>(unit, shape), unit, shape);
+    } else {
+        combine_rows<V, sharing>(list, used, WholeVectors<T, V>{unit, shape}, unit, shape);
+    }
 }
 
 }  // namespace gpubench::index_add

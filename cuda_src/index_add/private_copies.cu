@@ -1,8 +1,9 @@
 // index_add, variant `private_copies`: a few places for single elements; every lane of every warp has a copy of them.
 //
-// Data: lanes read neighbouring elements and indices, eight at once, and add each to their own copy in shared memory, whose words of
-// one lane lie in one bank: no atomics, no conflicts. Then a warp adds up the copies of a place, the block leaves its sums in the
-// workspace, and the block that arrives last adds those of all blocks to the destination. The order of every addition is fixed.
+// Data: lanes read neighbouring elements and indices, eight at once, in vectors where both stand on 16 bytes, and add each to their own
+// copy in shared memory, whose words of one lane lie in one bank: no atomics, no conflicts. The first ones are asked for before the copies
+// are cleared. Then a warp adds up the copies of a place, the block leaves its sums in the workspace, and the block that arrives last adds
+// those of all blocks to the destination. The order of every addition is fixed.
 //
 // `add_private_rows`: one list for many repetitions. A block keeps the list in 16 bits in shared memory; a warp takes a repetition,
 // each lane with its copy, whose last place takes what comes to no place: a branch would keep the elements from being asked for at
@@ -10,6 +11,7 @@
 #include "gpubench/block/together.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/grid/last_arriver.cuh"
+#include "gpubench/movement/row_vectors.cuh"
 #include "gpubench/vector.cuh"
 #include "index_add/sums.cuh"
 
@@ -26,24 +28,65 @@ struct CopiesShape {
 };
 GPUBENCH_LAYOUT(CopiesShape, 40, alpha, 32);
 
-template <class T, class Index>
-GPUBENCH_DEVICE void add_to_copy(sum_t<T>* copy, const T* source, const Index* index, const CopiesShape& shape) {
+// Elements of a vector of 16 bytes, of which a thread adds no more at once.
+template <class T>
+constexpr int copies_vector = sizeof(T) >= 16 ? 1 : sizeof(T) * copies_at_once <= 16 ? copies_at_once : 16 / static_cast<int>(sizeof(T));
+
+// V elements side by side, on their size if they are several, in accesses of up to 16 bytes.
+template <int V, class T>
+GPUBENCH_DEVICE Vector<T, V> side_by_side(const T* address, bool exist) {
+    constexpr int each = V * static_cast<int>(sizeof(T)) <= 16 ? V : 16 / static_cast<int>(sizeof(T));
+    Vector<T, V> items;
+    GPUBENCH_UNROLL
+    for (int j = 0; j < V; j += each) {
+        const auto some = unpack_items<each, T>(vector_if<each, Cache::streaming>(address + j, exist));
+        GPUBENCH_UNROLL
+        for (int i = 0; i < each; ++i) items[j + i] = some[i];
+    }
+    return items;
+}
+
+// Add the elements of vectors from `first` on to the lane's copy; those behind `stop` do not exist.
+template <int V, class T, class Index>
+GPUBENCH_DEVICE void add_to_copy(sum_t<T>* copy, const T* source, const Index* index, int64 first, int64 stop, const CopiesShape& shape) {
+    constexpr int vectors = copies_at_once / V;
     const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
-    for (int64 base = grid_thread(); base < shape.count; base += copies_at_once * grid_threads()) {
-        int64 rows[copies_at_once];
-        T raw[copies_at_once];
+    for (int64 base = first + grid_thread() * V; base < stop; base += copies_at_once * grid_threads()) {
+        Vector<Index, V> rows[vectors];
+        Vector<T, V> raw[vectors];
+        bool exist[vectors];
         GPUBENCH_UNROLL
-        for (int k = 0; k < copies_at_once; ++k) {
-            const int64 i = base + k * grid_threads();
-            rows[k] = i < shape.count ? static_cast<int64>(index[i]) : -1;
-            raw[k] = i < shape.count ? load<Cache::read_only>(source + i * shape.index_step) : T{};
+        for (int k = 0; k < vectors; ++k) {
+            const int64 i = base + k * V * grid_threads();
+            exist[k] = i < stop;
+            rows[k] = side_by_side<V>(index + i, exist[k]);
+            raw[k] = side_by_side<V>(source + i * shape.index_step, exist[k]);
         }
         GPUBENCH_UNROLL
-        for (int k = 0; k < copies_at_once; ++k) {
-            if (rows[k] < 0 || rows[k] >= shape.places) continue;
-            sum_t<T>* const place = copy + rows[k] * warp_size;
-            *place = add_scaled<T>(*place, convert<sum_t<T>>(raw[k]), alpha);
+        for (int k = 0; k < vectors; ++k) {
+            GPUBENCH_UNROLL
+            for (int j = 0; j < V; ++j) {
+                const int64 row = static_cast<int64>(rows[k][j]);
+                if (!exist[k] || row < 0 || row >= shape.places) continue;
+                sum_t<T>* const place = copy + row * warp_size;
+                *place = add_scaled<T>(*place, convert<sum_t<T>>(raw[k][j]), alpha);
+            }
         }
+    }
+}
+
+// Ask for what add_to_copy begins with.
+template <class T, class Index>
+GPUBENCH_DEVICE void ask_first(const T* source, const Index* index, const CopiesShape& shape) {
+    constexpr int V = copies_vector<T>;
+    const int64 first = grid_thread() * V;
+    GPUBENCH_UNROLL
+    for (int k = 0; k < copies_at_once / V; ++k) {
+        const int64 i = first + k * V * grid_threads();
+        if (i >= shape.count) break;
+        prefetch(index + i);
+        if constexpr (V * sizeof(Index) > 32) prefetch(index + (i + V < shape.count ? i + V / 2 : i));
+        prefetch(source + i * shape.index_step);
     }
 }
 
@@ -54,8 +97,14 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(1024, 1)
     using A = sum_t<T>;
     GPUBENCH_DYNAMIC_SHARED(A, copies);
     const int warp = thread_index_x() / warp_size, warps = block_size_x() / warp_size, one = shape.places * warp_size;
+    ask_first(source, index, shape);
     together(warps * one, [&](int i) { copies[i] = A{}; });
-    add_to_copy(copies + warp * one + lane_index(), source, index, shape);
+    A* const copy = copies + warp * one + lane_index();
+    constexpr int V = copies_vector<T>;
+    const bool wide = shape.index_step == 1 && is_aligned(source, V * sizeof(T)) && is_aligned(index, 16);
+    const int64 whole = wide ? shape.count - shape.count % V : 0;
+    if (wide) add_to_copy<V>(copy, source, index, 0, whole, shape);
+    add_to_copy<1>(copy, source, index, whole, shape.count, shape);
     after_all_by_warps(shape.places, [&](int place) {
         A sum{};
         for (int other = 0; other < warps; ++other) sum = add(sum, copies[other * one + place * warp_size + lane_index()]);
@@ -63,14 +112,25 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(1024, 1)
         if (lane_index() == 0) parts[block_index_x() * shape.places + place] = sum;
     });
     const int blocks = grid_size_x();
+    if (thread_index_x() < static_cast<uint32>(shape.places)) prefetch(destination + thread_index_x() * shape.place_step);
     if (!last_block_to_arrive(counter, static_cast<uint32>(blocks))) return;
-    for (int place = warp; place < shape.places; place += warps) {
-        A sum{};
-        for (int block = lane_index(); block < blocks; block += warp_size) sum = add(sum, parts[block * shape.places + place]);
-        sum = combine_lanes(sum, Add{});
-        if (lane_index() == 0) {
+    constexpr int places_at_once = 3;
+    for (int first = warp; first < shape.places; first += places_at_once * warps) {
+        A sums[places_at_once]{};
+        for (int block = lane_index(); block < blocks; block += warp_size) {
+            GPUBENCH_UNROLL
+            for (int k = 0; k < places_at_once; ++k) {
+                const int place = first + k * warps;
+                if (place < shape.places) sums[k] = add(sums[k], parts[block * shape.places + place]);
+            }
+        }
+        GPUBENCH_UNROLL
+        for (int k = 0; k < places_at_once; ++k) {
+            const int place = first + k * warps;
+            if (place >= shape.places) break;
+            sums[k] = combine_lanes(sums[k], Add{});
             T* const target = destination + place * shape.place_step;
-            *target = convert<T>(add(convert<A>(*target), sum));
+            if (lane_index() == 0) *target = convert<T>(add(convert<A>(*target), sums[k]));
         }
     }
 }

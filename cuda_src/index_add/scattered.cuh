@@ -34,6 +34,8 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     const bool exists = at < count;
     const int64 row = load_if(index + at, exists);
     const Packed<T, 1> raw = vector_if<1>(source + at, exists);
+    constexpr uint32 sector = 32 / sizeof(T);  // places of what the threads ask for together, where the list is long enough for it
+    if (!Alone && sizeof(T) <= 4 && at < places / sector && places / 2 <= count) prefetch(destination + at * sector);
     Vector<sum_t<T>, 1> sums{};
     add_scaled<T, 1>(sums, raw, alpha);
     const bool inside = exists && row >= 0 && row < places;

@@ -20,11 +20,11 @@
 
 namespace gpubench::index_add {
 
-// The elements at, at + threads ... of a repetition, asked for at once; the table is cleared until they come, if it is to be. An index is
+// The elements at, at + threads ... of a repetition, asked for at once; `meanwhile` is done until they come. An index is
 // widened when all are on their way, for behind a branch the compiler widens it, and waits for it, before the next one is asked for.
 template <int N, class Target, class T, class Index>
 GPUBENCH_DEVICE void load_items(Item<sum_t<T>> (&items)[N], const T* source, const Index* index, uint32 at, alpha_t<T> alpha,
-                                const Table<Target>& table, bool clears) {
+                                const Table<Target>& table, Meanwhile meanwhile) {
     const CachedShape& shape = table.shape;
     Index rows[N];
     uint32 inside[N];
@@ -34,10 +34,10 @@ GPUBENCH_DEVICE void load_items(Item<sum_t<T>> (&items)[N], const T* source, con
     for (int k = 0; k < N; ++k) {
         const auto place = shape.inner.divide(at + k * cached_threads);
         inside[k] = place.remainder;
-        rows[k] = load_if(index + place.quotient, exists(k));
-        raw[k] = load_if(source + place.quotient * shape.index_step + place.remainder, exists(k));
+        rows[k] = load_if<Cache::streaming>(index + place.quotient, exists(k));
+        raw[k] = load_if<Cache::streaming>(source + place.quotient * shape.index_step + place.remainder, exists(k));
     }
-    if (clears) table.clear();
+    table.prepare(meanwhile);
     GPUBENCH_UNROLL
     for (int k = 0; k < N; ++k) {
         const int64 row = static_cast<int64>(rows[k]);
@@ -50,17 +50,18 @@ GPUBENCH_DEVICE void load_items(Item<sum_t<T>> (&items)[N], const T* source, con
 template <class Target, class T, class Index>
 GPUBENCH_DEVICE void add_elements(const Table<Target>& table, const T* source, const Index* index) {
     const alpha_t<T> alpha = alpha_of<T>(table.shape.alpha);
-    add_through_table(table, [&](Item<sum_t<T>> (&items)[items_at_once<Target>], uint32 at, bool clears) {
-        load_items(items, source, index, at, alpha, table, clears);
+    add_through_table(table, [&](Item<sum_t<T>> (&items)[items_at_once<Target>], uint32 at, Meanwhile meanwhile) {
+        load_items(items, source, index, at, alpha, table, meanwhile);
     });
 }
 
-// Target: T, or int32 for totals of small integers in the workspace.
+// Target: T, or int32 for totals of small integers in the workspace; later: what these are added to.
 template <class T, class Index, class Target>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(cached_threads, sizeof(T) > 8 ? 3 : 4)
-    add_cached(Target* destination, const T* source, const Index* index, const CachedShape shape) {
+    add_cached(Target* destination, const T* source, const Index* index, const T* later, const CachedShape shape) {
     GPUBENCH_DYNAMIC_SHARED(sum_t<T>, sums);
     const int64 outer = block_index_y();
+    if constexpr (!is_same<Target, T>) ask_together(later, shape.asked);
     add_elements(Table<Target>{sums, destination + outer * shape.outer_place, shape}, source + outer * shape.outer_index, index);
 }
 

@@ -30,13 +30,14 @@ struct CachedShape {
     IntegerDivider inner;  // elements of a row
     uint32 items;          // elements of one repetition of the source
     uint32 range;          // of them, a block's: whole tiles
+    uint32 asked;          // elements of one repetition of the destination that blocks ask for before they know where to add
     int32 hash_shift;      // 32 - log2 of the table's places
     int64 places;
     int64 place_step, index_step;  // elements between rows of the destination, of the source
     int64 outer_place, outer_index;
     double alpha;
 };
-GPUBENCH_LAYOUT(CachedShape, 72, alpha, 64);
+GPUBENCH_LAYOUT(CachedShape, 80, alpha, 72);
 
 // One element, or row of them, on its way to where the destination's stands, `key` of them from the first; no_key: none.
 template <class A>
@@ -44,6 +45,18 @@ struct Item {
     A value;
     uint32 key;
 };
+
+// Ask for the first elements of a repetition of the destination into the L2 cache, its blocks together.
+template <class T>
+GPUBENCH_DEVICE void ask_together(const T* destination, uint32 elements) {
+    constexpr uint32 sector = 32 / sizeof(T);
+    const uint32 thread = static_cast<uint32>(block_index_x()) * cached_threads + thread_index_x();
+    const uint32 step = static_cast<uint32>(grid_size_x()) * cached_threads * sector;
+    for (uint32 i = thread * sector; i < elements; i += step) prefetch(destination + i);
+}
+
+// What threads do until their elements come.
+enum class Meanwhile { wait, ask, ask_and_clear };
 
 template <class T>
 struct Table {
@@ -74,6 +87,10 @@ struct Table {
             place ^= 1;
         }
         send(key, value);
+    }
+    GPUBENCH_DEVICE void prepare(Meanwhile what) const {
+        if (what != Meanwhile::wait) ask_together(destination, shape.asked);
+        if (what == Meanwhile::ask_and_clear) clear();
     }
     GPUBENCH_DEVICE void clear() const {
         const int of_sums = static_cast<int>(places() * sizeof(A) / sizeof(Word128));
@@ -209,7 +226,7 @@ struct Adding {
     }
 };
 
-// Add the elements of the block's range. `load(items, at, clears)` brings those at, at + threads ..., and clears the table until they are
+// Add the elements of the block's range. `load(items, at, meanwhile)` brings those at, at + threads ..., and does that until they are
 // there. A list may go on as it does not begin: what a range's first tile says is said of its neighbours alone.
 template <class T, class Load>
 GPUBENCH_DEVICE void add_through_table(const Table<T>& table, const Load& load) {
@@ -218,7 +235,7 @@ GPUBENCH_DEVICE void add_through_table(const Table<T>& table, const Load& load) 
     const uint32 start = static_cast<uint32>(block_index_x()) * table.shape.range, left = table.shape.items - start;
     const uint32 stop = start + (left < table.shape.range ? left : table.shape.range);
     const bool early = stop - start > tile && !Adding<T>::is_wide(table.shape);
-    load(items, start + thread_index_x(), early);
+    load(items, start + thread_index_x(), early ? Meanwhile::ask_and_clear : Meanwhile::ask);
     const Habit habit = habit_of(items[0].key);
     if (!early && habit == Habit::again) table.clear();
     Adding<T> adding{table, habit, early || habit == Habit::again};
@@ -226,7 +243,7 @@ GPUBENCH_DEVICE void add_through_table(const Table<T>& table, const Load& load) 
         GPUBENCH_UNROLL
         for (int k = 0; k < items_at_once<T>; ++k) adding.take(items[k], static_cast<int>((base - start) / tile) + k);
         if (stop - base <= tile) break;
-        load(items, base + tile + thread_index_x(), false);
+        load(items, base + tile + thread_index_x(), Meanwhile::wait);
     }
     adding.finish();
 }

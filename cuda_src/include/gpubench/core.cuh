@@ -28,7 +28,7 @@ struct FloatPair {
 };
 
 // How an access treats the caches; platform.cuh says what each means.
-enum class Cache { normal, read_only, streaming, no_allocate };
+enum class Cache { normal, read_only, streaming, no_allocate, first_out };
 
 // The unsigned word of so many bytes.
 template <int Bytes>

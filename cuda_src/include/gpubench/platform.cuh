@@ -63,9 +63,10 @@
 //     Cache::read_only    memory that nobody writes while the kernel runs (loads only)
 //     Cache::streaming    used once: first to be evicted
 //     Cache::no_allocate  used once: takes no line of L1
-//   load_existing<FirstOut>(const W*, bool exists) -> W   global memory that nobody writes while the kernel runs; zero, and no access,
-//                         where it does not exist. Loads side by side are all on their way at once. FirstOut: the L2 cache gives up these
-//                         lines before any others, dirty ones too (compute capability 8.0 and later; L1 keeps them as it does plain ones)
+//   load_existing<Cache>(const W*, bool exists) -> W   global memory that nobody writes while the kernel runs; zero, and no access,
+//                         where it does not exist. Loads side by side are all on their way at once. Plain, streaming, or
+//     Cache::first_out    the L2 cache gives up these lines before any others, dirty ones too (compute capability 8.0 and later; L1
+//                         keeps them as it does plain ones); takes two registers
 //   prefetch(const void*)  ask for the 32 bytes that the address is in, into the L2 cache; nobody waits
 //   A load with a hint may move across this thread's own stores: only for memory that the kernel does not write, or
 //   whose loaded value each store depends on. `vector.cuh` builds typed and vector accesses on these.

@@ -31,7 +31,7 @@ SHAPE = Struct(
     "gpubench::index_add::CachedShape",
     "index_add/table.cuh",
     inner=INTEGER_DIVIDER,
-    **dict.fromkeys(("items", "range"), "u4"),
+    **dict.fromkeys(("items", "range", "asked"), "u4"),
     hash_shift="i4",
     **dict.fromkeys(("places", "place_step", "index_step", "outer_place", "outer_index"), "i8"),
     alpha="f8",
@@ -56,9 +56,11 @@ class Cached(OfForm):
         by_rows = cached_rows.build(problem, form, device)
         if isinstance(by_rows, Plan):
             return by_rows
-        totals = regimes.has_totals(form, problem.case.dtype)
-        target = "int32" if totals else problem.case.dtype
-        return build(problem, form, regimes.cached_blocks(form, tile_of(target), device), totals=totals)
+        dtype = problem.case.dtype
+        totals = regimes.has_totals(form, dtype)
+        tile = tile_of("int32" if totals else dtype)
+        asks = regimes.asks_for_places(form, form.itemsize + 4 * totals, tile, device)
+        return build(problem, form, regimes.cached_blocks(form, tile, device), totals=totals, asks=asks)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """One an index dtype."""
@@ -90,7 +92,8 @@ def behind(problem: Problem[Any], form: Form, device: DeviceInfo, way: Workspace
     if isinstance(plan, Refused):
         return plan
     name = behind_kernel(dtype, problem.operand("index").dtype)
-    return replace(plan.launches[0], kernel=name, arguments=(way, *plan.launches[0].arguments))
+    *pointers, _, shape = plan.launches[0].arguments
+    return replace(plan.launches[0], kernel=name, arguments=(way, *pointers, shape))
 
 
 def behind_kernel(dtype: str, index: str) -> str:
@@ -104,8 +107,13 @@ def tile_of(dtype: str) -> int:
     return THREADS if row.kind == "integer" and row.itemsize <= 2 else TILE
 
 
-def build(problem: Problem[Any], form: Form, blocks: int, *, totals: bool = False) -> Plan | Refused:
-    """Return the plan with so many blocks for each repetition; totals: of 32 bits, in the workspace."""
+def build(
+    problem: Problem[Any], form: Form, blocks: int, *, totals: bool = False, asks: bool = False
+) -> Plan | Refused:
+    """Return the plan with so many blocks for each repetition.
+
+    totals: of 32 bits, in the workspace; asks: for all places before the list is there.
+    """
     items, elements = form.count * form.inner, form.places * form.inner
     reach = form.places * max(form.place_step, form.inner)
     if not fits(items + 2 * TILE * blocks, reach, form.count) or form.outers > MOST_OUTERS:
@@ -123,20 +131,22 @@ def build(problem: Problem[Any], form: Form, blocks: int, *, totals: bool = Fals
         form,
         inner=divider(form.inner),
         items=items,
+        asked=elements if asks else 0,
         range=each,
         hash_shift=32 - bits,
         alpha=problem.params.alpha,
         outer_place=apart if totals else form.outer_place,
     )
+    place = Pointer("destination")
     launch = Launch(
         SOURCE,
         kernel(destination.dtype, index.dtype, target),
         (ceil_div(items, each), form.outers, 1),
         (THREADS, 1, 1),
-        (Workspace(0) if totals else Pointer("destination"), Pointer("source"), Pointer("index"), shape),
+        (Workspace(0) if totals else place, Pointer("source"), Pointer("index"), place, shape),
         shared_bytes=(sums + 4) << bits,
     )
-    notes = {"blocks": blocks, "table": 1 << bits, "totals": totals}
+    notes = {"blocks": blocks, "table": 1 << bits, "totals": totals, "asks": asks}
     if not totals:
         return atomic_plan("cached", (launch,), problem, notes=notes)
     adding = Launch(
@@ -144,7 +154,7 @@ def build(problem: Problem[Any], form: Form, blocks: int, *, totals: bool = Fals
         totals_kernel(destination.dtype),
         (ceil_div(elements, 1024), form.outers, 1),
         (256, 1, 1),
-        (Pointer("destination"), Workspace(0), int64(elements), int64(apart), int64(form.outer_place)),
+        (place, Workspace(0), int64(elements), int64(apart), int64(form.outer_place)),
     )
     size = 4 * apart * form.outers
     return atomic_plan("cached", (launch, adding), problem, size, workspace_zeroed=True, notes=notes)

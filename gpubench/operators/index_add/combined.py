@@ -34,9 +34,10 @@ SHAPE = Struct(
     vectors="u4",
     count="u4",
     units="u4",
-    unused="i4",
+    inner="u4",
     places="i8",
     **dict.fromkeys(("place_step", "index_step", "outer_place", "outer_index", "item_place", "item_index"), "i8"),
+    **dict.fromkeys(("outers", "place_margin", "index_margin", "unused"), "u4"),
     alpha="f8",
 )
 
@@ -70,7 +71,13 @@ class Combined(OfForm):
         """One launch. Refuses rows whose elements do not lie side by side, and more than 32-bit numbers count."""
         if problem.case.dtype in tuning.SINGLE and form.count > tuning.FEW:
             form = dataclasses.replace(form, vector=1)
-        return build(problem, form, regimes.warp_rows(form, device))
+        rows = regimes.warp_rows(form, device)
+        cut = form.in_vectors_anywhere() if problem.case.dtype in tuning.CUT else None
+        if cut and FEW_ROWS < rows < form.count:
+            of_cut = regimes.warp_rows(cut, device)
+            if FEW_ROWS < of_cut < form.count:
+                return build(problem, cut, of_cut)
+        return build(problem, form, rows)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
         """By form of the work, index dtype, and vectors of 16 bytes or elements."""
@@ -79,6 +86,8 @@ class Combined(OfForm):
         for index in INDEX_DTYPES:
             names += [kernel(dtype, index, width, rows) for width in widths for rows in (FEW_ROWS, LANES)]
             names += [kernel(dtype, index, width, LANES, sharing) for width in widths for sharing in ("runs", "owned")]
+            if dtype in tuning.CUT:
+                names += [kernel(dtype, index, widths[-1], LANES, sharing, True) for sharing in ("even", "runs")]
             names += [
                 *(single(dtype, index, alone) for alone in (False, True)),
                 *(
@@ -97,12 +106,16 @@ class Combined(OfForm):
         )
 
 
-def kernel(dtype: str, index: str, vector: int, rows: int, sharing: str = "even") -> str:
-    """Return the name expression for so many rows; sharing: of a warp's list among its groups of lanes."""
+def kernel(dtype: str, index: str, vector: int, rows: int, sharing: str = "even", anywhere: bool = False) -> str:
+    """Return the name expression for so many rows; sharing: of a warp's list among its groups of lanes.
+
+    anywhere: vectors are cut in which rows begin and end.
+    """
     types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}, {vector}"
     if rows == FEW_ROWS:
         return f"gpubench::index_add::add_few<{types}>"
-    return f"gpubench::index_add::add_combined<{types}, gpubench::index_add::Sharing::{sharing}>"
+    sharing = f"gpubench::index_add::Sharing::{sharing}"
+    return f"gpubench::index_add::add_combined<{types}, {sharing}, {str(anywhere).lower()}>"
 
 
 def single(dtype: str, index: str, alone: bool) -> str:
@@ -144,9 +157,8 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
         rows = FEW_ROWS
     if form.outers > 1 and form.inner == 1 and form.is_denser_across:
         form = form.across()
-    vectors = form.inner // form.vector
     work = _work(form, rows)
-    if not fits(work.units + THREADS, vectors, form.outers, form.count + 32 * THREADS, form.places):
+    if not fits(work.units + THREADS, form.vectors, form.outers, form.count + 32 * THREADS, form.places):
         return Refused(f"more than {LIMIT} indices, places or pieces of work")
     destination, index, _ = problem.operands
     owned = rows > FEW_ROWS and rows >= form.count and work.lanes == LANES
@@ -157,19 +169,27 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
         chunks=divider(work.chunks),
         tiles=divider(work.tiles),
         rows=rows,
-        vectors=vectors,
+        vectors=form.vectors,
+        place_margin=_margin(form, form.places, form.place_step),
+        index_margin=_margin(form, form.count, form.index_step),
         unused=0,
         alpha=problem.params.alpha,
     )
+    sharing = "owned" if owned else "runs" if runs else "even"
     launch = Launch(
         SOURCE,
-        kernel(destination.dtype, index.dtype, form.vector, rows, "owned" if owned else "runs" if runs else "even"),
+        kernel(destination.dtype, index.dtype, form.vector, rows, sharing, form.anywhere),
         work.grid,
         (work.threads, 1, 1),
         (Pointer("destination"), Pointer("source"), Pointer("index"), shape),
     )
-    notes = {"rows": rows, "lanes": work.lanes, "vector": form.vector, "owned": owned}
+    notes = {"rows": rows, "lanes": work.lanes, "vector": form.vector, "owned": owned, "anywhere": form.anywhere}
     return atomic_plan("combined", (launch,), problem, notes=notes)
+
+
+def _margin(form: Form, rows: int, step: int) -> int:
+    """Return the rows over which three vectors reach: no others have vectors beyond an end of their operand."""
+    return min(rows, ceil_div(3 * form.vector, step)) if step else rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +206,7 @@ class Work:
 
 def _work(form: Form, rows: int) -> Work:
     """Cut into so many rows of a group of lanes (4), or of a warp, whose lanes take a chunk."""
-    vectors = form.inner // form.vector
+    vectors = form.vectors
     lanes = min(LANES, power_of_two(vectors))
     few = rows == FEW_ROWS
     tiles, chunks = ceil_div(form.count, rows * (THREADS // lanes) if few else rows), ceil_div(vectors, lanes)

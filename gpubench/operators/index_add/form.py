@@ -20,7 +20,8 @@ class Form:
     """`outers` times the same list: `count` source rows of `inner` neighbours come to `places` rows. Steps in elements.
 
     vector: elements of 16 bytes where every row of both begins and ends on such a grid, else 1. item_place, item_index:
-    from an element of a row to the next; only `across` gives others than 1.
+    from an element of a row to the next; only `across` gives others than 1. anywhere: vectors of 16 bytes of the
+    destination, in which rows begin and end; only `in_vectors_anywhere` gives that.
     """
 
     places: int
@@ -35,6 +36,21 @@ class Form:
     itemsize: int
     item_place: int = 1
     item_index: int = 1
+    anywhere: bool = False
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of a row, the most where it may begin anywhere."""
+        return (self.inner + 2 * self.vector - 2) // self.vector if self.anywhere else self.inner // self.vector
+
+    def in_vectors_anywhere(self) -> Form | None:
+        """Return the same in vectors that rows cut, unless what lies between rows of the destination is not theirs."""
+        beside = self.item_place == self.item_index == 1 and self.is_dense
+        together = self.outers == 1 or self.outer_place == self.places * self.inner
+        vector = 16 // self.itemsize
+        if self.vector > 1 or vector == 1 or not (beside and together):
+            return None
+        return dataclasses.replace(self, vector=vector, anywhere=True)
 
     @property
     def is_denser_across(self) -> bool:

@@ -169,7 +169,7 @@ def warp_rows(form: Form, device: DeviceInfo) -> int:
     101 us, with 32 114. Few rows of bytes or pairs of them off the grid are atomics each: 128 x 40000, 19 of int8 11.6
     us (39 by warps), 16 x 128 x 1500, 25 11.5 (23), of bfloat16 8.6 (9.2).
     """
-    vectors = form.inner // form.vector
+    vectors = form.vectors
     work = max(vectors // 32, 1) * form.outers
     if form.count == 1:  # a warp would look for other indices before it asks for the source
         return 1
@@ -189,6 +189,17 @@ def warp_rows(form: Form, device: DeviceInfo) -> int:
     ):
         return min(32, max(8, 128 // power_of_two(vectors)))
     return 4 if vectors >= 16 and form.count // 4 * work >= 16 * device.sm_count else 1
+
+
+def asks_for_places(form: Form, itemsize: int, tile: int, device: DeviceInfo) -> bool:
+    """Say whether blocks of `cached` ask for all places: few turns, and places of few bytes beside those of the list.
+
+    itemsize: bytes of a place, of its total too.
+    """
+    elements, items = form.places * form.inner, form.count * form.inner
+    few = ceil_div(items, tile) <= tuned("ASK_TILES", tuning.ASK_TILES) * device.sm_count
+    little = elements * itemsize <= tuning.ASK_SHARE * (form.added + 8 * form.count)
+    return form.outers == 1 and form.is_dense and few and little
 
 
 def cached_blocks(form: Form, tile: int, device: DeviceInfo) -> int:

@@ -9,6 +9,8 @@ import pytest
 
 from gpubench.model import Plan, Problem, Value
 from gpubench.operators.index_add import cached, private_copies
+from gpubench.operators.index_add.cached import Cached
+from tests.operators.cases import DEVICE
 from tests.operators.index_add.answers import INDEX_ADD, answers, form, problem_of, sums_of_those_inside
 from tests.operators.on_host import host, one_sm, output
 
@@ -143,6 +145,30 @@ def test_many_blocks_that_look_at_one_word_again_and_again_end() -> None:
     assert isinstance(plan, Plan)
     assert plan.launches[0].grid == (1, 260, 1)
     answers(problem, plan)
+
+
+@pytest.mark.parametrize("index_dtype", ["int32", "int64"])
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
+def test_private_copies_take_vectors_and_what_is_left(dtype: str, index_dtype: str) -> None:
+    """Lists of no vector, of some, and of an element more; operands that stand on no vector, and steps."""
+    for indices in (1, 7, 8, 4099):
+        for source in ({"offset": 0}, {"offset": 1}, {"step": 2}):
+            problem = problem_of((13,), indices, dtype, index_dtype=index_dtype, source_layout=source, alpha=-2.0)
+            answers(problem, private_copies.build(problem, form(problem), one_sm()))
+
+
+def test_places_are_asked_for_where_they_are_few_bytes_beside_the_list() -> None:
+    """A short list, one that may touch little of its places, a long one, repetitions, and rows with gaps."""
+
+    def asks(places: int, indices: int, dtype: str = "float32", **params: Any) -> bool:
+        problem = problem_of((places,), indices, dtype, **params)
+        return Cached().of_form(problem, form(problem), DEVICE).notes["asks"] is True  # type: ignore[union-attr]
+
+    assert all(asks(2**20, 2**20, dtype) for dtype in ("float32", "complex128", "int8"))
+    assert asks(2**22, 2**22)
+    assert not asks(2**20, 2**24)
+    assert not any(asks(places, 2**20) for places in (2**22, 2**24))
+    assert not asks(2**20, 2**20, layout={"step": 2})
 
 
 @pytest.mark.parametrize("dtype", ["float16", "int16", "complex128"])

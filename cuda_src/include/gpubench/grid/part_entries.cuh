@@ -53,7 +53,7 @@ struct PartEntries {
     }
     // An entry of global memory that is read once: see load_existing.
     GPUBENCH_DEVICE PartEntry<Words> take(uint32 i, bool exists) const {
-        return {load_existing<true>(rows + i, exists), load_existing<true>(values + i, exists)};
+        return {load_existing<Cache::first_out>(rows + i, exists), load_existing<Cache::first_out>(values + i, exists)};
     }
 };
 
@@ -66,7 +66,7 @@ struct PartEntries<1> {
     GPUBENCH_DEVICE uint32* behind(uint32 room) const { return reinterpret_cast<uint32*>(pairs + room); }
     GPUBENCH_DEVICE Pair get(uint32 i) const { return pairs[i]; }
     GPUBENCH_DEVICE void set(uint32 i, Pair pair) const { pairs[i] = pair; }
-    GPUBENCH_DEVICE Pair take(uint32 i, bool exists) const { return load_existing<true>(pairs + i, exists); }
+    GPUBENCH_DEVICE Pair take(uint32 i, bool exists) const { return load_existing<Cache::first_out>(pairs + i, exists); }
 };
 
 }  // namespace gpubench

@@ -15,13 +15,13 @@ GPUBENCH_DEVICE Packed<T, V> row_vector(const T* address, bool exists = true) {
 
 // The vector of up to 16 bytes at an address, on its own size; zero, and no access, where it does not exist. Such loads of a thread
 // are under way together, whatever is done with what they bring: see load_existing.
-template <int V, class T>
+template <int V, Cache C = Cache::normal, class T>
 GPUBENCH_DEVICE Packed<T, V> vector_if(const T* address, bool exists) {
-    return Source<T, false>{}.template load<V>(address, exists);
+    return bit_cast<Packed<T, V>>(load_existing<C>(reinterpret_cast<const Word<sizeof(T) * V>*>(address), exists));
 }
-template <class T>
+template <Cache C = Cache::normal, class T>
 GPUBENCH_DEVICE T load_if(const T* address, bool exists) {
-    return bit_cast<T>(vector_if<1>(address, exists));
+    return bit_cast<T>(vector_if<1, C>(address, exists));
 }
 
 // A ring of stages in shared memory, `Slots` of 16 bytes each; a thread's copies in the background for one turn are one group. What a

@@ -74,7 +74,8 @@ struct Source {
     // The vector at `address`, on its own size; zero, and no access, where it does not exist.
     template <int V>
     GPUBENCH_DEVICE Packed<T, V> load(const T* address, bool exists) const {
-        return bit_cast<Packed<T, V>>(load_existing<FirstOut>(reinterpret_cast<const Word<sizeof(T) * V>*>(address), exists));
+        constexpr Cache cache = FirstOut ? Cache::first_out : Cache::normal;
+        return bit_cast<Packed<T, V>>(load_existing<cache>(reinterpret_cast<const Word<sizeof(T) * V>*>(address), exists));
     }
     // Whether a vector of which some items exist reaches beyond x.
     template <int V>

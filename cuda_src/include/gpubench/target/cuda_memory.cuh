@@ -124,14 +124,18 @@ GPUBENCH_DEVICE uint64 first_out() {
 // A predicated load over a zero, in one piece of assembly: where the compiler chooses between the two by itself, it converts what was
 // loaded there and then, and waits for it before it issues the next load.
 #define GPUBENCH_PTX_EXISTING(W, Register, letter, bits, load)                                                           \
-    template <bool FirstOut>                                                                                             \
+    template <Cache C>                                                                                                   \
     GPUBENCH_DEVICE W load_existing(const W* address, bool exists) {                                                     \
         Register word;                                                                                                   \
-        if constexpr (FirstOut && architecture >= 800) {                                                                 \
+        if constexpr (C == Cache::first_out && architecture >= 800) {                                                    \
             asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; mov." bits " %0, 0; @p ld.global.L2::cache_hint." load            \
                 " %0, [%1], %3; }"                                                                                       \
                 : letter(word)                                                                                           \
                 : "l"(address), "r"(static_cast<int>(exists)), "l"(detail::first_out()));                                \
+        } else if constexpr (C == Cache::streaming) {                                                                    \
+            asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; mov." bits " %0, 0; @p ld.global.cs." load " %0, [%1]; }"         \
+                : letter(word)                                                                                           \
+                : "l"(address), "r"(static_cast<int>(exists)));                                                          \
         } else {                                                                                                         \
             asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; mov." bits " %0, 0; @p ld.global." load " %0, [%1]; }"            \
                 : letter(word)                                                                                           \
@@ -144,13 +148,17 @@ GPUBENCH_PTX_EXISTING(uint16, uint32, "=&r", "b32", "u16")
 GPUBENCH_PTX_EXISTING(uint32, uint32, "=&r", "b32", "u32")
 GPUBENCH_PTX_EXISTING(uint64, uint64, "=&l", "b64", "u64")
 #undef GPUBENCH_PTX_EXISTING
-template <bool FirstOut>
+template <Cache C>
 GPUBENCH_DEVICE Word128 load_existing(const Word128* address, bool exists) {
     Word128 word;
-    if constexpr (FirstOut && architecture >= 800) {
+    if constexpr (C == Cache::first_out && architecture >= 800) {
         asm("{ .reg .pred p; setp.ne.s32 p, %3, 0; mov.b64 %0, 0; mov.b64 %1, 0; @p ld.global.L2::cache_hint.v2.u64 {%0, %1}, [%2], %4; }"
             : "=&l"(word.low), "=&l"(word.high)
             : "l"(address), "r"(static_cast<int>(exists)), "l"(detail::first_out()));
+    } else if constexpr (C == Cache::streaming) {
+        asm("{ .reg .pred p; setp.ne.s32 p, %3, 0; mov.b64 %0, 0; mov.b64 %1, 0; @p ld.global.cs.v2.u64 {%0, %1}, [%2]; }"
+            : "=&l"(word.low), "=&l"(word.high)
+            : "l"(address), "r"(static_cast<int>(exists)));
     } else {
         asm("{ .reg .pred p; setp.ne.s32 p, %3, 0; mov.b64 %0, 0; mov.b64 %1, 0; @p ld.global.v2.u64 {%0, %1}, [%2]; }"
             : "=&l"(word.low), "=&l"(word.high)

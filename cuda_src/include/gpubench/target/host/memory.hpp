@@ -43,7 +43,7 @@ W load_word(const W* address, host::Where where = host::Where::here()) {
     detail::check_alignment(address, sizeof(W), where);
     return *address;
 }
-template <bool FirstOut, class W>
+template <Cache C, class W>
 W load_existing(const W* address, bool exists, host::Where where = host::Where::here()) {
     return exists ? load_word(address, where) : W{};
 }
