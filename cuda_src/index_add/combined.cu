@@ -36,7 +36,7 @@ struct CombinedShape {
     int64 outer_place, outer_index;
     int64 item_place, item_index;  // between the elements of a row; 1 where it moves in vectors
     uint32 outers;                 // repetitions
-    uint32 place_margin, index_margin;  // rows over which three vectors reach, of the destination, of the source
+    uint32 place_margin, index_margin;  // rows over which three vectors reach: of the destination, of the source
     uint32 unused;
     double alpha;
 };
@@ -231,7 +231,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     Pair* const list = lists + warp * warp_size;
     const uint32 number = static_cast<uint32>(block_index_x()) * (combined_threads / warp_size) + warp;
     if (number >= shape.units) return;
-    const Unit<T> unit(destination, source, number, shape.rows, lane, Anywhere ? 0 : V, shape);
+    const Unit<T> unit(destination, source, number, shape.rows, lane, Anywhere ? 0 : V, shape);  // 0: pointers to rows, not to vectors
     const int used = gather_equal(list, index, unit.first, shape);
     if constexpr (Anywhere) {
         combine_rows<V, sharing>(list, used, CutVectors<T, V>(unit, shape), unit, shape);

@@ -13,6 +13,7 @@ GATHERED_LEAST = Constant("GATHERED_LEAST", tuning.GATHERED_LEAST, (8192, 65536,
 CACHED_ROW = Constant("CACHED_ROW", tuning.CACHED_ROW, (0, 16, 256))
 CACHED_LEAST = Constant("CACHED_LEAST", tuning.CACHED_LEAST, (1 << 13, 1 << 15, 1 << 21, 1 << 40))
 CACHED_BLOCKS = Constant("CACHED_BLOCKS", tuning.CACHED_BLOCKS, (1, 2, 6, 12))
+ASK_TILES = Constant("ASK_TILES", tuning.ASK_TILES, (0, 8))
 ROWS_LEAST = Constant("ROWS_LEAST", tuning.ROWS_LEAST, (1 << 17, 1 << 40))
 ROWS_WIDE = Constant("ROWS_WIDE", tuning.ROWS_WIDE, (1 << 40,))
 GROUPED_ROW = Constant("GROUPED_ROW", tuning.GROUPED_ROW, (32, 512))
@@ -40,13 +41,13 @@ REGIMES: tuple[Regime, ...] = (
         "few-elements",
         "inner == 1 and indices < 1048576",
         ("private_copies", "block_copies", "cached", "combined"),
-        (COPIES_LEAST, COPIES_PLACES, COPIES_DENSE, CACHED_LEAST),
+        (COPIES_LEAST, COPIES_PLACES, COPIES_DENSE, CACHED_LEAST, ASK_TILES),
     ),
     Regime(
         "elements",
         "inner == 1",
         ("private_copies", "partitioned", "block_copies", "cached", "combined"),
-        (PARTITION_LEAST, PARTITION_LEAST_ROWS, PARTITION_REACH, COPIES_LEAST, CACHED_BLOCKS),
+        (PARTITION_LEAST, PARTITION_LEAST_ROWS, PARTITION_REACH, COPIES_LEAST, CACHED_BLOCKS, ASK_TILES),
     ),
     Regime(
         "short-rows",
