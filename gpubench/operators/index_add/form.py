@@ -48,7 +48,8 @@ class Form:
         beside = self.item_place == self.item_index == 1 and self.is_dense
         together = self.outers == 1 or self.outer_place == self.places * self.inner
         vector = 16 // self.itemsize
-        if self.vector > 1 or vector == 1 or not (beside and together):
+        counted = fits(self.inner + 2 * vector)
+        if self.vector > 1 or vector == 1 or not (beside and together and counted):
             return None
         return dataclasses.replace(self, vector=vector, anywhere=True)
 

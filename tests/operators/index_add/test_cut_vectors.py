@@ -93,8 +93,9 @@ def test_only_rows_of_16_bit_floats_that_stand_anywhere_are_cut() -> None:
     assert not any(anywhere(indices=count) for count in (2, 9, 20, 32, 40))
 
 
-def test_gaps_between_rows_of_the_destination_are_not_touched() -> None:
-    """There is no form of such rows in vectors that reach beyond them."""
+def test_gaps_and_rows_beyond_32_bits_have_no_cut_vectors() -> None:
+    """What lies between rows of the destination is not touched, and elements of a row are counted in 32 bits."""
+    assert form(problem_of((3, 2**31 - 9), 100, "bfloat16")).in_vectors_anywhere() is None  # more than 32 bits count
     gaps = problem_of((40, 2, 33), 100, "bfloat16", source_layout={"permute": (1, 0, 2)})
     assert form(gaps).in_vectors_anywhere() is None
     assert isinstance(Combined().plan(gaps, one_sm()), Plan)
