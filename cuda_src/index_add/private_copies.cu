@@ -30,21 +30,7 @@ GPUBENCH_LAYOUT(CopiesShape, 40, alpha, 32);
 
 // Elements of a vector of 16 bytes, of which a thread adds no more at once.
 template <class T>
-constexpr int copies_vector = sizeof(T) >= 16 ? 1 : sizeof(T) * copies_at_once <= 16 ? copies_at_once : 16 / static_cast<int>(sizeof(T));
-
-// V elements side by side, on their size if they are several, in accesses of up to 16 bytes.
-template <int V, class T>
-GPUBENCH_DEVICE Vector<T, V> side_by_side(const T* address, bool exist) {
-    constexpr int each = V * static_cast<int>(sizeof(T)) <= 16 ? V : 16 / static_cast<int>(sizeof(T));
-    Vector<T, V> items;
-    GPUBENCH_UNROLL
-    for (int j = 0; j < V; j += each) {
-        const auto some = unpack_items<each, T>(vector_if<each, Cache::streaming>(address + j, exist));
-        GPUBENCH_UNROLL
-        for (int i = 0; i < each; ++i) items[j + i] = some[i];
-    }
-    return items;
-}
+constexpr int copies_vector = sizeof(T) < 2 ? copies_at_once : 16 / static_cast<int>(sizeof(T));
 
 // Add the elements of vectors from `first` on to the lane's copy; those behind `stop` do not exist.
 template <int V, class T, class Index>
@@ -59,8 +45,8 @@ GPUBENCH_DEVICE void add_to_copy(sum_t<T>* copy, const T* source, const Index* i
         for (int k = 0; k < vectors; ++k) {
             const int64 i = base + k * V * grid_threads();
             exist[k] = i < stop;
-            rows[k] = side_by_side<V>(index + i, exist[k]);
-            raw[k] = side_by_side<V>(source + i * shape.index_step, exist[k]);
+            rows[k] = bit_cast<Vector<Index, V>>(vector_if<V, Cache::streaming>(index + i, exist[k]));
+            raw[k] = bit_cast<Vector<T, V>>(vector_if<V, Cache::streaming>(source + i * shape.index_step, exist[k]));
         }
         GPUBENCH_UNROLL
         for (int k = 0; k < vectors; ++k) {

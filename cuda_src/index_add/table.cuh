@@ -13,6 +13,7 @@
 #include "gpubench/block/together.cuh"
 #include "gpubench/grid.cuh"
 #include "gpubench/integer_divider.cuh"
+#include "gpubench/movement/near_row.cuh"
 #include "gpubench/warp.cuh"
 #include "index_add/shared_places.cuh"
 #include "index_add/sums.cuh"
@@ -49,10 +50,8 @@ struct Item {
 // Ask for the first elements of a repetition of the destination into the L2 cache, its blocks together.
 template <class T>
 GPUBENCH_DEVICE void ask_together(const T* destination, uint32 elements) {
-    constexpr uint32 sector = 32 / sizeof(T);
     const uint32 thread = static_cast<uint32>(block_index_x()) * cached_threads + thread_index_x();
-    const uint32 step = static_cast<uint32>(grid_size_x()) * cached_threads * sector;
-    for (uint32 i = thread * sector; i < elements; i += step) prefetch(destination + i);
+    ask_sectors(destination, 0, elements, thread, static_cast<uint32>(grid_size_x()) * cached_threads);
 }
 
 // What threads do until their elements come.

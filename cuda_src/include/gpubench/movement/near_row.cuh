@@ -10,11 +10,13 @@
 
 namespace gpubench {
 
-// Ask for elements from ... to - 1, side by side, into the L2 cache, by all threads of the block: each of their sectors by itself.
+// Ask for elements from ... to - 1, side by side, into the L2 cache, each of their sectors by itself; by the threads of the block, or so
+// many.
 template <class T>
-GPUBENCH_DEVICE void ask_sectors(const T* address, uint32 from, uint32 to) {
+GPUBENCH_DEVICE void ask_sectors(const T* address, uint32 from, uint32 to, uint32 thread = thread_index_x(),
+                                 uint32 threads = block_size_x()) {
     constexpr uint32 sector = 32 / sizeof(T);
-    for (uint32 i = from + thread_index_x() * sector; i < to; i += block_size_x() * sector) prefetch(address + i);
+    for (uint32 i = from + thread * sector; i < to; i += threads * sector) prefetch(address + i);
 }
 
 // The bits of both: of two of which one is zero, the other.

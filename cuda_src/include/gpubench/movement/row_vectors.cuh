@@ -13,17 +13,6 @@ GPUBENCH_DEVICE Packed<T, V> row_vector(const T* address, bool exists = true) {
     return exists ? load_packed<V, C>(address) : Packed<T, V>{};
 }
 
-// The vector of up to 16 bytes at an address, on its own size; zero, and no access, where it does not exist. Such loads of a thread
-// are under way together, whatever is done with what they bring: see load_existing.
-template <int V, Cache C = Cache::normal, class T>
-GPUBENCH_DEVICE Packed<T, V> vector_if(const T* address, bool exists) {
-    return bit_cast<Packed<T, V>>(load_existing<C>(reinterpret_cast<const Word<sizeof(T) * V>*>(address), exists));
-}
-template <Cache C = Cache::normal, class T>
-GPUBENCH_DEVICE T load_if(const T* address, bool exists) {
-    return bit_cast<T>(vector_if<1, C>(address, exists));
-}
-
 // A ring of stages in shared memory, `Slots` of 16 bytes each; a thread's copies in the background for one turn are one group. What a
 // thread asked for it reads with no barrier between, and others behind one. What else stands in a line of 128 bytes is left where it is:
 // it may be a row that is wanted much later.

@@ -65,6 +65,26 @@ GPUBENCH_DEVICE Packed<T, V> shift_items(const Packed<T, V>& first, const Packed
 template <int V, class T>
 GPUBENCH_DEVICE Packed<T, V> shared_items(const T* address) { return load_packed<V>(address); }
 
+// The vector at an address, on its own size or on 16 bytes; zero, and no access, where it does not exist. Such loads of a thread are under
+// way together, whatever is done with what they bring: see load_existing.
+template <int V, Cache C = Cache::normal, class T>
+GPUBENCH_DEVICE Packed<T, V> vector_if(const T* address, bool exists) {
+    using W = Word<Packed<T, V>::size>;
+    const W* const words = reinterpret_cast<const W*>(address);
+    if constexpr (sizeof(W) == sizeof(Packed<T, V>)) {
+        return bit_cast<Packed<T, V>>(load_existing<C>(words, exists));
+    } else {
+        Packed<T, V> packed;
+        GPUBENCH_UNROLL
+        for (int i = 0; i < static_cast<int>(sizeof(packed) / sizeof(W)); ++i) packed.words[i] = load_existing<C>(words + i, exists);
+        return packed;
+    }
+}
+template <Cache C = Cache::normal, class T>
+GPUBENCH_DEVICE T load_if(const T* address, bool exists) {
+    return bit_cast<T>(vector_if<1, C>(address, exists));
+}
+
 // How x is read: whether the L2 cache gives it up first, and where its elements end. Kernels hold code for either, so that
 // loads stand side by side: a hint chosen by predicates made 4 million rows of 16 bfloat16 take 55 us in place of 43.
 template <class T, bool FirstOut>
@@ -74,8 +94,7 @@ struct Source {
     // The vector at `address`, on its own size; zero, and no access, where it does not exist.
     template <int V>
     GPUBENCH_DEVICE Packed<T, V> load(const T* address, bool exists) const {
-        constexpr Cache cache = FirstOut ? Cache::first_out : Cache::normal;
-        return bit_cast<Packed<T, V>>(load_existing<cache>(reinterpret_cast<const Word<sizeof(T) * V>*>(address), exists));
+        return vector_if<V, FirstOut ? Cache::first_out : Cache::normal>(address, exists);
     }
     // Whether a vector of which some items exist reaches beyond x.
     template <int V>
