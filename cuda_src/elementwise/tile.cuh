@@ -21,11 +21,27 @@ struct TileShape {
 };
 GPUBENCH_LAYOUT(TileShape, 80, extents, 56);
 
+template <int Dims, bool Near>
+using TileAxis = Axis<Dims, conditional_t<Near, uint32, int64>>;
+
+// A thread's vector of a row: where it begins, and which of its elements exist, from `from` to `to` - 1.
+template <class Offset>
+struct Share {
+    Offset first;
+    int from, to;
+
+    GPUBENCH_DEVICE bool exists() const { return to > from; }
+    GPUBENCH_DEVICE bool is_vector(int items) const { return from == 0 && to == items; }
+};
+
 // Unit: elements of 16 bytes of the widest dtype, on which operands that are braided begin, whatever a vector has.
 // Staged: operands across the rows are cut on their way out of shared memory, where a warp does best with eight vectors of four rows.
 // All: every line and row exists.
-template <int V_, int Unit, int Lanes, int Passes, int Along, int Across, int Outer, int Spare, bool Staged, bool All>
+// Near: no operand reaches further than 32 bits count, so that places take one multiplication, not three.
+template <int V_, int Unit, int Lanes, int Passes, int Along, int Across, int Outer, int Spare, bool Near, bool Staged, bool All>
 struct Tile {
+    using Offset = conditional_t<Near, int32, int64>;  // of elements, from an operand's first or a row's
+    using Share = elementwise::Share<Offset>;
     static constexpr int V = V_, unit = Unit, passes = Passes;
     static constexpr int length = Lanes * V, pass_rows = tile_threads / Lanes, rows = pass_rows * Passes;
     static constexpr bool all = All, whole = Spare == 0;
@@ -36,61 +52,54 @@ struct Tile {
     static constexpr bool steady = Spare == 0 || (Across == 1 && pass_rows % Spare == 0);
 
     const TileShape& shape;
-    const Axis<Along>& along;
-    const Axis<Across>& across;
+    const TileAxis<Along, Near>& along;
+    const TileAxis<Across, Near>& across;
     uint32 start, first_row;  // of the tile, in its outer block
     int own_rows;             // that exist
-    int64 outer[axis_tensors];
+    Offset outer[axis_tensors];
 
     // The row of a pass, and the vector in it of this thread.
     static GPUBENCH_DEVICE int row(int pass) {
-        const uint32 tid = thread_index_x();
+        const uint32 tid = static_cast<uint32>(thread_index_x()) % tile_threads;
         return pass * pass_rows + tid / warp_lanes % warp_rows + tid / (warp_rows * Lanes) * warp_rows;
     }
     static GPUBENCH_DEVICE int lane() {
-        const uint32 tid = thread_index_x();
+        const uint32 tid = static_cast<uint32>(thread_index_x()) % tile_threads;
         return tid % warp_lanes + tid / warp_size % (Lanes / warp_lanes) * warp_lanes;
     }
     // The first line of turned operands.
-    GPUBENCH_DEVICE int64 first_line() const { return int64{start} - Spare; }
-    GPUBENCH_DEVICE bool has_line(int64 line) const { return line >= 0 && line < shape.length; }
-    GPUBENCH_DEVICE int64 line_offset(int64 line, int tensor) const {
-        if constexpr (Along == 1) return line * along.strides[0][tensor];
-        else return along.offset(static_cast<uint32>(line), tensor);
+    GPUBENCH_DEVICE Offset first_line() const { return static_cast<Offset>(start) - Spare; }
+    GPUBENCH_DEVICE bool has_line(Offset line) const { return (whole || line >= 0) && line < static_cast<Offset>(shape.length); }
+    GPUBENCH_DEVICE Offset line_offset(Offset line, int tensor) const {
+        if constexpr (Along == 1) return static_cast<Offset>(line * along.strides[0][tensor]);
+        else return static_cast<Offset>(along.offset(static_cast<uint32>(line), tensor));
     }
     // No line before this one, or behind it, lies before it, or behind it. Lines counted through several dims: of all lines.
-    GPUBENCH_DEVICE int64 least_offset(int64 line, int tensor) const { return Along == 1 ? line_offset(line, tensor) : 0; }
-    GPUBENCH_DEVICE int64 most_offset(int64 line, int tensor) const {
+    GPUBENCH_DEVICE Offset least_offset(Offset line, int tensor) const { return Along == 1 ? line_offset(line, tensor) : 0; }
+    GPUBENCH_DEVICE Offset most_offset(Offset line, int tensor) const {
         if constexpr (Along == 1) return line_offset(line, tensor);
-        int64 offset = 0;
+        Offset offset = 0;
         GPUBENCH_UNROLL
-        for (int dim = 0; dim < Along; ++dim) offset += (along.sizes[dim].divisor - 1) * along.strides[dim][tensor];
+        for (int dim = 0; dim < Along; ++dim) offset += static_cast<Offset>((along.sizes[dim].divisor - 1) * along.strides[dim][tensor]);
         return offset;
     }
-    GPUBENCH_DEVICE int64 row_offset(int pass, int tensor) const {
-        return outer[tensor] + across.offset(first_row + row(pass), tensor);
+    GPUBENCH_DEVICE Offset row_offset(int pass, int tensor) const {
+        return outer[tensor] + static_cast<Offset>(across.offset(first_row + row(pass), tensor));
     }
-};
-
-// A thread's vector of a row: where it begins, and which of its elements exist, from `from` to `to` - 1.
-struct Share {
-    int64 first;
-    int from, to;
-
-    GPUBENCH_DEVICE bool exists() const { return to > from; }
-    GPUBENCH_DEVICE bool is_vector(int items) const { return from == 0 && to == items; }
 };
 
 // row: the output's first element of the row.
 template <class G, class Out>
-GPUBENCH_DEVICE Share share_of(const G& tile, const Out* row, bool exists) {
+GPUBENCH_DEVICE typename G::Share share_of(const G& tile, const Out* row, bool exists) {
+    using Offset = typename G::Offset;
     constexpr int V = G::V;
     const int at = G::lane() * V;
     exists = exists && at < static_cast<int>(tile.shape.chunk);
     if constexpr (G::whole) {
-        return {int64{tile.start} + at, 0, exists && tile.start + at < tile.shape.length ? V : 0};
+        return {static_cast<Offset>(tile.start) + at, 0, exists && tile.start + at < tile.shape.length ? V : 0};
     } else {
-        const int64 first = int64{tile.start} + at - behind_grid<G::spare>(row + tile.start), left = tile.shape.length - first;
+        const Offset first = static_cast<Offset>(tile.start) + at - behind_grid<G::spare>(row + tile.start);
+        const Offset left = static_cast<Offset>(tile.shape.length) - first;
         if (G::all) return {first, 0, exists ? V : 0};
         const int to = left < V ? static_cast<int>(left) : V;
         return {first, first < 0 ? static_cast<int>(-first) : 0, exists ? to : 0};

@@ -26,7 +26,7 @@ struct TileLoads<G, I, Number, by_rows> {
     static constexpr bool off = I::lie == off_grid;
     conditional_t<off, Coming<T, V>, Packed<T, V>> raw[held];
 
-    GPUBENCH_DEVICE void load(const T* data, const G& tile, const Share (&shares)[G::passes], char*) {
+    GPUBENCH_DEVICE void load(const T* data, const G& tile, const typename G::Share (&shares)[G::passes], char*) {
         GPUBENCH_UNROLL
         for (int k = 0; k < held; ++k) {
             raw[k] = {};
@@ -38,16 +38,16 @@ struct TileLoads<G, I, Number, by_rows> {
                 const int64 step = tile.along.strides[0][Number + 1];
                 raw[k] = load_one_by_one<V>(row_place + shares[k].first * step, step, shares[k].from, shares[k].to);
             } else if constexpr (off) {  // what lies beside the row is brought as well, and given up
-                raw[k].ask(row_place + shares[k].first, data, data + tile.shape.extents[Number]);
+                raw[k].ask(data + (tile.row_offset(k, Number + 1) + shares[k].first), data, data + tile.shape.extents[Number]);
             } else if (G::whole || shares[k].is_vector(V)) {
-                raw[k] = load_on_grid<V>(row_place + shares[k].first);
+                raw[k] = load_on_grid<V>(data + (tile.row_offset(k, Number + 1) + shares[k].first));
             } else {
-                raw[k] = load_one_by_one<V>(row_place + shares[k].first, 1, shares[k].from, shares[k].to);
+                raw[k] = load_one_by_one<V>(data + (tile.row_offset(k, Number + 1) + shares[k].first), 1, shares[k].from, shares[k].to);
             }
         }
     }
     GPUBENCH_DEVICE void fill(char*) const {}
-    GPUBENCH_DEVICE Packed<T, V> get(const char*, const G&, const Share&, int k) const {
+    GPUBENCH_DEVICE Packed<T, V> get(const char*, const G&, const typename G::Share&, int k) const {
         if constexpr (off) {
             return raw[k].get();
         } else {
@@ -65,14 +65,14 @@ struct TileLoads<G, I, Number, by_braids> {
     static constexpr int V = G::V, shared_bytes = G::whole ? 0 : Braided::bytes;
     Braided rows;
 
-    GPUBENCH_DEVICE void load(const T* data, const G& tile, const Share (&)[G::passes], char*) {
+    GPUBENCH_DEVICE void load(const T* data, const G& tile, const typename G::Share (&)[G::passes], char*) {
         const int64 line = tile.first_line() + G::lane() * V, left = line < 0 ? 0 : tile.shape.length - line;
         rows.template load<G::whole>(data + tile.outer[Number + 1] + line * G::passes, left * G::passes);
     }
     GPUBENCH_DEVICE void fill(char* stage) const {
         if constexpr (!G::whole) rows.fill(stage, G::lane());
     }
-    GPUBENCH_DEVICE Packed<T, V> get(const char* stage, const G& tile, const Share& share, int k) const {
+    GPUBENCH_DEVICE Packed<T, V> get(const char* stage, const G& tile, const typename G::Share& share, int k) const {
         if constexpr (G::whole) return rows.row(k);
         else return Braided::load_row(stage, k, static_cast<uint32>(share.first - tile.first_line()));
     }
@@ -86,21 +86,21 @@ struct TileLoads<G, I, Number, by_squares> {
     static constexpr int V = G::V, shared_bytes = Turned::bytes;
     Packed<T, Turned::V> lines[Turned::held][Turned::pack];
 
-    GPUBENCH_DEVICE void load(const T* data, const G& tile, const Share (&)[G::passes], char*) {
+    GPUBENCH_DEVICE void load(const T* data, const G& tile, const typename G::Share (&)[G::passes], char*) {
         GPUBENCH_UNROLL
         for (int n = 0; n < Turned::held; ++n) {
             GPUBENCH_UNROLL
             for (int p = 0; p < Turned::pack; ++p) {
                 lines[n][p] = {};
-                const int64 line = tile.first_line() + Turned::column(n) * Turned::pack + p;
+                const auto line = tile.first_line() + Turned::column(n) * Turned::pack + p;
                 if (!Turned::exists(n) || Turned::row(n) >= tile.own_rows || !tile.has_line(line)) continue;
-                const T* const begin = data + tile.outer[Number + 1] + tile.line_offset(line, Number + 1);
-                const uint32 first = tile.first_row + Turned::row(n);
+                const auto begin = tile.outer[Number + 1] + tile.line_offset(line, Number + 1);
+                const auto first = static_cast<typename G::Offset>(tile.first_row + Turned::row(n));
                 if constexpr (I::lie == turned) {
-                    lines[n][p] = load_on_grid<Turned::V>(begin + first);
+                    lines[n][p] = load_on_grid<Turned::V>(data + (begin + first));
                 } else {
                     const int64 step = tile.across.strides[0][Number + 1];
-                    lines[n][p] = load_one_by_one<Turned::V>(begin + first * step, step, 0, tile.own_rows - Turned::row(n));
+                    lines[n][p] = load_one_by_one<Turned::V>(data + (begin + first * step), step, 0, tile.own_rows - Turned::row(n));
                 }
             }
         }
@@ -111,7 +111,7 @@ struct TileLoads<G, I, Number, by_squares> {
             if (Turned::exists(n)) Turned::fill(stage, n, lines[n]);
         }
     }
-    GPUBENCH_DEVICE Packed<T, V> get(const char* stage, const G& tile, const Share& share, int k) const {
+    GPUBENCH_DEVICE Packed<T, V> get(const char* stage, const G& tile, const typename G::Share& share, int k) const {
         const uint32 at = static_cast<uint32>(share.first - tile.first_line());
         if constexpr (G::whole) return Turned::template load_whole<V>(stage, G::row(k), at);
         else return Turned::template load<V>(stage, G::row(k), at);
@@ -127,33 +127,28 @@ struct TileLoads<G, I, Number, by_stages> {
     static constexpr int shared_bytes = Staged::bytes;
     // Whether units that hold something of the tile's lines lie inside the operand, every one.
     static GPUBENCH_DEVICE bool is_inside(const G& tile) {
-        const int64 first = tile.outer[Number + 1] + tile.first_row;
+        const int64 first = int64{tile.outer[Number + 1]} + tile.first_row;
         const int64 low = first + tile.least_offset(tile.first_line(), Number + 1);
         const int64 high = first + tile.most_offset(tile.first_line() + G::lines - 1, Number + 1) + Staged::units * Staged::W;
         return low >= Staged::W && high + Staged::W <= tile.shape.extents[Number];
     }
-    int distance;   // of the tile's first row, in elements from a unit's beginning
     int places[V];  // of the elements of this thread's vector in its first row, in bytes
 
-    GPUBENCH_DEVICE void load(const T* data, const G& tile, const Share (&)[G::passes], char* stage) {
-        const T* const origin = data + tile.outer[Number + 1] + tile.first_row;
-        distance = behind_grid<Staged::W>(origin);
-        const int64 first = tile.first_line();
-        const auto line_of = [&](int line) { return origin + tile.line_offset(first + line, Number + 1); };
+    GPUBENCH_DEVICE void load(const T* data, const G& tile, const typename G::Share (&)[G::passes], char* stage) {
+        const auto origin = tile.outer[Number + 1] + static_cast<typename G::Offset>(tile.first_row);
+        const auto first = tile.first_line();
+        const auto line_of = [&](int line) { return data + (origin + tile.line_offset(first + line, Number + 1)); };
         const auto has_line = [&](int line) { return tile.has_line(first + line); };
         Staged::template bring<G::all>(stage, line_of, has_line, tile.own_rows, data, data + tile.shape.extents[Number]);
     }
     GPUBENCH_DEVICE void fill(char*) const {}
-    GPUBENCH_DEVICE void find_places(const G& tile, const Share& share, int k) {
-        const uint32 at = static_cast<uint32>(share.first - tile.first_line());
+    GPUBENCH_DEVICE void find_places(const char* stage, const G& tile, const typename G::Share& share, int k) {
+        const auto begins = Staged::template begins<G::whole>(stage, static_cast<uint32>(share.first - tile.first_line()));
         GPUBENCH_UNROLL
-        for (int j = 0; j < V; ++j) {
-            const int behind = (distance + static_cast<int>(tile.line_offset(share.first + j, Number + 1))) & (Staged::W - 1);
-            places[j] = Staged::place(at + j) + (behind + G::row(k)) * Staged::size;
-        }
+        for (int j = 0; j < V; ++j) places[j] = begins[j] + G::row(k) * Staged::size;
     }
-    GPUBENCH_DEVICE Packed<T, V> get(const char* stage, const G& tile, const Share& share, int k) {
-        if (!G::steady || k == 0) find_places(tile, share, k);
+    GPUBENCH_DEVICE Packed<T, V> get(const char* stage, const G& tile, const typename G::Share& share, int k) {
+        if (!G::steady || k == 0) find_places(stage, tile, share, k);
         const char* const rows = stage + (G::steady ? k * G::pass_rows * Staged::size : 0);
         Vector<T, V> items{};
         GPUBENCH_UNROLL

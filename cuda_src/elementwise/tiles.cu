@@ -15,10 +15,11 @@ namespace gpubench::elementwise {
 
 // What is done with all operands one after the other.
 template <class G, int Number>
-GPUBENCH_DEVICE void load_tile(Operands<TileHeld, G, Number>&, const G&, const Share (&)[G::passes], char*) {}
+GPUBENCH_DEVICE void load_tile(Operands<TileHeld, G, Number>&, const G&, const typename G::Share (&)[G::passes], char*) {}
 template <class G, int Number, class I, class... Rest>
-GPUBENCH_DEVICE void load_tile(Operands<TileHeld, G, Number, I, Rest...>& operands, const G& tile, const Share (&shares)[G::passes],
-                               char* stage, const typename I::Type* data, const typename Rest::Type*... others) {
+GPUBENCH_DEVICE void load_tile(Operands<TileHeld, G, Number, I, Rest...>& operands, const G& tile,
+                               const typename G::Share (&shares)[G::passes], char* stage, const typename I::Type* data,
+                               const typename Rest::Type*... others) {
     operands.first.load(data, tile, shares, stage);
     load_tile(operands.rest, tile, shares, stage + TileHeld<G, I, Number>::shared_bytes, others...);
 }
@@ -30,13 +31,13 @@ GPUBENCH_DEVICE void fill_stages(const Operands<TileHeld, G, Number, I, Rest...>
     fill_stages(operands.rest, stage + TileHeld<G, I, Number>::shared_bytes);
 }
 template <class F, class C, class Out, class A, class G, int Number, class... Items>
-GPUBENCH_DEVICE Packed<Out, G::V> work_tile(Operands<TileHeld, G, Number>&, const char*, const G&, const Share&, int, A p0, A p1,
-                                            const Items&... items) {
+GPUBENCH_DEVICE Packed<Out, G::V> work_tile(Operands<TileHeld, G, Number>&, const char*, const G&, const typename G::Share&, int, A p0,
+                                            A p1, const Items&... items) {
     return results<F, C, Out, G::V>(p0, p1, items...);
 }
 template <class F, class C, class Out, class A, class G, int Number, class I, class... Rest, class... Items>
 GPUBENCH_DEVICE Packed<Out, G::V> work_tile(Operands<TileHeld, G, Number, I, Rest...>& operands, const char* stage,
-                                            const G& tile, const Share& share, int k, A p0, A p1, const Items&... items) {
+                                            const G& tile, const typename G::Share& share, int k, A p0, A p1, const Items&... items) {
     return work_tile<F, C, Out>(operands.rest, stage + TileHeld<G, I, Number>::shared_bytes, tile, share, k, p0, p1, items...,
                                 unpack_items<G::V, A>(operands.first.get(stage, tile, share, k)));
 }
@@ -56,6 +57,7 @@ GPUBENCH_DEVICE bool has_units(const G& tile) {
 
 template <class F, class C, class Out, class G, class... Ins>
 GPUBENCH_DEVICE void walk_tile(Out* y, const typename Ins::Type*... inputs, const G& tile, char* stages) {
+    using Share = typename G::Share;
     Share shares[G::passes];
     if constexpr (G::steady) {
         const Share share = share_of(tile, y + tile.row_offset(0, 0), true);
@@ -78,7 +80,7 @@ GPUBENCH_DEVICE void walk_tile(Out* y, const typename Ins::Type*... inputs, cons
         const Share& share = shares[k];
         if (!share.exists()) continue;
         const Packed<Out, G::V> found = work_tile<F, C, Out>(operands, stages, tile, share, k, low, high);
-        Out* const place = y + tile.row_offset(k, 0) + share.first;
+        Out* const place = y + (tile.row_offset(k, 0) + share.first);
         if (G::all || G::whole || share.is_vector(G::V)) store_on_grid(place, found);
         else store_one_by_one(place, found, share.from, share.to);
     }
@@ -89,13 +91,13 @@ template <class... Ins>
 constexpr int tile_blocks = ((Ins::lie == off_grid ? 1 : 0) + ...) > 1 ? 2 : 3;
 
 // V: elements of a thread's vector of a row, 16 bytes of the widest dtype or fewer.
-template <class F, class C, class Out, int V, int Lanes, int Passes, int Along, int Across, int Outer, int Spare, class... Ins>
+template <class F, class C, class Out, int V, int Lanes, int Passes, int Along, int Across, int Outer, int Spare, bool Near, class... Ins>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(tile_threads, (tile_blocks<Ins...>))
-    tiles(Out* y, const typename Ins::Type*... inputs, const TileShape shape, const Axis<Along> along, const Axis<Across> across,
-          const Axis<Outer> outer) {
+    tiles(Out* y, const typename Ins::Type*... inputs, const TileShape shape, const TileAxis<Along, Near> along,
+          const TileAxis<Across, Near> across, const TileAxis<Outer, Near> outer) {
     constexpr int unit = vector_of<Out, typename Ins::Type...>();
     constexpr bool staged = ((Ins::lie == turned_off_grid) || ...) && ((way_of(Ins::lie) != by_squares) && ...);
-    using G = Tile<V, unit, Lanes, Passes, Along, Across, Outer, Spare, staged, false>;
+    using G = Tile<V, unit, Lanes, Passes, Along, Across, Outer, Spare, Near, staged, false>;
     GPUBENCH_DYNAMIC_SHARED(char, stages);
     const auto chunk = shape.chunks.divide(static_cast<uint32>(block_index_x()));
     const auto strip = shape.strips.divide(chunk.quotient);
@@ -105,11 +107,13 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(tile_threads, (tile_blocks<Ins...>))
     uint32 at[Outer];
     outer.places(strip.quotient, at);
     GPUBENCH_UNROLL
-    for (int tensor = 0; tensor <= static_cast<int>(sizeof...(Ins)); ++tensor) tile.outer[tensor] = outer.offset(at, tensor);
+    for (int tensor = 0; tensor <= static_cast<int>(sizeof...(Ins)); ++tensor) {
+        tile.outer[tensor] = static_cast<typename G::Offset>(outer.offset(at, tensor));
+    }
     if constexpr (staged) {  // no check where all lines, rows and units exist
         const bool all = tile.own_rows == G::rows && tile.first_line() >= 0 && tile.first_line() + G::lines <= shape.length;
         if (all && has_units<G, 0, Ins...>(tile)) {
-            using Inner = Tile<V, unit, Lanes, Passes, Along, Across, Outer, Spare, staged, true>;
+            using Inner = Tile<V, unit, Lanes, Passes, Along, Across, Outer, Spare, Near, staged, true>;
             Inner inner{shape, along, across, tile.start, tile.first_row, G::rows, {}};
             GPUBENCH_UNROLL
             for (int tensor = 0; tensor < axis_tensors; ++tensor) inner.outer[tensor] = tile.outer[tensor];

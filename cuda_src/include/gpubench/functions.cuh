@@ -88,7 +88,7 @@ struct tanh {
 };
 
 // a / b for b of 1 and more, to within 2 units of a's last place: without the steps that make a quotient exact, and their branch.
-GPUBENCH_DEVICE Rough share(Rough a, Rough b) { return a / b; }
+GPUBENCH_DEVICE Rough share(Rough a, Rough b) { return Rough(a.value * approximate_reciprocal(b.value)); }
 GPUBENCH_DEVICE float share(float a, float b) { return a * approximate_reciprocal(b); }
 GPUBENCH_DEVICE double share(double a, double b) {
     const double divisor = b > 0x1p1000 ? 0x1p1000 : b;  // infinity times its reciprocal, 0, would be NaN

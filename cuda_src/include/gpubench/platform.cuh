@@ -87,6 +87,7 @@
 //                          2^-22 absolute between 0.5 and 2 (the logarithm), 2^-23 relative (0 for results below 2^-126); the C
 //                          library's on the host. approximate_large_exp2: the same, but 0 below 2^-126, for less.
 //   approximate_sqrt(float)   2^-23 relative
+//   approximate_quotient(float, float)   2^-22 relative, of all numbers
 //                          approximate_reciprocal(double): 2^-19, 0 for results below 2^-1022
 //   reciprocal_sqrt(float/double)   the C functions of <math.h> in the global namespace (::expf, ::exp, ...): `math.cuh`
 //

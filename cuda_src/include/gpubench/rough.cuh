@@ -26,7 +26,7 @@ GPUBENCH_DEVICE bool operator<(Rough a, Rough b) { return a.value < b.value; }
 GPUBENCH_DEVICE Rough operator-(Rough a) { return Rough(-a.value); }
 GPUBENCH_DEVICE Rough operator+(Rough a, Rough b) { return Rough(a.value + b.value); }
 GPUBENCH_DEVICE Rough operator*(Rough a, Rough b) { return Rough(a.value * b.value); }
-GPUBENCH_DEVICE Rough operator/(Rough a, Rough b) { return Rough(a.value * approximate_reciprocal(b.value)); }
+GPUBENCH_DEVICE Rough operator/(Rough a, Rough b) { return Rough(approximate_quotient(a.value, b.value)); }
 
 namespace rough {
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from gpubench.operators.elementwise.merged import Merged
 from gpubench.operators.elementwise.tuning import THREADS
 from gpubench.operators.geometry.axes import axis_size
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
+from gpubench.operators.sectors import SECTOR
 
 
 class TileCut(NamedTuple):
@@ -44,7 +46,9 @@ def shared_bytes(shape: Merged, lies: Sequence[str], cut: TileCut, spare: int) -
             total += lines * cut.rows * itemsize
         elif lie == "turned_off_grid":
             units = max(cut.rows * itemsize // 16, 1) + 1
-            total += (lines + (spare if is_staged(lies) else 0)) * (units | 1) * 16
+            every = lines + (spare if is_staged(lies) else 0)
+            entries = every + (every // shape.vector if shape.vector >= 8 else 0)
+            total += every * (units | 1) * 16 + ceil_div(entries, 4) * 16
     return total
 
 
@@ -93,7 +97,8 @@ def turned_cut(shape: Merged, full: int, axes: Axes, reach: int, spare: int, dev
         lanes = max(power_of_two(reach + spare), least) // vector
     elif rows < THREADS // lanes * passes:
         lanes = min(most, THREADS * passes // max(power_of_two(rows), least))
-    waste = Waste(reach, rows, spare, narrow=min(_turned_bytes(shape, axes)))
+    stored = shape.output_itemsize if shape.output_itemsize * full == 16 else 0
+    waste = Waste(reach, rows, spare, narrow=min(_turned_bytes(shape, axes)), stored=stored)
     lanes, passes = _fitted((lanes, most), passes, vector, least, waste)
     blocks = shape.elements / (THREADS * vector)
     fine = vector <= 4 and lanes <= tuning.TURNED_LANES[vector]
@@ -106,7 +111,7 @@ def turned_cut(shape: Merged, full: int, axes: Axes, reach: int, spare: int, dev
         else:
             break
     if parts > 1:
-        rows = max(passes, tuning.RAGGED_PASSES >> len(shape.inputs) - 1, lanes * parts * least // THREADS)
+        rows = max(passes, tuning.RAGGED_PASSES // min(len(shape.inputs), 2), lanes * parts * least // THREADS)
         lanes, passes = lanes * parts, min(passes * parts, rows)
     return TileCut(lanes, passes, lanes * shape.vector - spare)
 
@@ -145,7 +150,8 @@ class Waste:
     reach, rows: elements of y along the rows, and rows. spare: elements of a tile's row that are not stored.
     itemsize: bytes of an element of lines that come as they lie, in whole units and one more; 0 where it counts little.
     narrow: bytes of an element of lines that are turned, the narrowest, of which short pieces cost more; 0 where it
-    counts little.
+    counts little. stored: bytes of an element of y, whose pieces begin and end inside sectors where rows do; 0 where
+    that counts little.
     """
 
     reach: int
@@ -153,6 +159,7 @@ class Waste:
     spare: int
     itemsize: int = 0
     narrow: int = 0
+    stored: int = 0
 
     def of(self, wide: int, high: int) -> float:
         """Return what all tiles take, by what y's elements do."""
@@ -161,9 +168,16 @@ class Waste:
         piece, short = high * self.narrow, tuning.SHORT_PIECE if self.narrow > 2 else tuning.SHORT_BYTES
         if strips > 1 and 0 < piece < short:
             share *= 1 + tuning.PIECE_COST * (short / piece - 1)
+        share *= 1 + tuning.PARTS_COST * self._parts(wide - self.spare)
         if not self.itemsize:
             return share
         return (1 + tuning.STAGED_EMPTY * (share - 1)) * (1 + strips * 16 / (self.rows * self.itemsize))
+
+    def _parts(self, wide: int) -> float:
+        """Return the parts of sectors that a piece of a row shares with its neighbours, by the sectors it fills."""
+        inside = math.gcd(self.reach * self.stored, SECTOR)  # bytes of a sector at which rows begin
+        piece = min(wide, self.reach) * self.stored
+        return (SECTOR - inside) / min(piece, tuning.LONG_PIECE) if piece else 0.0
 
 
 def _fitted(lanes: tuple[int, int], passes: int, vector: int, least: int, waste: Waste) -> tuple[int, int]:

@@ -185,6 +185,7 @@ FUNCTIONS: dict[str, Function] = {
         _result,
         ("any", "nonzero"),
         mixes_parts=True,
+        rough=4,
         peers=_calls("div", "true_divide", "numpy.true_divide", "DIVIDES"),
     ),
     "maximum": Function(

@@ -25,6 +25,12 @@ float32 34.9 and 22.4, 8 x 5 x 209715 float16 28.9 and 18.6, float32 37.4 and 32
 but 2 x 3 x 2796203 float32 82 and 93, 3 x 7 x 299593 28.1 and 31.4, 3 x 2 x 1048577 float64 38.9
 and 43.7, 3 x 12 x 174763 float16 16.7 and 25.2."""
 
+SHARED_LINE = 64
+"""Bytes from one element of a small operand to the next along y's rows, at most, for it to be read so, too, unless y is
+of bytes: what a warp reads at once lies in the fewer lines of the L1 cache. 1024 x 8 x 562 and a 1 x 8 x 562, last two
+dims exchanged, float32 13.7 us (23.6), float16 10.7 (22.2), 2000 x 16 x 300 24.9 and 27.0 (40.1, 41.7), but of int8
+24.3 (16.6); of operands as large as y 4096 x 48 x 32 float16 24.5 (15.4), 20 others 0.99."""
+
 RAGGED_BRAIDS = 4 * 2**20
 """Bytes of braided rows that end with no 4 bytes up to which they are read so, too, for blocks cut these out of shared
 memory. On an H100 braided and element by element: 15 x 69907 int8 16.0 and 6.5 us, 7 x 599187 11.8 and 9.3, 2 x 524289
@@ -36,6 +42,13 @@ def is_near(shape: Merged, one: Input) -> bool:
     """Say whether an operand is read element by element along y's rows, and a few elements apart."""
     step = one.step(shape.dims[0])
     return 1 < step <= NEAR and step * dtypes.dtype(one.dtype).itemsize % 16 != 0
+
+
+def is_shared(shape: Merged, one: Input) -> bool:
+    """Say whether an operand is small, and neighbours along y's rows lie in one line of the L1 cache, though apart."""
+    step = one.step(shape.dims[0]) * dtypes.dtype(one.dtype).itemsize
+    apart = one.step(shape.dims[0]) > 1 and shape.output_itemsize > 1
+    return apart and step <= tuned("SHARED_LINE", SHARED_LINE) and tuning.is_small(shape, one)
 
 
 def near_group(shape: Merged, axes: Axes, one: Input) -> int:

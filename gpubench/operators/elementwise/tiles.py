@@ -21,6 +21,8 @@ from gpubench.operators.structs import INTEGER_DIVIDER, LIMIT, Struct, divider
 
 SOURCE = "elementwise/tiles.cu"
 THREADS = tuning.THREADS
+NEAR = 2**31 - 2**16
+"""Elements of y, and of an operand, at most, for places of 32 bits, with a sign: 90 random tiles 1.017 times as fast."""
 
 SHAPE = Struct(
     "gpubench::elementwise::TileShape",
@@ -59,8 +61,9 @@ class Tiles:
         types = dict(probes(dtype))["add"]
         lanes = tuning.TURNED_LANES[vector]
         return [
-            (SOURCE, instance("tiles", "add", types, (vector, lanes, tuning.TURNED_PASSES, 1, 1, 1, spare), lies))
+            (SOURCE, instance("tiles", "add", types, (vector, lanes, tuning.TURNED_PASSES, 1, 1, 1, spare, near), lies))
             for *lies, spare in cut
+            for near in (True, False)
         ]
 
 
@@ -121,8 +124,9 @@ def build(problem: Problem[Any], shape: Merged, axes: Axes, device: DeviceInfo) 
         return Refused("more blocks than the kernel counts")
     counts = (max(len(dims), 1) for dims in (axes.along, axes.across, axes.outer))
     types = types_of(problem.params, problem.case.dtype)
+    near = max(shape.elements, *(operand.extent for operand in shape.inputs)) <= NEAR
     kernel = instance(
-        "tiles", problem.params.function, types, (shape.vector, cut.lanes, cut.passes, *counts, spare), lies
+        "tiles", problem.params.function, types, (shape.vector, cut.lanes, cut.passes, *counts, spare, near), lies
     )
     p0, p1 = scalar_parameters(problem.params)
     packed = SHAPE.value(
@@ -141,7 +145,7 @@ def build(problem: Problem[Any], shape: Merged, axes: Axes, device: DeviceInfo) 
         problem,
         shape,
         (SOURCE, kernel, chunks * strips * others, THREADS),
-        (packed, *map(axis, (axes.along, axes.across, axes.outer))),
+        (packed, *(axis(dims, near) for dims in (axes.along, axes.across, axes.outer))),
         shared_bytes(shape, lies, cut, spare),
         lanes=cut.lanes,
         passes=cut.passes,

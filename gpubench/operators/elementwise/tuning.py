@@ -46,9 +46,10 @@ instructions and 80 registers, which spilt, 4 bytes take 304 and 30. On an H100 
 RAGGED_ROW, RAGGED_STORE, RAGGED_PASSES = 512, 4, 16
 """Elements at most of rows that are no whole vectors, beside operands turned by squares, which come by the vectors
 that they are multiples of; bytes of y that these have at least, of a quarter as long rows half as many; rows of a
-thread at most, half as many an operand more. On an H100 64 x 2048 x 76 int8 12.6 us (23.1), 4096 x 170 float32, three
-operands, 9.2 (10.4), 8192 x 125 float64 10.0 (10.9); of pairs of bytes 8192 x 125 int16 7.8 (8.7), but 32768 x 247
-31.5 (27.5), 40000 x 501 64 (52). Off the grid a tile brings a vector's worth of lines more, and the vectors at a row's
+thread at most, half as many of several operands, of three with 4 and with 8 2^20 x 45 int16 173 and 161 us, 2^18 x 77
+77 and 66, float32 88 both. On an H100 64 x 2048 x 76 int8 12.6 us (23.1), 4096 x 170 float32, three operands, 9.2
+(10.4), 8192 x 125 float64 10.0 (10.9); of pairs of bytes 8192 x 125 int16 7.8 (8.7), but 32768 x 247 31.5 (27.5), 40000
+x 501 64 (52). Off the grid a tile brings a vector's worth of lines more, and the vectors at a row's
 ends come apart: of 8192 x 125 int16, two operands, 330 instructions for 8 elements a thread."""
 
 SHORT_RUN, LONG_ROW = 64, 64
@@ -87,6 +88,13 @@ of 16, 32 and 128 of two of 291456 x 72 int16 76.7, 66.1 and 50.2; longer pieces
 and 256 bytes 26.1, 27.2, 128 x 50337 int8 of 64 and 128 12.6 both, 9691 x 2944 uint8 to int64 177, 218. Of two bytes
 17 random cases 1.04 times as fast by pieces of 64 bytes, 96 x 2443 x 296 bfloat16 109 us (133), but 72 x 36255 x 24
 int16 140 (119)."""
+
+PARTS_COST, LONG_PIECE = 1.0, 256
+"""What a piece of y's rows costs more where they begin inside sectors, and y's elements are as wide as any: the part of
+a sector that its neighbour stores, too, by the bytes of the piece; and the bytes from which pieces are long enough.
+1024 x 216 x 216 bfloat16, dims exchanged, by tiles of 32 elements of a row 78 us, of 256 54, the least of 29 cuts; 32
+of 20,000 random cases change, 1.02 times as fast: 131072 x 133 float64 86 us (106), but 64 x 137 x 9046 float32 266
+(240)."""
 
 STAGED_EMPTY = 0.4
 """Part of what is outside y that a tile pays for where lines come as they lie. With what these bring in vain, a unit a
@@ -192,6 +200,11 @@ rows. 507904 x 29 bytes 13.6 us, element by element out of the cache 23.3; 29 bf
 BYTES_OVER_ROWS, VECTORS_OVER_ROWS = 4, 2
 """Bytes of a vector that may go over the end of a row, and vectors of a thread (`row_cut`)."""
 
+LONG_BYTES = 2000
+"""... where rows beside another are shorter than this: few warps of a longer one meet its end. Add and minimum of rows
+of 2001 to 100003 bytes, 4 to 40 MB, by vectors of 16 1.13 times as fast, 15000 x 2001 and 2001 20.8 us (25.1); of 1003
+bytes 12.6 both."""
+
 SMALL_BYTES, SMALL_SHARE = 4 * 2**20, 8
 """An operand of at most so many bytes, and of such a part of all, is read out of the L2 cache, however it lies."""
 
@@ -284,7 +297,8 @@ def row_cut(shape: Merged, cut: FlatCut, lies: Sequence[str], near: bool) -> Fla
         return cut._replace(threads=SMALL_THREADS, vectors=2)
     if over and shape.vector == 16 and "apart" in lies and row > BYTE_RUN and not near:
         return FlatCut(SMALL_THREADS, 2, 8)
-    if over and shape.vector == 16 and ("apart" in lies or "row_off_grid" in lies):
+    apart = "apart" in lies or ("row_off_grid" in lies and row < LONG_BYTES)
+    if over and shape.vector == 16 and apart:
         return cut._replace(items=BYTES_OVER_ROWS, vectors=VECTORS_OVER_ROWS)
     return cut
 

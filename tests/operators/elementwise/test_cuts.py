@@ -60,6 +60,31 @@ def test_tiles_hold_no_short_pieces_of_lines_though_part_of_them_is_empty() -> N
         assert tuning.THREADS // int(str(notes["lanes"])) * int(str(notes["passes"])) == high
 
 
+@pytest.mark.parametrize(("length", "lanes"), [(216, 32), (224, 4)])
+def test_rows_that_begin_inside_sectors_are_stored_in_long_pieces(length: int, lanes: int) -> None:
+    """Where tiles of many shapes leave as little empty: rows of whole sectors may come by pieces of 64 bytes."""
+    plan = plan_of("bfloat16", function="copy", shape=(1024, 216, length), layout={"permute": (0, 2, 1)})
+    assert plan.variant == "tiles"
+    assert plan.notes["lanes"] == lanes
+
+
+@pytest.mark.parametrize(("operands", "passes"), [(1, 16), (2, 8), (3, 8)])
+def test_several_operands_beside_ragged_rows_leave_threads_half_as_many(operands: int, passes: int) -> None:
+    """Elements a thread, whose lines are pieces of 64 bytes and more."""
+    turned = {"shape": (2**18, 77), "layout": {"permute": (1, 0)}}
+    function = ("neg", "add", "addcmul")[operands - 1]
+    inputs = (turned, *({"shape": (2**18, 77)},) * (operands - 1))
+    plan = plan_of("int16", function=function, inputs=inputs)
+    assert (plan.variant, plan.notes["passes"]) == ("tiles", passes)
+
+
+@pytest.mark.parametrize(("row", "items"), [(tuning.LONG_BYTES - 1, 4), (tuning.LONG_BYTES + 1, 16)])
+def test_long_rows_of_bytes_beside_another_come_by_whole_vectors(row: int, items: int) -> None:
+    """Few warps meet an end of such a row; all warps of shorter ones do."""
+    plan = plan_of("int8", function="add", inputs=({"shape": (20_000, row)}, {"shape": (row,)}))
+    assert (plan.variant, plan.notes["items"]) == ("flat", items)
+
+
 @pytest.mark.parametrize(("near", "variant"), [(-1, "flat"), (0, "tiles"), (1, "tiles")])
 def test_pairs_of_bytes_off_units_fill_tiles_where_they_are_many(near: int, variant: str) -> None:
     """Rows of 32 of them, of lines that begin anywhere."""

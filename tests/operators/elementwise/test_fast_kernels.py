@@ -11,7 +11,7 @@ import pytest
 from gpubench.dtypes import NAMES
 from gpubench.model import Plan, Problem, Refused
 from gpubench.operators import OPERATORS
-from gpubench.operators.elementwise import flat
+from gpubench.operators.elementwise import flat, tiles
 from gpubench.operators.elementwise.merged import Merged, merged
 from gpubench.operators.elementwise.tiles import Tiles
 from gpubench.operators.elementwise.tuning import FlatCut
@@ -67,6 +67,23 @@ def test_every_layout_gives_the_right_result(rule: Callable[[Problem[Any]], Plan
             if not isinstance(plan, Refused):
                 works.append((problem, plan))
     assert len(works) >= 24
+    host().compile([launch for _, plan in works for launch in plan.launches])
+    for problem, plan in works:
+        found = verdict(problem, plan)
+        assert found.ok, (problem.case.id, dict(plan.notes), found.first_mismatch)
+
+
+def test_places_of_64_bits_in_tiles_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As operands have that reach further than 32 bits count: turned, in stages, braided, beside rows and columns."""
+    monkeypatch.setattr(tiles, "NEAR", 0)
+    works = []
+    for number, (function, inputs) in enumerate(CASES):
+        problem = OPERATOR.problem(make_case("elementwise", DTYPES[number % 5], function=function, inputs=inputs))
+        plan = Tiles().plan(problem, DEVICE)
+        if not isinstance(plan, Refused):
+            assert "uint32" not in plan.launches[0].kernel
+            works.append((problem, plan))
+    assert len(works) >= 16
     host().compile([launch for _, plan in works for launch in plan.launches])
     for problem, plan in works:
         found = verdict(problem, plan)

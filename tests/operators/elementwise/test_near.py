@@ -52,3 +52,25 @@ def test_braids_that_are_whole_words_stay_braids() -> None:
     """Rows that end with 4 bytes come by vectors of the run, wherever the other operand stands."""
     assert variant_of("float16", (7, 149_800), (15, 69_908)) == {"tiles"}
     assert variant_of("bfloat16", (1, 4, 3_005_440), beside={"layout": {"offset": 3}}) == {"tiles"}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "items"),
+    [
+        ("float32", (1024, 8, 562), 1),
+        ("float16", (1024, 8, 562), 2),
+        ("int8", (1024, 16, 560), 16),  # a vector of 4 bytes is too little of y
+        ("float32", (1024, 24, 562), 4),  # each element has a line of its own
+    ],
+)
+def test_small_operands_that_lie_apart_are_read_by_short_vectors(dtype: str, shape: Any, items: int) -> None:
+    """Where what a warp reads at once then lies in fewer lines, and y is not of bytes; not operands as large as y."""
+    small = {"shape": (1, *shape[1:]), "layout": {"permute": (0, 2, 1)}}
+    plan = plan_of(dtype, function="add", inputs=({"shape": shape}, small))
+    assert (plan.variant, plan.notes["items"]) == ("flat", items)
+
+
+def test_large_operands_that_lie_apart_keep_whole_vectors() -> None:
+    """Their lines are read once, by whatever vectors."""
+    both = ({"shape": (4096, 48, 32), "layout": {"permute": (0, 2, 1)}}, {"shape": (4096, 48, 32)})
+    assert plan_of("float16", function="add", inputs=both, out_layout="operands").notes["items"] == 8

@@ -4,9 +4,12 @@
 // Data: of each of `Lines` neighbouring lines the units that hold `Rows` elements come to shared memory as they lie, neighbouring
 // threads bringing neighbouring units. A thread that wants `V` elements of a row takes one out of each of V neighbouring
 // lines; of further rows, from the same places so many elements later. Lines are kept V apart, an odd number of units each,
-// so that eight threads that take neighbouring vectors of a row, and four that take neighbouring rows, meet all banks once.
+// so that eight threads that take neighbouring vectors of a row, and four that take neighbouring rows, meet all banks once. Where a line's
+// elements begin stands in a table behind the lines: who brings a line has its address at hand, and who takes elements out of it would have
+// to work that out again.
 #pragma once
 
+#include "gpubench/items.cuh"
 #include "gpubench/movement/coming.cuh"
 #include "gpubench/movement/stages.cuh"
 
@@ -28,11 +31,30 @@ struct StagedLines {
     static constexpr int pitch = (units + 1) | 1;             // units
     static constexpr int step = Threads / units;              // lines that the block brings at once
     static constexpr int turns = (Lines + step - 1) / step, last_turns = (Lines + Threads - 1) / Threads;
-    static constexpr int bytes = Lines * pitch * 16;
+    static constexpr bool skewed = V >= 8;  // the table: eight threads whose lines are V apart meet as many banks
+    static constexpr int table = Lines * pitch * 16, entries = Lines + (skewed ? Lines / V : 0);
+    static constexpr int bytes = table + (entries + 3) / 4 * 16;
     static_assert(Lines % V == 0 && Threads % units == 0);
 
     // Where a line begins, in bytes.
     static GPUBENCH_DEVICE int place(uint32 line) { return (line % V * (Lines / V) + line / V) * (pitch * 16); }
+
+    // Where the table has a line.
+    static GPUBENCH_DEVICE int entry(uint32 line) { return table + (line + (skewed ? line / V : 0)) * 4; }
+
+    // Where the elements of V neighbouring lines begin, in bytes behind the stage's beginning. Whole: `line` is a multiple of V.
+    template <bool Whole>
+    static GPUBENCH_DEVICE Vector<int, V> begins(const char* stage, uint32 line) {
+        constexpr int N = !Whole || skewed ? 1 : V;  // of a load
+        Vector<int, V> found;
+        GPUBENCH_UNROLL
+        for (int k = 0; k < V; k += N) {
+            const auto some = bit_cast<Vector<int, N>>(load_packed<N>(reinterpret_cast<const int*>(stage + entry(line + k))));
+            GPUBENCH_UNROLL
+            for (int j = 0; j < N; ++j) found[k + j] = some[j];
+        }
+        return found;
+    }
 
     // Bring the tile. line_of(l): the address of the tile's first element of line l; has_line(l): whether there is one. The operand lies
     // between `begin` and `end`; `rows` of its elements are wanted of each line. All: every line and row exists, and the units
@@ -50,7 +72,9 @@ struct StagedLines {
         for (int n = 0; n < last_turns; ++n) {
             const int line = n * Threads + tid;
             if (Lines % Threads != 0 && line >= Lines) continue;
-            if (All || has_line(line)) bring_unit<All>(stage + place(line), units, line_of(line), rows, begin, end);
+            const T* const address = line_of(line);
+            *reinterpret_cast<int*>(stage + entry(line)) = place(line) + static_cast<int>(reinterpret_cast<uint64>(address) & 15);
+            if (All || has_line(line)) bring_unit<All>(stage + place(line), units, address, rows, begin, end);
         }
     }
     template <bool All>

@@ -36,13 +36,18 @@ struct TurnedTile {
     using W = Word<word>;
 
     // What a thread brings: its vector (`line`: the first of `pack` lines; row: the first of V rows).
-    static GPUBENCH_DEVICE uint32 number(int n) { return n * Threads + thread_index_x(); }
-    static GPUBENCH_DEVICE bool exists(int n) { return items % Threads == 0 || number(n) < items; }
-    static GPUBENCH_DEVICE int column(int n) { return number(n) / lanes % columns; }
-    static GPUBENCH_DEVICE int row(int n) { return (number(n) % lanes + number(n) / (lanes * columns) * lanes) * V; }
+    // `lanes` neighbouring threads are a group, whose numbers go through the columns first.
+    static constexpr int groups = Threads / lanes, turns = groups < columns ? columns / groups : 1;
+    static GPUBENCH_DEVICE uint32 thread() { return static_cast<uint32>(thread_index_x()) % Threads; }
+    static GPUBENCH_DEVICE bool exists(int n) { return items % Threads == 0 || n * Threads + thread() < items; }
+    static GPUBENCH_DEVICE int column(int n) { return n % turns * groups + thread() / lanes % columns; }
+    static GPUBENCH_DEVICE int row(int n) {
+        const int block = groups < columns ? n / turns : n * (groups / columns) + thread() / (lanes * columns);
+        return (block * lanes + thread() % lanes) * V;
+    }
 
-    // Where a unit of a row stands, in bytes.
-    static GPUBENCH_DEVICE int place(uint32 row, uint32 unit) { return (row * units + (unit ^ (row / V % 8 % units))) * 16; }
+    // Where a unit of a row stands, in bytes. Fewer than eight lanes along a line leave room for the units of more columns.
+    static GPUBENCH_DEVICE int place(uint32 row, uint32 unit) { return (row * units + (unit ^ (row / V * (8 / lanes) % 8 % units))) * 16; }
 
     // Store what was loaded along the lines of item n.
     static GPUBENCH_DEVICE void fill(char* stage, int n, const Packed<T, V> (&lines)[pack]) {

@@ -47,6 +47,11 @@ GPUBENCH_DEVICE float approximate_sqrt(float value) {
     asm("sqrt.approx.f32 %0, %1;" : "=f"(result) : "f"(value));
     return result;
 }
+GPUBENCH_DEVICE float approximate_quotient(float value, float divisor) {
+    float result;
+    asm("div.full.f32 %0, %1, %2;" : "=f"(result) : "f"(value), "f"(divisor));
+    return result;
+}
 GPUBENCH_DEVICE float approximate_reciprocal(float value) {
     float result;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));

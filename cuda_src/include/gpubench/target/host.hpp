@@ -105,6 +105,7 @@ inline float approximate_exp2(float value) { return ::exp2f(value); }
 inline float approximate_large_exp2(float value) { return ::exp2f(value); }
 inline float approximate_log2(float value) { return ::log2f(value); }
 inline float approximate_sqrt(float value) { return ::sqrtf(value); }
+inline float approximate_quotient(float value, float divisor) { return value / divisor; }
 inline float approximate_reciprocal(float value) { return 1.0f / value; }
 inline double approximate_reciprocal(double value) { return 1.0 / value; }
 
