@@ -78,17 +78,54 @@ def test_one_place_in_one_piece_repeats() -> None:
 
 @pytest.mark.parametrize(("shape", "source", "one"), [
     ((1, 512, 512), (0, 2, 1), True),
-    ((1, 512, 512), (0, 1, 2), False),
+    ((1, 512, 512), (0, 1, 2), True),
     ((1, 512, 512), (2, 1, 0), False),
+    ((1, 16, 16), (0, 1, 2), False),
     ((1, 64, 64), (0, 2, 1), False),
     ((2, 512, 512), (0, 2, 1), False),
 ])  # fmt: skip
-def test_one_place_is_walked_where_operands_lie_apart(
+def test_one_place_is_walked_unless_the_source_is_dense_along_the_list(
     shape: tuple[int, ...], source: tuple[int, ...], one: bool
 ) -> None:
-    """Not where dims merge, where the source is dense along the list, where there is little, or two places."""
+    """Nor where there is little, or two places."""
     problem = problem_of(shape, 9, source_layout={"permute": source})
-    assert walked.is_for_one(strides_of(problem)) is one
+    assert walked.is_for_one(problem, strides_of(problem)) is one
+
+
+@pytest.mark.parametrize(("indices", "positions", "one"), [(4096, 255, False), (4096, 256, True), (4096, 257, True)])
+def test_few_positions_of_one_place_are_left_to_others(indices: int, positions: int, one: bool) -> None:
+    """A thread a position would be few threads, whose sums meet."""
+    problem = problem_of((1, positions), indices)
+    assert walked.is_for_one(problem, strides_of(problem)) is one
+
+
+@pytest.mark.parametrize(("dtype", "row", "indices", "one"), [
+    ("bfloat16", 65537, 64, True),
+    ("bfloat16", 65537, 65, False),
+    ("bfloat16", 65536, 65, True),
+    ("bfloat16", 8193, 300, True),
+    ("float32", 65537, 65, True),
+])  # fmt: skip
+def test_many_long_rows_of_16_bits_that_stand_anywhere_go_by_cut_vectors(
+    dtype: str, row: int, indices: int, one: bool
+) -> None:
+    """Where rows are no whole vectors, indices are many and there is much."""
+    problem = problem_of((1, row), indices, dtype)
+    assert walked.is_for_one(problem, strides_of(problem)) is one
+    variant = choose(problem, DEVICE)
+    assert isinstance(variant, Plan)
+    assert ("one_place" in variant.notes) is one
+
+
+@pytest.mark.parametrize(("dtype", "pattern", "alpha"), [
+    ("float32", {"out_of_range": 3}, 1.0), ("int8", "uniform", -2.0), ("bfloat16", "uniform", -2.0),
+])  # fmt: skip
+def test_rows_of_one_place_side_by_side_are_added_up(dtype: str, pattern: Any, alpha: float) -> None:
+    """In one piece and in several, rows that stand anywhere."""
+    problem = problem_of((1, 301), 29, dtype, pattern=pattern, source_layout={"offset": 1}, alpha=alpha)
+    for sms, pieces in ((1, 2), (40, 4)):
+        device = dataclasses.replace(one_sm(), sm_count=sms)
+        answers(problem, noted(walked.build(problem, device), pieces=pieces), "random:2")
 
 
 def test_more_indices_than_a_thread_holds_are_refused() -> None:
