@@ -31,18 +31,20 @@ struct TileLoads<G, I, Number, by_rows> {
         for (int k = 0; k < held; ++k) {
             raw[k] = {};
             if (!shares[k].exists()) continue;
-            const T* const row_place = data + tile.row_offset(k, Number + 1);
+            const typename G::Share& share = shares[k];
+            const auto begin = tile.row_offset(k, Number + 1);
+            const T* const place = data + (begin + share.first);
             if constexpr (I::lie == still) {
-                raw[k] = repeated<V>(*row_place);
+                raw[k] = repeated<V>(data[begin]);
             } else if constexpr (I::lie == apart) {
                 const int64 step = tile.along.strides[0][Number + 1];
-                raw[k] = load_one_by_one<V>(row_place + shares[k].first * step, step, shares[k].from, shares[k].to);
+                raw[k] = load_one_by_one<V>(data + begin + share.first * step, step, share.from, share.to);
             } else if constexpr (off) {  // what lies beside the row is brought as well, and given up
-                raw[k].ask(data + (tile.row_offset(k, Number + 1) + shares[k].first), data, data + tile.shape.extents[Number]);
-            } else if (G::whole || shares[k].is_vector(V)) {
-                raw[k] = load_on_grid<V>(data + (tile.row_offset(k, Number + 1) + shares[k].first));
+                raw[k].ask(place, data, data + tile.shape.extents[Number]);
+            } else if (G::whole || share.is_vector(V)) {
+                raw[k] = load_on_grid<V>(place);
             } else {
-                raw[k] = load_one_by_one<V>(data + (tile.row_offset(k, Number + 1) + shares[k].first), 1, shares[k].from, shares[k].to);
+                raw[k] = load_one_by_one<V>(place, 1, share.from, share.to);
             }
         }
     }
