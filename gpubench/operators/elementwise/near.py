@@ -46,9 +46,9 @@ def is_near(shape: Merged, one: Input) -> bool:
 
 def is_shared(shape: Merged, one: Input) -> bool:
     """Say whether an operand is small, and neighbours along y's rows lie in one line of the L1 cache, though apart."""
-    step = one.step(shape.dims[0]) * dtypes.dtype(one.dtype).itemsize
-    apart = one.step(shape.dims[0]) > 1 and shape.output_itemsize > 1
-    return apart and step <= tuned("SHARED_LINE", SHARED_LINE) and tuning.is_small(shape, one)
+    step, itemsize = one.step(shape.dims[0]), dtypes.dtype(one.dtype).itemsize
+    near = step > 1 and step * itemsize <= tuned("SHARED_LINE", SHARED_LINE)
+    return near and shape.output_itemsize > 1 and tuning.is_small(shape, one)
 
 
 def near_group(shape: Merged, axes: Axes, one: Input) -> int:

@@ -297,8 +297,8 @@ def row_cut(shape: Merged, cut: FlatCut, lies: Sequence[str], near: bool) -> Fla
         return cut._replace(threads=SMALL_THREADS, vectors=2)
     if over and shape.vector == 16 and "apart" in lies and row > BYTE_RUN and not near:
         return FlatCut(SMALL_THREADS, 2, 8)
-    apart = "apart" in lies or ("row_off_grid" in lies and row < LONG_BYTES)
-    if over and shape.vector == 16 and apart:
+    short = "row_off_grid" in lies and row < LONG_BYTES
+    if over and shape.vector == 16 and ("apart" in lies or short):
         return cut._replace(items=BYTES_OVER_ROWS, vectors=VECTORS_OVER_ROWS)
     return cut
 

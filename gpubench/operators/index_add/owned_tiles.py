@@ -135,19 +135,17 @@ def is_by_source(strides: Strides, itemsize: int, tile: Tile) -> bool:
     """
     if tile.pitch or tile.inside or tile.height > 1 or strides.fastest_of_source == 0:
         return False
-    apart = strides.sectors(1, tile.width, itemsize)
-    other = strides.by_source()
-    if other.sectors(0, tile.width, itemsize) <= FREE * strides.sectors(0, tile.width, itemsize):
-        return other.sectors(1, tile.width, itemsize) <= FEWER * apart
-    if apart < tuned("BY_SOURCE_APART", BY_SOURCE_APART):
+    by_source = strides.by_source()
+    (read, written), (read_so, written_so) = (
+        [order.sectors(operand, tile.width, itemsize) for operand in (1, 0)] for order in (strides, by_source)
+    )
+    if written_so <= FREE * written:
+        return read_so <= FEWER * read
+    if read < tuned("BY_SOURCE_APART", BY_SOURCE_APART):
         return False
-    reached = strides.places * -math.expm1(-strides.count / strides.places)
-
-    def cost(order: Strides) -> float:
-        read, written = (order.sectors(operand, tile.width, itemsize) for operand in (1, 0))
-        return strides.count * read + 2 * reached * written
-
-    return cost(strides) > tuned("BY_SOURCE", BY_SOURCE) * cost(other)
+    twice = 2 * strides.places * -math.expm1(-strides.count / strides.places)  # places reached are read and written
+    cost, cost_so = strides.count * read + twice * written, strides.count * read_so + twice * written_so
+    return cost > tuned("BY_SOURCE", BY_SOURCE) * cost_so
 
 
 def is_near(strides: Strides, itemsize: int) -> bool:

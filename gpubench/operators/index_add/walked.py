@@ -105,18 +105,16 @@ def is_for(problem: Problem[Any]) -> bool:
 
 def is_for_one(problem: Problem[Any], strides: Strides) -> bool:
     """Say whether the source is added up along indices that can but name one place, unless it is dense along them."""
-    least = tuned("ONE_LEAST", ONE_LEAST)
-    if strides.places != 1 or strides.count <= MOST or strides.count * strides.positions < least or not strides.dims:
+    elements, fastest, dtype = strides.count * strides.positions, strides.fastest_of_source, problem.case.dtype
+    if strides.places != 1 or strides.count <= MOST or elements < ONE_LEAST or not strides.dims:
         return False
-    fastest = strides.fastest_of_source
     if not 0 < strides.dims[fastest].steps[1] < strides.index_step:
         return False
-    dtype = problem.case.dtype
-    if fastest > 0 or dtype not in CUT:
-        return fastest > 0 or strides.positions >= ONE_POSITIONS
-    ragged = vector_of(problem, strides, 16 // dtypes.dtype(dtype).itemsize) == 1
-    long = strides.count > ONE_CUT and strides.count * strides.positions >= ONE_CUT_LEAST
-    return strides.positions >= ONE_POSITIONS and not (ragged and long)
+    if fastest > 0:
+        return True
+    cut = dtype in CUT and strides.count > ONE_CUT and elements >= ONE_CUT_LEAST
+    ragged = cut and vector_of(problem, strides, 16 // dtypes.dtype(dtype).itemsize) == 1
+    return strides.positions >= ONE_POSITIONS and not ragged
 
 
 def kernel(dtype: str, index: str, vector: int, most: int, each: int, walk: Walk) -> str:

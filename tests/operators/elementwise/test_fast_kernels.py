@@ -56,6 +56,14 @@ def whole_vectors(problem: Problem[Any]) -> Plan | Refused:
     return flat.build(problem, shape, FlatCut(128, shape.vector, 2))
 
 
+def hold_right(works: list[tuple[Problem[Any], Plan]]) -> None:
+    """Compile all plans side by side, and hold each one's answer against numpy's."""
+    host().compile([launch for _, plan in works for launch in plan.launches])
+    for problem, plan in works:
+        found = verdict(problem, plan)
+        assert found.ok, (problem.case.id, dict(plan.notes), found.first_mismatch)
+
+
 @pytest.mark.parametrize("rule", [whole_vectors, lambda problem: Tiles().plan(problem, DEVICE)], ids=("flat", "tiles"))
 def test_every_layout_gives_the_right_result(rule: Callable[[Problem[Any]], Plan | Refused]) -> None:
     """Elements of 1 to 16 bytes go round the layouts, so that each size meets each kind of operand."""
@@ -67,10 +75,7 @@ def test_every_layout_gives_the_right_result(rule: Callable[[Problem[Any]], Plan
             if not isinstance(plan, Refused):
                 works.append((problem, plan))
     assert len(works) >= 24
-    host().compile([launch for _, plan in works for launch in plan.launches])
-    for problem, plan in works:
-        found = verdict(problem, plan)
-        assert found.ok, (problem.case.id, dict(plan.notes), found.first_mismatch)
+    hold_right(works)
 
 
 def test_places_of_64_bits_in_tiles_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,10 +89,7 @@ def test_places_of_64_bits_in_tiles_are_right(monkeypatch: pytest.MonkeyPatch) -
             assert "uint32" not in plan.launches[0].kernel
             works.append((problem, plan))
     assert len(works) >= 16
-    host().compile([launch for _, plan in works for launch in plan.launches])
-    for problem, plan in works:
-        found = verdict(problem, plan)
-        assert found.ok, (problem.case.id, dict(plan.notes), found.first_mismatch)
+    hold_right(works)
 
 
 def test_little_is_chosen_without_a_branch() -> None:
@@ -99,9 +101,7 @@ def test_little_is_chosen_without_a_branch() -> None:
         assert isinstance(plan, Plan)
         assert (plan.notes["items"], plan.notes["vectors"]) == (1, 1)
         works.append((OPERATOR.problem(case), plan))
-    host().compile([launch for _, plan in works for launch in plan.launches])
-    for problem, plan in works:
-        assert verdict(problem, plan).ok, problem.case.id
+    hold_right(works)
 
 
 def test_units_of_few_rows_stay_inside() -> None:
@@ -128,10 +128,7 @@ def test_lines_of_bytes_are_plaited() -> None:
             assert isinstance(plan, Plan)
             assert plan.notes["lies"] == ["plaited", "on_grid"][: len(inputs)]
             works.append((problem, plan))
-    host().compile([launch for _, plan in works for launch in plan.launches])
-    for problem, plan in works:
-        found = verdict(problem, plan)
-        assert found.ok, (problem.case.id, found.first_mismatch)
+    hold_right(works)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float64"])
@@ -146,10 +143,7 @@ def test_elements_that_are_near_come_by_small_vectors(dtype: str) -> None:
         assert isinstance(plan, Plan)
         assert (plan.variant, plan.notes["lies"][0], plan.notes["vectors"]) == ("flat", "apart", 4)
         works.append((problem, plan))
-    host().compile([launch for _, plan in works for launch in plan.launches])
-    for problem, plan in works:
-        found = verdict(problem, plan)
-        assert found.ok, (problem.case.id, found.first_mismatch)
+    hold_right(works)
 
 
 def test_both_sides_of_the_small_edges_are_right() -> None:
@@ -162,7 +156,4 @@ def test_both_sides_of_the_small_edges_are_right() -> None:
                 assert isinstance(plan, Plan)
                 works.append((problem, plan))
     assert len(works) >= 4
-    host().compile([launch for _, plan in works for launch in plan.launches])
-    for problem, plan in works:
-        found = verdict(problem, plan)
-        assert found.ok, (problem.case.id, dict(plan.notes), found.first_mismatch)
+    hold_right(works)
