@@ -30,6 +30,10 @@ struct FloatPair {
 // How an access treats the caches; platform.cuh says what each means.
 enum class Cache { normal, read_only, streaming, no_allocate, first_out };
 
+// What a background copy brings beside what it copies: the rest of a line of 128 bytes into the L2 cache, nothing, or what it copies into
+// the L1 cache as well, for others that copy out of the same sector.
+enum class Beside { rest_of_line, nothing, in_l1 };
+
 // The unsigned word of so many bytes.
 template <int Bytes>
 struct WordOf;

@@ -27,7 +27,7 @@ struct CopyRing {
     }
     template <class Turn>
     GPUBENCH_DEVICE void ask(Turn turn, int number, const void* address) const {
-        copy_in_background<false>(slot(turn, number), static_cast<const Word128*>(address));
+        copy_in_background<Beside::nothing>(slot(turn, number), static_cast<const Word128*>(address));
     }
     // Behind what was asked for one turn, be it nothing.
     GPUBENCH_DEVICE void close_turn() const { close_copies(); }

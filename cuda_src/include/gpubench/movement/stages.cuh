@@ -16,7 +16,7 @@
 //   last_to_arrive(counter, warps, warp)   by all lanes of each of `warps` warps, numbered by `warp`: true for one of them,
 //                           which then sees what the others did before; counter: a zeroed uint32 in shared memory
 //   copy_in_background(target, source)   by any lane: bring 16 bytes from global to shared memory, both on 16 bytes;
-//                           the L2 cache gets the rest of their line of 128, but by copy_in_background<false>
+//                           what else comes with them is said by copy_in_background<Beside::...>, the rest of their line where nothing is
 //   copy_in_background(target, source, exists)   the same, or 16 bytes of zero, for which the source is not touched
 //   close_copies()          what this thread asked for since the last call becomes one group, be it empty
 //   await_copies<Later>()   until all groups of this thread but the `Later` last have landed; others of the warp or block see
@@ -135,9 +135,9 @@ GPUBENCH_DEVICE void stage_written() {
     if constexpr (has_bulk_copies) hardware::bulk_copy_fence();
 }
 
-template <bool WholeLines = true>
+template <Beside B = Beside::rest_of_line>
 GPUBENCH_DEVICE void copy_in_background(Word128* target, const Word128* source) {
-    if constexpr (has_async_copies) hardware::copy_16_bytes<WholeLines>(target, source);
+    if constexpr (has_async_copies) hardware::copy_16_bytes<B>(target, source);
     else store_word(target, load_word<Cache::read_only>(source));
 }
 GPUBENCH_DEVICE void copy_in_background(Word128* target, const Word128* source, bool exists) {

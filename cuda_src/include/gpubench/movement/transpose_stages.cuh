@@ -84,7 +84,7 @@ struct StagedLines {
         const T* const source = reinterpret_cast<const T*>(word);
         if (!All && source >= address + rows) return;
         if (All || (source >= begin && source + W <= end)) {
-            copy_in_background(reinterpret_cast<Word128*>(target), word);
+            copy_in_background<Beside::in_l1>(reinterpret_cast<Word128*>(target), word);  // neighbouring tiles have its other half
         } else {
             GPUBENCH_NO_UNROLL
             for (int j = 0; j < W; ++j) {  // at an end of the operand

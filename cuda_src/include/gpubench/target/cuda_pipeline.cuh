@@ -83,11 +83,12 @@ GPUBENCH_DEVICE void barrier_of_some(int number, int threads) {
     asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
 }
 
-// Past the L1 cache, since each is used once; into the L2 cache by whole lines of 128 bytes, or no more than what is copied.
-template <bool WholeLines>
+template <Beside B>
 GPUBENCH_DEVICE void copy_16_bytes(void* target, const void* source) {
-    if constexpr (has_async_copies && !WholeLines) {
+    if constexpr (has_async_copies && B == Beside::nothing) {
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(target)), "l"(source) : "memory");
+    } else if constexpr (has_async_copies && B == Beside::in_l1) {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(shared_address(target)), "l"(source) : "memory");
     } else if constexpr (has_async_copies) {
         asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(shared_address(target)), "l"(source) : "memory");
     }

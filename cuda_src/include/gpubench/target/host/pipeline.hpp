@@ -27,7 +27,7 @@ template <Cache C = Cache::normal>
 void bulk_copy(void*, const void*, uint32, uint32*) {}
 inline void barrier_of_some(int, int) {}
 inline void bulk_copy_fence() {}
-template <bool WholeLines>
+template <Beside>
 void copy_16_bytes(void*, const void*) {}
 inline void copy_up_to_16_bytes(void*, const void*, uint32) {}
 inline void close_copies() {}
