@@ -16,7 +16,14 @@ from gpubench.operators.elementwise.axes import Axes, across_dim, split
 from gpubench.operators.elementwise.flat import Flat, lie_of
 from gpubench.operators.elementwise.merged import Input, Merged, merged
 from gpubench.operators.elementwise.naive import Naive
-from gpubench.operators.elementwise.near import has_few_ragged, is_near, near_group
+from gpubench.operators.elementwise.near import (
+    are_braids_slow,
+    has_few_ragged,
+    is_near,
+    is_ragged_group,
+    near_group,
+    one_run,
+)
 from gpubench.operators.elementwise.pytorch.variants import AutoPytorch
 from gpubench.operators.elementwise.tiles import Tiles, turned_lie
 from gpubench.operators.geometry.axes import axis_size
@@ -31,14 +38,14 @@ def preferred(problem: Problem[Any]) -> Iterator[Variant]:
     """Yield the variants from best to last."""
     shape = merged(problem)
     if not isinstance(shape, Refused):
-        if _is_for_tiles(shape):
+        if _is_for_tiles(shape, problem.params.function):
             yield Tiles()
         yield Flat()
         yield Tiles()
     yield from (AutoPytorch(), Naive())
 
 
-def _is_for_tiles(shape: Merged) -> bool:
+def _is_for_tiles(shape: Merged, function: str) -> bool:
     """Say whether some operand lies across y's rows, or operands share or fill long rows of whole vectors."""
     if len(shape.dims) == 1:
         return False
@@ -46,6 +53,9 @@ def _is_for_tiles(shape: Merged) -> bool:
     if not wishes:
         return False
     axes = split(shape)
+    slow = axes.braided and are_braids_slow(shape, axes, function)
+    if slow or all(is_ragged_group(shape, wish) for wish, _ in wishes):
+        return False
     off_grid = any(lie_of(shape, operand) == "off_grid" for operand in shape.inputs)
     braided = bool(axes.braided) and not off_grid and not has_few_ragged(shape, axes)
     near = all(is_near(shape, wish) for wish, _ in wishes) and not braided
@@ -91,9 +101,8 @@ def _are_bytes_gathered(shape: Merged, axes: Axes, one: Input, across: int) -> b
 def _are_close(shape: Merged, one: Input, across: int, run: int, group: int) -> bool:
     """Say whether its neighbours are so many elements of y apart at most, or such a group of y is one run of it."""
     apart = math.prod(dim.size for dim in shape.dims[:across])
-    size = apart * shape.dims[across].size
-    last = sum((dim.size - 1) * one.step(dim) for dim in shape.dims[: across + 1])
-    return apart <= run or last < size <= group
+    size = one_run(shape, one, across)
+    return apart <= run or (size is not None and size <= group)
 
 
 def _gather_elements() -> int:

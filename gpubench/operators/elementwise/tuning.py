@@ -244,10 +244,11 @@ def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool, near
     items = max(1, min(shape.vector, filled))
     threads = tuned("FLAT_THREADS", FLAT_THREADS) if items == shape.vector else SMALL_THREADS
     blocks = shape.elements / (2 * threads * shape.vector)
+    narrow = max(1, min(items, NEAR_BYTES // shape.output_itemsize))
     if blocks < 2 * device.sm_count:
-        return FlatCut(threads, items, 1)
+        return FlatCut(threads, narrow, items // narrow) if near and shape.vector < 16 else FlatCut(threads, items, 1)
     if near:
-        return FlatCut(threads, max(1, min(items, NEAR_BYTES // shape.output_itemsize)), NEAR_VECTORS)
+        return FlatCut(threads, narrow, NEAR_VECTORS)
     if not plain:
         return FlatCut(threads, 1, 4) if shape.vector == 2 else FlatCut(threads, items, 1)
     if not heavy and _is_a_wave_of_four(shape, device, function):

@@ -48,6 +48,56 @@ def test_ragged_braids_are_read_so_where_they_are_few(more: int, variant: str) -
     assert variant_of("int8", (3, length), beside={}) == {variant}
 
 
+@pytest.mark.parametrize(
+    ("dtype", "shape", "function", "variant"),
+    [
+        ("bfloat16", (15, 51_200), "add", "flat"),  # 25 blocks
+        ("bfloat16", (15, 150_000), "add", "tiles"),
+        ("float16", (4, 60_608), "neg", "flat"),
+        ("bfloat16", (7, 62_048), "neg", "flat"),
+        ("int8", (7, 200_000), "add", "tiles"),
+        ("int64", (11, 65_536), "pow", "flat"),
+        ("int64", (11, 1_048_576), "pow", "tiles"),
+    ],
+)
+def test_braids_of_few_blocks_or_heavy_functions_are_read_so(
+    dtype: str, shape: tuple[int, int], function: str, variant: str
+) -> None:
+    """Each thread would hold all rows, one load after the other, while most of the GPU is idle."""
+    turned = {"shape": shape, "layout": {"permute": (1, 0)}}
+    inputs = (turned,) if function == "neg" else (turned, {"shape": shape})
+    assert plan_of(dtype, function=function, inputs=inputs).variant == variant
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "variant"),
+    [
+        ("bfloat16", (20_000, 17, 131), "flat"),
+        ("float32", (20_000, 17, 131), "flat"),
+        ("int16", (9_000, 54, 54), "flat"),
+        ("bfloat16", (9_000, 54, 160), "tiles"),  # 8640 elements
+        ("bfloat16", (9_000, 54, 56), "tiles"),  # rows of whole vectors
+        ("bfloat16", (9_000, 32, 81), "tiles"),  # lines of whole units
+        ("float64", (20_000, 17, 131), "tiles"),
+    ],
+)
+def test_small_odd_matrices_are_read_so(dtype: str, shape: tuple[int, ...], variant: str) -> None:
+    """The L1 cache has what a block reads, and tiles of neither size would be full; y by short vectors."""
+    assert variant_of(dtype, shape) == {variant}
+    if variant == "flat":
+        turned = {"shape": shape, "layout": {"permute": (0, 2, 1)}}
+        plan = plan_of(dtype, function="add", inputs=(turned, {"shape": shape}))
+        assert (plan.variant, plan.notes["vectors"]) == ("flat", 4)
+
+
+def test_few_near_elements_come_by_short_vectors_too() -> None:
+    """As many of a thread as of a large y; bytes keep long ones."""
+    for dtype, cut in (("float16", (2, 4)), ("float32", (1, 4)), ("int8", (8, 1))):
+        turned = {"shape": (600, 9, 64), "layout": {"permute": (0, 2, 1)}}
+        plan = plan_of(dtype, function="neg", inputs=(turned,))
+        assert (plan.variant, plan.notes["items"], plan.notes["vectors"]) == ("flat", *cut)
+
+
 def test_braids_that_are_whole_words_stay_braids() -> None:
     """Rows that end with 4 bytes come by vectors of the run, wherever the other operand stands."""
     assert variant_of("float16", (7, 149_800), (15, 69_908)) == {"tiles"}
