@@ -35,12 +35,11 @@ struct CombinedShape {
     int64 place_step, index_step;  // elements between rows of the destination, of the source
     int64 outer_place, outer_index;
     int64 item_place, item_index;  // between the elements of a row; 1 where it moves in vectors
-    uint32 outers;                 // repetitions
-    uint32 place_margin, index_margin;  // rows over which three vectors reach: of the destination, of the source
+    uint32 outers;  // repetitions
     uint32 unused;
     double alpha;
 };
-GPUBENCH_LAYOUT(CombinedShape, 128, alpha, 120);
+GPUBENCH_LAYOUT(CombinedShape, 120, alpha, 112);
 
 // A unit of work: some rows of one chunk of one repetition. One repetition after the other, so that its destination stays in the
 // L2 cache.
@@ -161,11 +160,9 @@ struct CutVectors {
     const InnerRows places, sources;
 
     GPUBENCH_DEVICE CutVectors(const Unit<T>& part, const CombinedShape& of)
-        : unit(part), shape(of), places(inner(static_cast<uint32>(of.places), of.place_margin, of.outer_place)),
-          sources(inner(of.count, of.index_margin, of.outer_index)) {}
-    GPUBENCH_DEVICE InnerRows inner(uint32 rows, uint32 margin, int64 apart) const {
-        const bool begins = unit.outer * apart < 3 * V, ends = (shape.outers - 1 - unit.outer) * apart < 3 * V;
-        return {rows, begins ? margin : 0, ends ? margin : 0};
+        : unit(part), shape(of), places(inner(static_cast<uint32>(of.places), of.outer_place)), sources(inner(of.count, of.outer_index)) {}
+    GPUBENCH_DEVICE InnerRows inner(uint32 rows, int64 apart) const {
+        return {rows, unit.outer * apart < 3 * V, (shape.outers - 1 - unit.outer) * apart < 3 * V};
     }
     GPUBENCH_DEVICE CutVector<T, V> part(Pair pair) const {
         return {unit.destination + row_of(pair) * shape.place_step, unit.vector, shape.inner};
@@ -176,7 +173,8 @@ struct CutVectors {
     }
     GPUBENCH_DEVICE static Packed<T, V> vector(const Raw& raw) { return raw.vector(); }
     GPUBENCH_DEVICE void send(Pair pair, const Vector<sum_t<T>, V>& sums) const {
-        part(pair).send(sums, places.have(row_of(pair)));
+        const CutVector<T, V> cut = part(pair);
+        cut.send(sums, places.have(row_of(pair)) || places.have_vector(row_of(pair), cut.first, V, shape.inner));
     }
 };
 

@@ -5,8 +5,8 @@
 //
 // Data: a lane brings the words of 32 bits of the source in which its vector's elements lie, and shifts them by half a word or not at all,
 // when they are there: 16 bytes wide they would be more registers and instructions. What they have of other rows comes to nobody. The
-// vector goes to the destination by one atomic: what others have of it is added -0 to, which changes nothing. Rows near the ends of an
-// operand, whose vectors may lie beyond it, come, or go, element by element.
+// vector goes to the destination by one atomic: what others have of it is added -0 to, which changes nothing. Rows at the ends of an operand come
+// element by element; of them the vectors that lie beyond it go so.
 #pragma once
 
 #include "gpubench/atomics.cuh"
@@ -15,13 +15,18 @@
 
 namespace gpubench::index_add {
 
-// Of a repetition's rows those that are not so near to an end of their operand that one of their vectors may lie beyond it.
+// Of a repetition's rows those of which no vector lies beyond an end of their operand: all but the first and the last one, or these,
+// too, where another repetition is beside them. Rows are at least two vectors long.
 struct InnerRows {
-    uint32 first, count;
+    uint32 first, end, count;
 
-    GPUBENCH_DEVICE InnerRows(uint32 rows, uint32 before, uint32 behind)
-        : first(before), count(rows > before + behind ? rows - before - behind : 0) {}
+    GPUBENCH_DEVICE InnerRows(uint32 rows, bool begins, bool ends)
+        : first(begins ? 1 : 0), end(rows - (ends ? 1 : 0)), count(end > first ? end - first : 0) {}
     GPUBENCH_DEVICE bool have(uint32 row) const { return row - first < count; }
+    // Whether elements `begin` to `begin + items` of any row lie inside: many may be added to one row that is the first.
+    GPUBENCH_DEVICE bool have_vector(uint32 row, int begin, int items, uint32 inner) const {
+        return (row >= first || begin >= 0) && (row < end || begin + items <= static_cast<int>(inner));
+    }
 };
 
 // The elements by which an address lies behind a vector's.

@@ -37,7 +37,7 @@ SHAPE = Struct(
     inner="u4",
     places="i8",
     **dict.fromkeys(("place_step", "index_step", "outer_place", "outer_index", "item_place", "item_index"), "i8"),
-    **dict.fromkeys(("outers", "place_margin", "index_margin", "unused"), "u4"),
+    **dict.fromkeys(("outers", "unused"), "u4"),
     alpha="f8",
 )
 
@@ -170,8 +170,6 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
         tiles=divider(work.tiles),
         rows=rows,
         vectors=form.vectors,
-        place_margin=_margin(form, form.places, form.place_step),
-        index_margin=_margin(form, form.count, form.index_step),
         unused=0,
         alpha=problem.params.alpha,
     )
@@ -185,11 +183,6 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
     )
     notes = {"rows": rows, "lanes": work.lanes, "vector": form.vector, "owned": owned, "anywhere": form.anywhere}
     return atomic_plan("combined", (launch,), problem, notes=notes)
-
-
-def _margin(form: Form, rows: int, step: int) -> int:
-    """Return the rows over which three vectors reach: no others have vectors beyond an end of their operand."""
-    return min(rows, ceil_div(3 * form.vector, step)) if step else rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,8 @@ class Form:
         together = self.outers == 1 or self.outer_place == self.places * self.inner
         vector = 16 // self.itemsize
         counted = fits(self.inner + 2 * vector)
-        if self.vector > 1 or vector == 1 or not (beside and together and counted):
+        long = self.inner >= 2 * vector and (self.count == 1 or self.index_step >= self.inner)
+        if self.vector > 1 or vector == 1 or not (beside and together and counted and long):
             return None
         return dataclasses.replace(self, vector=vector, anywhere=True)
 
