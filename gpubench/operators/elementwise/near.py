@@ -45,7 +45,7 @@ RAGGED_GROUP = 2**13
 """Elements of y up to which odd matrices that are exchanged are read so, too: the L1 cache has each, and of tiles much
 would be empty. 20000 x 17 x 131, the last two dims exchanged, bfloat16 beside another 73 us (tiles 153), float32 102
 (124), 9000 x 54 x 54 bfloat16 49 (70), 18624 x 33 x 3 x 23 int16, reversed, 66 (107), 402 x 94 x 74 bfloat16 11.5
-(13.5), but powers of 1024 x 70 x 81 50 (44). Lines of whole units are better in tiles: 2592 x 32 x 194 float16 15.1
+(13.5). Lines of whole units are better in tiles: 2592 x 32 x 194 float16 15.1
 (32.7), 617 x 64 x 111 int16 13.7 (18.6)."""
 
 LITTLE_BRAIDS, BRAIDED_BLOCKS = 2**20, 40

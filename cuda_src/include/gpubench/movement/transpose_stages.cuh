@@ -34,6 +34,8 @@ struct StagedLines {
     static constexpr bool skewed = V >= 8;  // the table: eight threads whose lines are V apart meet as many banks
     static constexpr int table = Lines * pitch * 16, entries = Lines + (skewed ? Lines / V : 0);
     static constexpr int bytes = table + (entries + 3) / 4 * 16;
+    // A line's first and last sectors are half of other tiles', which find them in the L1 cache; of bytes pieces are long, and pass it by.
+    static constexpr Beside beside = size > 1 ? Beside::in_l1 : Beside::rest_of_line;
     static_assert(Lines % V == 0 && Threads % units == 0);
 
     // Where a line begins, in bytes.
@@ -84,7 +86,7 @@ struct StagedLines {
         const T* const source = reinterpret_cast<const T*>(word);
         if (!All && source >= address + rows) return;
         if (All || (source >= begin && source + W <= end)) {
-            copy_in_background<Beside::in_l1>(reinterpret_cast<Word128*>(target), word);  // neighbouring tiles have its other half
+            copy_in_background<beside>(reinterpret_cast<Word128*>(target), word);
         } else {
             GPUBENCH_NO_UNROLL
             for (int j = 0; j < W; ++j) {  // at an end of the operand
