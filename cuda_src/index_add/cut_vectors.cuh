@@ -5,8 +5,8 @@
 //
 // Data: a lane brings the words of 32 bits of the source in which its vector's elements lie, and shifts them by half a word or not at all,
 // when they are there: 16 bytes wide they would be more registers and instructions. What they have of other rows comes to nobody. The
-// vector goes to the destination by one atomic: what others have of it is added -0 to, which changes nothing. Rows at the ends of an operand come
-// element by element; of them the vectors that lie beyond it go so.
+// vector goes to the destination by one atomic: what others have of it is added -0 to, which changes nothing. Rows at the ends of an
+// operand come element by element; of them the vectors that lie beyond it go so.
 #pragma once
 
 #include "gpubench/atomics.cuh"

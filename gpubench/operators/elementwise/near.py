@@ -38,15 +38,15 @@ RAGGED_BRAIDS = 9 * 2**19
 """Bytes of braided rows that end with no 4 bytes up to which they are read so, too, for blocks cut these out of shared
 memory. On an H100 braided and element by element: 15 x 69907 int8 16.0 and 6.5 us, 7 x 599187 11.8 and 9.3, 2 x 524289
 beside another 6.2 and 5.7, 7 x 37451 float16 6.4 and 4.7, 11 x 95325 9.9 and 7.7; but 7 x 4793491 int8 36 and 71, 6 x
-699051 float16 beside another 17.3 and 22.0."""
-
+699051 float16 beside another 17.3 and 22.0. On an H200 8 x 541499 int8 beside a column and another 19.1 and 10.7, but
+2 x 1284717 bfloat16, both so, 9.0 and 9.3."""
 
 RAGGED_GROUP = 2**13
 """Elements of y up to which odd matrices that are exchanged are read so, too: the L1 cache has each, and of tiles much
 would be empty. 20000 x 17 x 131, the last two dims exchanged, bfloat16 beside another 73 us (tiles 153), float32 102
 (124), 9000 x 54 x 54 bfloat16 49 (70), 18624 x 33 x 3 x 23 int16, reversed, 66 (107), 402 x 94 x 74 bfloat16 11.5
-(13.5). Lines of whole units are better in tiles: 2592 x 32 x 194 float16 15.1
-(32.7), 617 x 64 x 111 int16 13.7 (18.6)."""
+(13.5). Lines of whole units are better in tiles: 2592 x 32 x 194 float16 15.1 (32.7), 617 x 64 x 111 int16 13.7
+(18.6)."""
 
 LITTLE_BRAIDS, BRAIDED_BLOCKS = 2**20, 40
 """Elements of y up to which braided rows are read so, too, where they fill fewer blocks than these, or, for each

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpubench.model import Case, DeviceInfo
 from gpubench.operators.elementwise import tuning
-from gpubench.operators.elementwise.near import NEAR
+from gpubench.operators.elementwise.near import BRAIDED_BLOCKS, NEAR, RAGGED_GROUP
 from tests.operators.cases import make_case
 
 TURNED = {"permute": (1, 0)}
@@ -51,6 +51,12 @@ def _around(device: DeviceInfo, near: int) -> list[tuple[str, str, dict[str, Any
         ("rows across a tile", "float32", _copy((tile_rows + near, 3001))),
         ("few rows of one run", "float32", _copy((9, tuning.BRAIDED_ROWS + 1 + near, 2048), (0, 2, 1))),
         ("vectors of a row of one run", "float32", _copy((99, 3, 4 * tuning.BRAIDED_VECTORS + near), (0, 2, 1))),
+        (
+            "blocks of few rows of one run",
+            "float32",
+            _copy((7, 4 * tuning.THREADS * (BRAIDED_BLOCKS - 1) + near)),
+        ),
+        ("odd matrices small enough to gather", "bfloat16", _copy((900, 54, RAGGED_GROUP // 54 + near), (0, 2, 1))),
         ("few rows off the grid", "float32", _copy((3, 50_176 + near))),
         ("vectors of one run", "uint8", _copy((9, 4 + near, 2048), (0, 2, 1))),
         ("rows that fill a tile", "float32", _copy((9008, tuning.SQUARE_RUN + 1 + near))),

@@ -42,7 +42,7 @@ def test_groups_of_few_lines_are_read_as_long_as_the_cache_has_them(
 
 @pytest.mark.parametrize(("more", "variant"), [(-2, "flat"), (2, "tiles")])
 def test_ragged_braids_are_read_so_where_they_are_few(more: int, variant: str) -> None:
-    """Rows of an odd number of bytes, up to 4 MB in all; alone, and beside another operand."""
+    """Rows of an odd number of bytes, up to 4.7 MB in all; alone, and beside another operand."""
     length = near.RAGGED_BRAIDS // 3 // 2 * 2 + 1 + more
     assert variant_of("int8", (3, length)) == {variant}
     assert variant_of("int8", (3, length), beside={}) == {variant}
