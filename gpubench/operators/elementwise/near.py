@@ -43,16 +43,17 @@ beside another 6.2 and 5.7, 7 x 37451 float16 6.4 and 4.7, 11 x 95325 9.9 and 7.
 
 RAGGED_GROUP = 2**13
 """Elements of y up to which odd matrices that are exchanged are read so, too: the L1 cache has each, and of tiles much
-would be empty. 20000 x 17 x 131, the last two dims exchanged, bfloat16 beside another 73 us (tiles 153), float32 102
-(124), 9000 x 54 x 54 bfloat16 49 (70), 18624 x 33 x 3 x 23 int16, reversed, 66 (107), 402 x 94 x 74 bfloat16 11.5
-(13.5). Lines of whole units are better in tiles: 2592 x 32 x 194 float16 15.1 (32.7), 617 x 64 x 111 int16 13.7
-(18.6)."""
+would be empty. 20000 x 17 x 131, the last two dims exchanged, bfloat16 beside another 80 us (tiles 153), float32 107
+(124), 9000 x 54 x 54 bfloat16 55 (70); by eight vectors a thread, not four, 73, 102, 49. 18624 x 33 x 3 x 23 int16,
+reversed, 66 (107), 402 x 94 x 74 bfloat16 11.5 (13.5). Lines of whole units are better in tiles: 2592 x 32 x 194
+float16 15.1 (32.7), 617 x 64 x 111 int16 13.7 (18.6)."""
 
 LITTLE_BRAIDS, BRAIDED_BLOCKS = 2**20, 40
 """Elements of y up to which braided rows are read so, too, where they fill fewer blocks than these, or, for each
 operand, than a sixth of the square of the rows, which a thread loads one after the other: 15 x 512 x 100 bfloat16 by 25
-blocks 11.4 us (6.5 so), 19 x 4 x 11 x 1024 int16 by 38 10.2 (6.2), 4 x 60608 bfloat16 by 30 5.1 (4.2); but 7 x 62048
-by 31 4.5 (4.7), 7 x 200000 int8 by 49 5.7 (6.5), 10 x 31808 float32 by 32 5.1 (5.2)."""
+blocks 11.4 us (6.5 so, by the best cut), 19 x 4 x 11 x 1024 int16 by 38 10.2 (6.6), 4 x 60608 bfloat16 by 30 5.1 (4.3),
+15 x 16000 int8 by 4 12.2 (4.5); but 7 x 62048 by 31 4.5 (4.7), 7 x 200000 int8 by 49 5.7 (6.5), 10 x 31808 float32 by
+32 5.1 (5.2)."""
 
 HEAVY_BRAIDS = 9 * 2**20
 """... and for heavy functions: powers of 11 x 2048 x 32 int64 16.7 us (11.3 so), of 285 x 2 x 7296 int8 17.0 (12.4), of
