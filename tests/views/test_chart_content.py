@@ -166,12 +166,13 @@ def test_the_share_says_what_it_is_a_share_of() -> None:
 
     def said(times: float) -> str:
         """Return what charts say where the kernels had so many times their share."""
-        records = [
+        records = tuple(
             replace(record, summary={**record.summary, "fraction_of_ceiling": times * share})
-            for record in committed.records
             if record.summary and (share := record.summary.get("fraction_of_ceiling"))
-        ]
-        return " ".join(words(chart.draw()) for chart in ceiling.charts(replace(committed, records=tuple(records))))
+            else record
+            for record in committed.records
+        )
+        return " ".join(words(chart.draw()) for chart in ceiling.charts(replace(committed, records=records)))
 
     assert "copied, read and wrote as many bytes in the same run" in said(1.0)
     assert "Over 100 %" in said(2.0)

@@ -53,12 +53,13 @@ def _is_for_tiles(shape: Merged, function: str) -> bool:
     if not wishes:
         return False
     axes = split(shape)
-    slow = axes.braided and are_braids_slow(shape, axes, function)
-    if slow or all(is_ragged_group(shape, wish) for wish, _ in wishes):
+    near = all(is_near(shape, wish) for wish, _ in wishes)
+    if axes.braided and (are_braids_slow(shape, axes, function) or (near and has_few_ragged(shape, axes))):
+        return False
+    if all(is_ragged_group(shape, wish) for wish, _ in wishes):
         return False
     off_grid = any(lie_of(shape, operand) == "off_grid" for operand in shape.inputs)
-    braided = bool(axes.braided) and not off_grid and not has_few_ragged(shape, axes)
-    near = all(is_near(shape, wish) for wish, _ in wishes) and not braided
+    near = near and (off_grid or not axes.braided)
     if axis_size(axes.along) * axis_size(axes.across) < (tuning.LEAST_TILE if len(wishes) == 1 else tuning.THREADS):
         return False
     bytes_apart = all(_are_bytes_gathered(shape, axes, wish, dim) for wish, dim in wishes)
@@ -68,7 +69,7 @@ def _is_for_tiles(shape: Merged, function: str) -> bool:
 def _is_gathered(shape: Merged, axes: Axes, one: Input, across: int, near: bool) -> bool:
     """Say whether what blocks of y read of an operand lies close enough together, though across y's rows.
 
-    near: whether all operands across the rows have their elements near each other.
+    near: whether all operands across the rows have their elements near each other, and are no braids on the grid.
     """
     most = near_group(shape, axes, one) if near else tuning.THREADS * shape.vector
     few = shape.elements <= _gather_elements()

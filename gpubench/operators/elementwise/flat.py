@@ -12,7 +12,7 @@ from gpubench.operators.elementwise import tuning
 from gpubench.operators.elementwise.instance import SPACE, extents, instance, plan, probes, types_of
 from gpubench.operators.elementwise.merged import Input, Merged, merged
 from gpubench.operators.elementwise.naive import scalar_parameters
-from gpubench.operators.elementwise.near import is_near, is_ragged_group, is_shared
+from gpubench.operators.elementwise.near import wants_short_vectors
 from gpubench.operators.geometry.axes import MAX_AXIS_DIMS, NEAR, axis, axis_struct
 from gpubench.operators.geometry.merged import Dim
 from gpubench.operators.geometry.rounding import ceil_div
@@ -49,10 +49,7 @@ class Flat:
         if is_plaited(shape, device):
             cut = tuning.FlatCut(tuning.FLAT_THREADS, shape.vector, shape.dims[0].size)
             return build(problem, shape, cut, beside=True)
-        near = any(
-            is_near(shape, operand) or is_shared(shape, operand) or is_ragged_group(shape, operand)
-            for operand in shape.inputs
-        )
+        near = any(wants_short_vectors(shape, operand) for operand in shape.inputs)
         cut = tuning.flat_cut(shape, device, function, plain, near)
         if not all(lie in LINEAR for lie in lies):
             cut = tuning.row_cut(shape, cut, lies, near)

@@ -92,23 +92,28 @@ def is_ragged_group(shape: Merged, one: Input) -> bool:
     return size is not None and tuning.THREADS * shape.vector < size <= RAGGED_GROUP and line % 16 != 0
 
 
+def wants_short_vectors(shape: Merged, one: Input) -> bool:
+    """Say whether y's vectors should be short where an operand is read element by element."""
+    return is_near(shape, one) or is_shared(shape, one) or is_ragged_group(shape, one)
+
+
 def near_group(shape: Merged, axes: Axes, one: Input) -> int:
     """Return up to how many elements of y that are one run of an operand with near elements it is read so.
 
     Braids are better in tiles beside operands off the grid, too: quotients of 4 x 3005440 bfloat16 32 us (52 so).
     """
     if axes.braided:
-        return shape.elements if has_few_ragged(shape, axes) else NEAR_GROUP
+        return NEAR_GROUP
     step, itemsize = one.step(shape.dims[0]), dtypes.dtype(one.dtype).itemsize
     return max(NEAR_GROUP, tuned("NEAR_WORK", NEAR_WORK) // (step * itemsize**2)) if step <= NEAR_LINES else NEAR_GROUP
 
 
 def are_braids_slow(shape: Merged, axes: Axes, function: str) -> bool:
     """Say whether threads that hold all of a braid's rows are too few, or have too much to work out, one by one."""
-    rows = axes.across[0].size
-    blocks = ceil_div(shape.elements, rows * tuning.THREADS * shape.vector)
     if function in tuning.HEAVY:
         return shape.elements <= HEAVY_BRAIDS
+    rows = axes.across[0].size
+    blocks = ceil_div(shape.elements, rows * tuning.THREADS * shape.vector)
     return shape.elements <= LITTLE_BRAIDS and blocks < max(BRAIDED_BLOCKS, rows * rows * len(shape.inputs) // 6)
 
 
