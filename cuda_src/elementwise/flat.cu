@@ -194,19 +194,20 @@ GPUBENCH_DEVICE void walk_flat(Out* y, const typename Ins::Type*... inputs, int6
     }
 }
 
-// Left: a block behind those of whole vectors has the elements that are left, one a thread. Where none are, a small launch has less
-// code to wait for. What every thread wants comes first: pointers
+// Left: a block before those of whole vectors has the elements that are left, one a thread: the last block to begin is the last to end.
+// Where none are left, a small launch has less code to wait for. What every thread wants comes first: pointers
 // and number of elements are one line of constant memory, and a small launch waits for each line.
 template <class F, class C, class Out, int Threads, int V, int K, class Places, Rows R, bool Beside, bool Left, class... Ins>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(Threads)
     flat(Out* y, const typename Ins::Type*... inputs, int64 elements, const Places axis, const FlatRest rest) {
-    const int64 start = int64{block_index_x()} * (Threads * V * K), whole = Left ? elements & ~int64{V - 1} : elements;
-    if (Left && start >= whole) {
+    const int64 whole = Left ? elements & ~int64{V - 1} : elements, block = int64{block_index_x()} - (Left ? 1 : 0);
+    if (Left && block < 0) {
         using G = FlatTile<Threads, 1, 1, Places, whole_rows, false>;
         return walk_flat<F, C, Out, G, Ins...>(y, inputs..., whole + thread_index_x(), elements, axis, rest);
     }
     using G = FlatTile<Threads, V, K, Places, R, Beside>;
-    walk_flat<F, C, Out, G, Ins...>(y, inputs..., start + thread_index_x() * V * (Beside ? K : 1), whole, axis, rest);
+    const int64 start = block * (Threads * V * K) + thread_index_x() * V * (Beside ? K : 1);
+    walk_flat<F, C, Out, G, Ins...>(y, inputs..., start, whole, axis, rest);
 }
 
 }  // namespace gpubench::elementwise

@@ -81,7 +81,19 @@ GPUBENCH_DEVICE void send_few(T* destination, int64 (&rows)[at_once], const Pack
     }
 }
 
-template <class T, class Index, int V>
+// Ask for the places to which one row of a thread comes.
+template <class T>
+GPUBENCH_DEVICE void ask_few(const T* destination, const int64 (&rows)[at_once], const CombinedShape& shape) {
+    GPUBENCH_UNROLL
+    for (int k = 0; k < at_once; ++k) {
+        bool alone = rows[k] >= 0 && rows[k] < shape.places;
+        GPUBENCH_UNROLL
+        for (int other = 0; other < at_once; ++other) alone = alone && (other == k || rows[other] != rows[k]);
+        if (alone) prefetch(destination + rows[k] * shape.place_step);
+    }
+}
+
+template <class T, class Index, int V, bool Asks>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_few(T* destination, const T* source, const Index* index, const CombinedShape shape) {
     const uint32 groups = combined_threads / shape.lanes, group = thread_index_x() / shape.lanes;
@@ -96,6 +108,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
         rows[k] = at < shape.count ? static_cast<int64>(index[at]) : -1;
         raw[k] = at < shape.count ? row_vector<V, Cache::streaming>(unit.source + at * shape.index_step) : Packed<T, V>{};
     }
+    if constexpr (Asks) ask_few(unit.destination, rows, shape);
     send_few<T, V>(unit.destination, rows, raw, shape);
 }
 
@@ -178,7 +191,7 @@ struct CutVectors {
     }
 };
 
-template <int V, Sharing sharing, class Rows, class T>
+template <int V, Sharing sharing, bool Asks, class Rows, class T>
 GPUBENCH_DEVICE void combine_rows(const Pair* list, int used, const Rows& rows, const Unit<T>& unit, const CombinedShape& shape) {
     using Sums = Vector<sum_t<T>, V>;
     constexpr bool owned = sharing == Sharing::owned;
@@ -195,6 +208,7 @@ GPUBENCH_DEVICE void combine_rows(const Pair* list, int used, const Rows& rows, 
     Sums sums{};
     for (int base = first; base < last; base += at_once) {
         const auto ends = [&](int i) { return i + 1 >= last || row_of(list[i + 1]) != row_of(list[i]); };
+        const auto begins = [&](int i) { return i == 0 || row_of(list[i - 1]) != row_of(list[i]); };
         typename Rows::Raw raw[at_once];
         Packed<T, V> old[owned ? at_once : 1];
         GPUBENCH_UNROLL
@@ -206,6 +220,12 @@ GPUBENCH_DEVICE void combine_rows(const Pair* list, int used, const Rows& rows, 
                 if (ends(base + k)) old[k] = row_vector<V>(rows.place(list[base + k]));
             }
             raw[k] = rows.load(list[base + k]);
+        }
+        if constexpr (Asks) {
+            GPUBENCH_UNROLL
+            for (int k = 0; k < at_once; ++k) {
+                if (base + k < last && ends(base + k) && begins(base + k)) prefetch(rows.place(list[base + k]));
+            }
         }
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
@@ -220,8 +240,10 @@ GPUBENCH_DEVICE void combine_rows(const Pair* list, int used, const Rows& rows, 
     }
 }
 
-// Anywhere: rows do not begin and end on vectors, but nothing lies between those of the destination.
-template <class T, class Index, int V, Sharing sharing, bool Anywhere>
+// Anywhere: rows do not begin and end on vectors, but nothing lies between those of the destination. Asks: for places, into the L2 cache,
+// while their rows are on their way, for an atomic that misses waits there for memory; not for what comes again in the warp's list, for
+// which other warps would ask, too, all for one line.
+template <class T, class Index, int V, Sharing sharing, bool Anywhere, bool Asks>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_combined(T* destination, const T* source, const Index* index, const CombinedShape shape) {
     GPUBENCH_SHARED(Pair, lists, combined_threads);
@@ -232,9 +254,9 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     const Unit<T> unit(destination, source, number, shape.rows, lane, Anywhere ? 0 : V, shape);  // 0: pointers to rows, not to vectors
     const int used = gather_equal(list, index, unit.first, shape);
     if constexpr (Anywhere) {
-        combine_rows<V, sharing>(list, used, CutVectors<T, V>(unit, shape), unit, shape);
+        combine_rows<V, sharing, false>(list, used, CutVectors<T, V>(unit, shape), unit, shape);
     } else {
-        combine_rows<V, sharing>(list, used, WholeVectors<T, V>{unit, shape}, unit, shape);
+        combine_rows<V, sharing, Asks>(list, used, WholeVectors<T, V>{unit, shape}, unit, shape);
     }
 }
 

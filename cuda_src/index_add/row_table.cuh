@@ -29,7 +29,6 @@ constexpr int row_tags = 4096;
 constexpr int row_turns = 8;  // of a block's warps, until it looks whether the table is of use
 
 struct CachedRowsShape {
-    int32 lanes;     // of a group, a power of two up to 8
     int32 tile;      // rows of a warp at once
     uint32 vectors;  // of a row
     uint32 count;    // indices
@@ -60,11 +59,11 @@ struct RowTable {
     // for the row, which need not agree: each sends its own part of the sum.
     GPUBENCH_DEVICE uint32 find(uint32 row, bool first) const {
         const uint32 hash = row * 2654435769u, place = multiply_high(hash, rows);
-        const uint32 seen = load_relaxed(keys + place), other = load_relaxed(keys + (place ^ 1));
+        const uint32 seen = load_shared(keys + place), other = load_shared(keys + (place ^ 1));
         if (seen == row) return place;
         if (other == row) return place ^ 1;
         uint32* const tag = tags + hash / (0x80000000u / (row_tags / 2));
-        if (load_relaxed(tag) != row) {
+        if (load_shared(tag) != row) {
             if (first) atomic_exchange(tag, row);
             return is_new;
         }
@@ -85,9 +84,10 @@ struct RowTable {
         together<row_threads>(all, [&](int i) { reinterpret_cast<Word128*>(sums)[i] = i < zeros ? Word128{} : none; });
     }
     // To the destination; a row's vectors by neighbouring lanes.
+    template <int Lanes>
     GPUBENCH_DEVICE void flush(T* destination, const CachedRowsShape& shape) const {
-        after_all<row_threads>(static_cast<int>(rows) * shape.lanes, [&](int i) {
-            const uint32 place = i / shape.lanes, vector = i & (shape.lanes - 1);
+        after_all<row_threads>(static_cast<int>(rows) * Lanes, [&](int i) {
+            const uint32 place = i / Lanes, vector = i & (Lanes - 1);
             if (vector >= shape.vectors || keys[place] == no_row) return;
             Vector<uint64, parts> found;
             GPUBENCH_UNROLL
@@ -98,23 +98,24 @@ struct RowTable {
 };
 
 // The warp's tiles of its block's part of the list, and their way to shared memory.
-template <class T, class Index, int V>
+template <class T, class Index, int V, int Lanes>
 struct RowTiles {
+    static constexpr int groups = warp_size / Lanes, copies = Lanes < row_copies ? Lanes : row_copies;
     const T* source;  // the lane's vector of the first row of all
     const Index* index;
-    const CopyRing<row_copies * warp_size, row_stages> ring;
+    const CopyRing<copies * warp_size, row_stages> ring;
     const CachedRowsShape& shape;
-    const int lane, group, groups;
+    const int lane, group;
     uint32 start, stop;  // the block's part
 
     GPUBENCH_DEVICE RowTiles(const T* from, const Index* list, Word128* memory, const CachedRowsShape& of)
         : index(list), ring{memory + thread_index_x() / warp_size * ring.size}, shape(of),
-          lane(lane_index() & (of.lanes - 1)), group(lane_index() / of.lanes), groups(warp_size / of.lanes) {
+          lane(lane_index() & (Lanes - 1)), group(lane_index() / Lanes) {
         start = static_cast<uint32>(block_index_x()) * shape.range;
         stop = shape.count - start < shape.range ? shape.count : start + shape.range;
         source = from + lane * V;
     }
-    GPUBENCH_DEVICE bool active() const { return lane < static_cast<int>(shape.vectors); }
+    GPUBENCH_DEVICE bool active() const { return Lanes == 1 || lane < static_cast<int>(shape.vectors); }
     GPUBENCH_DEVICE uint32 turns() const {
         const uint32 step = row_warps * shape.tile;
         return (stop - start + step - 1) / step;
@@ -123,7 +124,7 @@ struct RowTiles {
     // Ask for a tile, be it empty.
     GPUBENCH_DEVICE void ask(uint32 turn) const {
         GPUBENCH_UNROLL
-        for (int k = 0; k < row_copies; ++k) {
+        for (int k = 0; k < copies; ++k) {
             const int row = k * groups + group;
             const uint32 at = first(turn) + row;
             if (row >= shape.tile || at >= stop || !active()) continue;
@@ -137,7 +138,7 @@ struct RowTiles {
         return lane_index() < shape.tile && at < stop ? static_cast<int64>(index[at]) : -1;
     }
     GPUBENCH_DEVICE Packed<T, V> vector(uint32 turn, int row) const {
-        return ring.template read<Packed<T, V>>(turn, row * shape.lanes + lane);
+        return ring.template read<Packed<T, V>>(turn, row * Lanes + lane);
     }
 };
 
@@ -147,16 +148,16 @@ struct Found {
 };
 
 // A tile's rows to the table, or the destination. key: of the lane's row, no_row: none.
-template <class T, class Index, int V>
-GPUBENCH_DEVICE void add_tile(const RowTable<T, V>& table, const RowTiles<T, Index, V>& tiles, uint32 turn, uint32 key, T* destination,
+template <class T, class Index, int V, int Lanes>
+GPUBENCH_DEVICE void add_tile(const RowTable<T, V>& table, const RowTiles<T, Index, V, Lanes>& tiles, uint32 turn, uint32 key, T* destination,
                               alpha_t<T> alpha, Found& found) {
     const uint32 equal = match_any(full_mask, key);
     GPUBENCH_UNROLL
-    for (int k = 0; k < row_copies; ++k) {
+    for (int k = 0; k < tiles.copies; ++k) {
         if (k * tiles.groups >= tiles.shape.tile) break;
         const int mine = k * tiles.groups + tiles.group;
-        const uint32 row = shuffle(full_mask, key, mine);
-        uint32 others = shuffle(full_mask, equal, mine);
+        const uint32 row = Lanes == 1 ? key : shuffle(full_mask, key, mine);
+        uint32 others = Lanes == 1 ? equal : shuffle(full_mask, equal, mine);
         if (!tiles.active() || row == no_row || count_trailing_zeros(others) < mine) continue;
         Vector<sum_t<T>, V> sums{};
         for (; others != 0; others &= others - 1) add_scaled<T, V>(sums, tiles.vector(turn, count_trailing_zeros(others)), alpha);
@@ -171,9 +172,9 @@ GPUBENCH_DEVICE void add_tile(const RowTable<T, V>& table, const RowTiles<T, Ind
     }
 }
 
-template <class T, class Index, int V>
+template <class T, class Index, int V, int Lanes>
 GPUBENCH_DEVICE void add_rows(T* destination, const T* source, const Index* index, const CachedRowsShape& shape, Word128* memory) {
-    const RowTiles<T, Index, V> tiles(source, index, memory, shape);
+    const RowTiles<T, Index, V, Lanes> tiles(source, index, memory, shape);
     const RowTable<T, V> table(memory + row_threads * row_stages * row_copies, shape);
     const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
     Found found;
@@ -191,27 +192,27 @@ GPUBENCH_DEVICE void add_rows(T* destination, const T* source, const Index* inde
         warp_barrier();
         if (turn % row_turns != row_turns - 1) continue;
         if (threads_that(found.none > found.place) > threads_that(found.place > found.none)) {
-            in_turn([&] { table.flush(destination, shape); }, [&] { table.clear(shape.vectors); });
+            in_turn([&] { table.template flush<Lanes>(destination, shape); }, [&] { table.clear(shape.vectors); });
         }
         found = Found{};
     }
-    table.flush(destination, shape);
+    table.template flush<Lanes>(destination, shape);
 }
 
-template <class T, class Index, int V>
+template <class T, class Index, int V, int Lanes>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(row_threads, 1)
     add_cached_rows(T* destination, const T* source, const Index* index, const CachedRowsShape shape) {
     GPUBENCH_DYNAMIC_SHARED(Word128, memory);
     const int64 outer = block_index_y();
-    add_rows<T, Index, V>(destination + outer * shape.outer_place, source + outer * shape.outer_index, index, shape, memory);
+    add_rows<T, Index, V, Lanes>(destination + outer * shape.outer_place, source + outer * shape.outer_index, index, shape, memory);
 }
 
 // The same behind `partition_values`, for a list that it leaves.
-template <class T, class Index, int V>
+template <class T, class Index, int V, int Lanes>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(row_threads, 1)
     add_cached_rows_if(const Way* way, T* destination, const T* source, const Index* index, const CachedRowsShape shape) {
     GPUBENCH_DYNAMIC_SHARED(Word128, memory);
-    if (*way == Way::repeated) add_rows<T, Index, V>(destination, source, index, shape, memory);
+    if (*way == Way::repeated) add_rows<T, Index, V, Lanes>(destination, source, index, shape, memory);
 }
 
 }  // namespace gpubench::index_add

@@ -77,7 +77,7 @@ struct Table {
         uint32 place = key * 2654435769u >> shape.hash_shift;
         GPUBENCH_UNROLL
         for (int probe = 0; probe < 2; ++probe) {
-            uint32 seen = load_relaxed(keys + place);
+            uint32 seen = load_shared(keys + place);
             if (seen == no_key) seen = compare_exchange(keys + place, no_key, key);
             if (seen == no_key || seen == key) {
                 atomic_add(sums + place, value);

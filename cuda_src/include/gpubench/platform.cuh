@@ -54,6 +54,8 @@
 //   load_relaxed(const T*)  load_acquire(const T*)  store_relaxed(T*, T)  store_release(T*, T)
 //   Use every bit of a Word128 that was loaded (compare its halves whole): of a load whose result is used in part, ptxas
 //   may make two.
+//   load_shared(const uint32*)   what others of the block store, or change by atomics, meanwhile, relaxed for the block: by an address
+//                         of 32 bits, where load_relaxed takes one that may be anywhere
 //   memory_fence()          orders this thread's accesses for the whole device (sequentially consistent)
 //   block_memory_fence()    the same, for the threads of the block
 //

@@ -52,7 +52,7 @@ class Flat:
         near = any(wants_short_vectors(shape, operand) for operand in shape.inputs)
         cut = tuning.flat_cut(shape, device, function, plain, near)
         if not all(lie in LINEAR for lie in lies):
-            cut = tuning.row_cut(shape, cut, lies, near)
+            cut = _cut_of_parts(shape, cut) or tuning.row_cut(shape, cut, lies, near)
         return build(problem, shape, cut)
 
     def instances(self, dtype: str) -> Sequence[tuple[str, str]]:
@@ -109,6 +109,17 @@ def _plaited(shape: Merged, lie: str, one: Input) -> str:
     first, second, *others = shape.dims
     whole = second.size % shape.vector == 0 and shape.on_grid(one, *(one.step(dim) for dim in (first, *others)))
     return "plaited" if lie == "apart" and one.step(second) == 1 and whole else lie
+
+
+def _cut_of_parts(shape: Merged, cut: tuning.FlatCut) -> tuning.FlatCut | None:
+    """Return vectors that are whole rows of y, where these are parts of full ones and a column is beside them."""
+    row = shape.dims[0].size
+    if not tuning.PART_ROW <= row < cut.items or cut.items % row:
+        return None
+    lies = {lie_of(dataclasses.replace(shape, vector=row), operand) for operand in shape.inputs}
+    if not lies & ({"still", "row"} if cut.items == 16 else {"still"}) or lies & {"apart", "row_off_grid"}:
+        return None
+    return tuning.FlatCut(tuning.SMALL_THREADS, row, max(1, 16 // (row * shape.output_itemsize)))
 
 
 def build(problem: Problem[Any], shape: Merged, cut: tuning.FlatCut, beside: bool = False) -> Plan | Refused:

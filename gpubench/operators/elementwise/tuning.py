@@ -200,6 +200,11 @@ rows. 507904 x 29 bytes 13.6 us, element by element out of the cache 23.3; 29 bf
 BYTES_OVER_ROWS, VECTORS_OVER_ROWS = 4, 2
 """Bytes of a vector that may go over the end of a row, and vectors of a thread (`row_cut`)."""
 
+PART_ROW = 4
+"""Elements of a row of y, at least, that vectors are where full ones would be several rows, beside a column (of bytes
+beside a row, too): of several and of one 452 x 4 x 2482 uint8 in its operand's order 14.0 and 8.8 us, 8 x 4 x 524288
+float16 22.8 and 21.0, 5761183 x 4 uint8 beside a row 28.2 and 24.4; but of float16 beside a row 4.50 and 4.63."""
+
 LONG_BYTES = 2000
 """... where rows beside another are shorter than this: few warps of a longer one meet its end. Add and minimum of rows
 of 2001 to 100003 bytes, 4 to 40 MB, by vectors of 16 1.13 times as fast, 15000 x 2001 and 2001 20.8 us (25.1); of 1003

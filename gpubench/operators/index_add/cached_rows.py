@@ -30,6 +30,9 @@ FIXED_BYTES = THREADS * STAGES * COPIES * VECTOR + 4 * TAGS
 LEAST_BYTES = FIXED_BYTES + 16384
 """... of a device whose blocks have room for a table that is of use."""
 
+GROUPS = (1, 2, 4, 8)
+"""Lanes that take a row."""
+
 NARROW, MOST_ROW = 64, 128
 """Bytes of a row that four lanes take, and eight."""
 
@@ -40,7 +43,6 @@ BLOCK_ROWS = 2048
 SHAPE = Struct(
     "gpubench::index_add::CachedRowsShape",
     "index_add/row_table.cuh",
-    lanes="i4",
     tile="i4",
     vectors="u4",
     count="u4",
@@ -71,15 +73,17 @@ def _takes(form: Form, dtype: str, device: DeviceInfo) -> bool:
     return dtype in DTYPES and fits_lanes and device.max_shared_bytes >= LEAST_BYTES
 
 
-def kernel(dtype: str, index: str, behind: bool = False) -> str:
-    """Return the name expression; behind: of the launch for a list that `partitioned` leaves."""
-    types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}, {VECTOR // dtypes.dtype(dtype).itemsize}"
+def kernel(dtype: str, index: str, lanes: int, behind: bool = False) -> str:
+    """Return the name expression for groups of so many lanes; behind: for a list that `partitioned` leaves."""
+    types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}, {VECTOR // dtypes.dtype(dtype).itemsize}, {lanes}"
     return f"gpubench::index_add::add_cached_rows{'_if' * behind}<{types}>"
 
 
 def instances(dtype: str, behind: bool = False) -> Sequence[tuple[str, str]]:
-    """Return one an index dtype, of the dtypes that it takes."""
-    return tuple((SOURCE, kernel(dtype, index, behind)) for index in INDEX_DTYPES if dtype in DTYPES)
+    """Return one for each index dtype and each number of lanes, of the dtypes that it takes."""
+    if dtype not in DTYPES:
+        return ()
+    return tuple((SOURCE, kernel(dtype, index, lanes, behind)) for lanes in GROUPS for index in INDEX_DTYPES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,7 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refus
     shape = SHAPE.value(form, cut, vectors=vectors, rows=rows, alpha=problem.params.alpha)
     launch = Launch(
         SOURCE,
-        kernel(destination.dtype, index.dtype),
+        kernel(destination.dtype, index.dtype, cut.lanes),
         (ceil_div(form.count, cut.range), form.outers, 1),
         (THREADS, 1, 1),
         (Pointer("destination"), Pointer("source"), Pointer("index"), shape),
@@ -138,5 +142,6 @@ def behind(problem: Problem[Any], form: Form, device: DeviceInfo, way: Workspace
     if isinstance(plan, Refused):
         return plan
     (launch,) = plan.launches
-    name = kernel(problem.case.dtype, problem.operand("index").dtype, behind=True)
+    index, lanes = problem.operand("index").dtype, cut_of(form, device).lanes
+    name = kernel(problem.case.dtype, index, lanes, behind=True)
     return replace(launch, kernel=name, arguments=(way, *launch.arguments))

@@ -23,6 +23,8 @@ THREADS = 256
 LANES = 32
 WARPS = THREADS // LANES
 FEW_ROWS = 4
+LEAST_ROWS = 8
+"""Of a warp that makes a list of its own."""
 
 SHAPE = Struct(
     "gpubench::index_add::CombinedShape",
@@ -73,9 +75,10 @@ class Combined(OfForm):
             form = dataclasses.replace(form, vector=1)
         rows = regimes.warp_rows(form, device)
         cut = form.in_vectors_anywhere() if problem.case.dtype in tuning.CUT else None
-        if cut and FEW_ROWS < rows < form.count:
-            of_cut = regimes.warp_rows(cut, device)
-            if FEW_ROWS < of_cut < form.count:
+        if cut:
+            much = form.added >= tuned("CUT_MUCH", tuning.CUT_MUCH)
+            of_cut = max(regimes.warp_rows(cut, device), LEAST_ROWS if much else 1)
+            if FEW_ROWS < of_cut < form.count and (much or rows > FEW_ROWS):
                 return build(problem, cut, of_cut)
         return build(problem, form, rows)
 
@@ -84,8 +87,14 @@ class Combined(OfForm):
         widths = sorted({16 // dtypes.dtype(dtype).itemsize, 1})
         names = []
         for index in INDEX_DTYPES:
-            names += [kernel(dtype, index, width, rows) for width in widths for rows in (FEW_ROWS, LANES)]
-            names += [kernel(dtype, index, width, LANES, sharing) for width in widths for sharing in ("runs", "owned")]
+            names += [kernel(dtype, index, width, FEW_ROWS, asks=asks) for width in widths for asks in (False, True)]
+            names += [
+                kernel(dtype, index, width, LANES, sharing, asks=asks)
+                for width in widths
+                for sharing, asks in (
+                    ("even", False), ("even", True), ("runs", False), ("runs", True), ("owned", False),
+                )
+            ]  # fmt: skip
             if dtype in tuning.CUT:
                 names += [kernel(dtype, index, widths[-1], LANES, sharing, True) for sharing in ("even", "runs")]
             names += [
@@ -106,16 +115,18 @@ class Combined(OfForm):
         )
 
 
-def kernel(dtype: str, index: str, vector: int, rows: int, sharing: str = "even", anywhere: bool = False) -> str:
+def kernel(
+    dtype: str, index: str, vector: int, rows: int, sharing: str = "even", anywhere: bool = False, asks: bool = False
+) -> str:
     """Return the name expression for so many rows; sharing: of a warp's list among its groups of lanes.
 
-    anywhere: vectors are cut in which rows begin and end.
+    anywhere: vectors are cut in which rows begin and end. asks: for places while their rows are on their way.
     """
     types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}, {vector}"
     if rows == FEW_ROWS:
-        return f"gpubench::index_add::add_few<{types}>"
+        return f"gpubench::index_add::add_few<{types}, {str(asks).lower()}>"
     sharing = f"gpubench::index_add::Sharing::{sharing}"
-    return f"gpubench::index_add::add_combined<{types}, {sharing}, {str(anywhere).lower()}>"
+    return f"gpubench::index_add::add_combined<{types}, {sharing}, {str(anywhere).lower()}, {str(asks).lower()}>"
 
 
 def single(dtype: str, index: str, alone: bool) -> str:
@@ -174,14 +185,16 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
         alpha=problem.params.alpha,
     )
     sharing = "owned" if owned else "runs" if runs else "even"
+    asks = not owned and regimes.asks_for_rows(form)
     launch = Launch(
         SOURCE,
-        kernel(destination.dtype, index.dtype, form.vector, rows, sharing, form.anywhere),
+        kernel(destination.dtype, index.dtype, form.vector, rows, sharing, form.anywhere, asks),
         work.grid,
         (work.threads, 1, 1),
         (Pointer("destination"), Pointer("source"), Pointer("index"), shape),
     )
     notes = {"rows": rows, "lanes": work.lanes, "vector": form.vector, "owned": owned, "anywhere": form.anywhere}
+    notes["asks"] = asks
     return atomic_plan("combined", (launch,), problem, notes=notes)
 
 

@@ -191,6 +191,12 @@ def warp_rows(form: Form, device: DeviceInfo) -> int:
     return 4 if vectors >= 16 and form.count // 4 * work >= 16 * device.sm_count else 1
 
 
+def asks_for_rows(form: Form) -> bool:
+    """Say whether warps of `combined` ask for places while rows come: few rows of each, and wide loads or rows."""
+    wide = form.vector * form.itemsize >= 16 or (form.itemsize >= 4 and form.row_bytes >= tuning.ASK_ROW)
+    return not form.anywhere and wide and form.count <= tuned("ASK_ROWS", tuning.ASK_ROWS) * form.places
+
+
 def asks_for_places(form: Form, itemsize: int, tile: int, device: DeviceInfo) -> bool:
     """Say whether blocks of `cached` ask for all places: few turns, and places of few bytes beside those of the list.
 

@@ -13,6 +13,10 @@ CUT = ("float16", "bfloat16")
 """Dtypes of which rows that stand anywhere go by vectors of the destination that their ends cut, not by elements: 52
 random cases 1.46 times as fast; of float32 0.95, complex64 0.85, small integers 0.5 to 0.8."""
 
+CUT_MUCH = 9 * 2**18
+"""... even where a warp has eight rows only, from so many bytes on: 1669 x 267, 3733 of one place of float16 8.9 us
+(13.7), 289 x 18421, 184 in order 11.3 (15.6), 58 random cases of fewer 0.5 to 1."""
+
 ALONE_SINGLE = 1024
 """Single elements up to which lanes look for no others with their place: all of one place cost 2 us, looking 0.1."""
 
@@ -88,6 +92,12 @@ ASK_SHARE = 2 / 3
 are so much of the list's at most: an atomic that finds its sector in the L2 cache is done sooner. 2^20 even elements
 1.04 to 1.07 times as fast, of float64 into 2^22 1.06; all on one place 0.86 to 0.93; 6.8 M elements of a few of 37 M
 places, without this limit, 0.76."""
+
+ASK_ROWS = 2
+ASK_ROW = 256
+"""Rows a place up to which warps of `combined` ask for each place while its row is on its way, where these are vectors
+of 16 bytes, or elements of rows of so many bytes: 64 x 4096 x 128 float32 98 to 83 us, 262144 of 64 57 to 50, bfloat16
+32 to 28; but 4096 x 32, 65536 half on one place of bfloat16 15 to 18, 26722 x 4, 19363 below 7 of int32 14 to 17."""
 
 CACHED_BLOCKS = 3
 """Blocks an SM of `cached` where tiles are more than eight an SM."""

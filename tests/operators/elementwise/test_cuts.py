@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -134,3 +135,26 @@ def test_a_wave_of_four_vectors_has_registers_for_them(
     given = tuple({"shape": (size,), **({"dtype": other} if other else {})} for other in others)
     plan = plan_of(dtype, function=function, inputs=(*given, {"shape": (size,)}))
     assert plan.notes["vectors"] == vectors
+
+
+@pytest.mark.parametrize(
+    ("dtype", "row", "other", "parts"),
+    [
+        ("int8", 4, (50_000, 1), True),
+        ("int8", 8, (50_000, 1), True),
+        ("bfloat16", 4, (50_000, 1), True),
+        ("int8", 4, (4,), True),
+        ("bfloat16", 4, (4,), False),  # beside a row full vectors are as good
+        ("int8", 2, (50_000, 1), False),
+        ("int8", 6, (50_000, 1), False),  # no part of a vector
+        ("float32", 2, (50_000, 1), False),
+    ],
+)
+def test_short_rows_beside_a_column_are_vectors(dtype: str, row: int, other: Any, parts: bool) -> None:
+    """Where full vectors would be put together of several; a vector then has one element of the column."""
+    inputs = ({"shape": (40, 50_000, row)}, {"shape": other})
+    plan = plan_of(dtype, function="minimum", inputs=inputs)
+    assert plan.variant == "flat"
+    assert (plan.notes["items"] == row) == parts
+    if parts:
+        assert plan.notes["lies"] == ["on_grid", "row" if other == (row,) else "still"]

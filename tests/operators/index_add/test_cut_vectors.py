@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpubench.model import Plan, Problem
-from gpubench.operators.index_add import combined
+from gpubench.operators.index_add import combined, tuning
 from gpubench.operators.index_add.combined import Combined
 from tests.operators.cases import DEVICE
 from tests.operators.index_add.answers import INDEX_ADD, PATTERNS, answers, form, noted, problem_of, without_wrong_ones
@@ -100,6 +100,15 @@ def test_only_rows_of_16_bit_floats_that_stand_anywhere_are_cut() -> None:
     assert not anywhere(width=128)
     assert not any(anywhere(indices=count) for count in (2, 9, 20, 32, 40))
     assert form(problem_of((40, 15), 100, "bfloat16")).in_vectors_anywhere() is None  # a load reaches over a row
+
+
+@pytest.mark.parametrize(("near", "anywhere"), [(-1, False), (0, True)])
+def test_much_of_few_rows_is_cut(near: int, anywhere: bool) -> None:
+    """By eight rows of a warp, though they are fewer than work for each SM; a little goes by elements."""
+    width = tuning.CUT_MUCH // (2 * 111) + 1 + near
+    assert width % 8
+    plan = noted(Combined().plan(problem_of((50, width), 111, "float16"), DEVICE), anywhere=anywhere)
+    assert (plan.notes["rows"] == 8) == anywhere
 
 
 def test_gaps_and_rows_beyond_32_bits_have_no_cut_vectors() -> None:

@@ -205,6 +205,15 @@ GPUBENCH_PTX_ORDERED("acquire", load_acquire, "release", store_release)
 
 #undef GPUBENCH_PTX_ORDERED
 
+GPUBENCH_DEVICE uint32 load_shared(const uint32* address) {
+    uint32 word;
+    asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];"
+                 : "=r"(word)
+                 : "r"(static_cast<uint32>(__cvta_generic_to_shared(address)))
+                 : "memory");
+    return word;
+}
+
 GPUBENCH_DEVICE void prefetch(const void* address) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(address)));
 }

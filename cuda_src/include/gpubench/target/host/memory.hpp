@@ -188,6 +188,8 @@ GPUBENCH_ORDERED(uint64)
 GPUBENCH_ORDERED(Word128)
 #undef GPUBENCH_ORDERED
 
+inline uint32 load_shared(const uint32* address, host::Where where = host::Where::here()) { return load_acquire(address, where); }
+
 inline void memory_fence() { host::fence(); }
 inline void block_memory_fence() { host::fence(); }
 
