@@ -81,7 +81,7 @@ GPUBENCH_DEVICE void send_few(T* destination, int64 (&rows)[at_once], const Pack
     }
 }
 
-// Ask for the places to which one row of a thread comes.
+// Ask for the places to which one row of the thread comes, and no other.
 template <class T>
 GPUBENCH_DEVICE void ask_few(const T* destination, const int64 (&rows)[at_once], const CombinedShape& shape) {
     GPUBENCH_UNROLL
@@ -191,6 +191,17 @@ struct CutVectors {
     }
 };
 
+// Ask for the places of a few of the list's rows, from `base` on, that have them to themselves.
+template <class Rows>
+GPUBENCH_DEVICE void ask_for_places(const Pair* list, int base, int last, const Rows& rows) {
+    const auto ends = [&](int i) { return i + 1 >= last || row_of(list[i + 1]) != row_of(list[i]); };
+    const auto begins = [&](int i) { return i == 0 || row_of(list[i - 1]) != row_of(list[i]); };
+    GPUBENCH_UNROLL
+    for (int k = 0; k < Rows::at_once; ++k) {
+        if (base + k < last && ends(base + k) && begins(base + k)) prefetch(rows.place(list[base + k]));
+    }
+}
+
 template <int V, Sharing sharing, bool Asks, class Rows, class T>
 GPUBENCH_DEVICE void combine_rows(const Pair* list, int used, const Rows& rows, const Unit<T>& unit, const CombinedShape& shape) {
     using Sums = Vector<sum_t<T>, V>;
@@ -208,7 +219,6 @@ GPUBENCH_DEVICE void combine_rows(const Pair* list, int used, const Rows& rows, 
     Sums sums{};
     for (int base = first; base < last; base += at_once) {
         const auto ends = [&](int i) { return i + 1 >= last || row_of(list[i + 1]) != row_of(list[i]); };
-        const auto begins = [&](int i) { return i == 0 || row_of(list[i - 1]) != row_of(list[i]); };
         typename Rows::Raw raw[at_once];
         Packed<T, V> old[owned ? at_once : 1];
         GPUBENCH_UNROLL
@@ -221,12 +231,7 @@ GPUBENCH_DEVICE void combine_rows(const Pair* list, int used, const Rows& rows, 
             }
             raw[k] = rows.load(list[base + k]);
         }
-        if constexpr (Asks) {
-            GPUBENCH_UNROLL
-            for (int k = 0; k < at_once; ++k) {
-                if (base + k < last && ends(base + k) && begins(base + k)) prefetch(rows.place(list[base + k]));
-            }
-        }
+        if constexpr (Asks) ask_for_places(list, base, last, rows);
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
             const int i = base + k;

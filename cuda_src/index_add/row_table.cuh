@@ -97,7 +97,7 @@ struct RowTable {
     }
 };
 
-// The warp's tiles of its block's part of the list, and their way to shared memory.
+// The warp's tiles of its block's part of the list, and their way to shared memory. Lanes: that take a row, a power of two up to 8.
 template <class T, class Index, int V, int Lanes>
 struct RowTiles {
     static constexpr int groups = warp_size / Lanes, copies = Lanes < row_copies ? Lanes : row_copies;
@@ -149,8 +149,8 @@ struct Found {
 
 // A tile's rows to the table, or the destination. key: of the lane's row, no_row: none.
 template <class T, class Index, int V, int Lanes>
-GPUBENCH_DEVICE void add_tile(const RowTable<T, V>& table, const RowTiles<T, Index, V, Lanes>& tiles, uint32 turn, uint32 key, T* destination,
-                              alpha_t<T> alpha, Found& found) {
+GPUBENCH_DEVICE void add_tile(const RowTable<T, V>& table, const RowTiles<T, Index, V, Lanes>& tiles, uint32 turn, uint32 key,
+                              T* destination, alpha_t<T> alpha, Found& found) {
     const uint32 equal = match_any(full_mask, key);
     GPUBENCH_UNROLL
     for (int k = 0; k < tiles.copies; ++k) {

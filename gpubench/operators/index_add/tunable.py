@@ -14,6 +14,7 @@ CACHED_ROW = Constant("CACHED_ROW", tuning.CACHED_ROW, (0, 16, 256))
 CACHED_LEAST = Constant("CACHED_LEAST", tuning.CACHED_LEAST, (1 << 13, 1 << 15, 1 << 21, 1 << 40))
 CACHED_BLOCKS = Constant("CACHED_BLOCKS", tuning.CACHED_BLOCKS, (1, 2, 6, 12))
 ASK_TILES = Constant("ASK_TILES", tuning.ASK_TILES, (0, 8))
+ASK_ROWS = Constant("ASK_ROWS", tuning.ASK_ROWS, (0, 1, 4))
 ROWS_LEAST = Constant("ROWS_LEAST", tuning.ROWS_LEAST, (1 << 17, 1 << 40))
 ROWS_WIDE = Constant("ROWS_WIDE", tuning.ROWS_WIDE, (1 << 40,))
 GROUPED_ROW = Constant("GROUPED_ROW", tuning.GROUPED_ROW, (32, 512))
@@ -63,6 +64,13 @@ REGIMES: tuple[Regime, ...] = (
             GROUPED_ROW,
         ),
     ),
-    Regime("rows", "outer == 1", ("combined", "grouped", "block_copies", "gathered"), (GROUPED_COST, WAVES, WARPS)),
-    Regime("rows-of-several-parts", "1", ("combined", "grouped", "block_copies"), (GROUPED_COST, WAVES, WARPS)),
+    Regime(
+        "rows",
+        "outer == 1",
+        ("combined", "grouped", "block_copies", "gathered"),
+        (GROUPED_COST, WAVES, WARPS, ASK_ROWS),
+    ),
+    Regime(
+        "rows-of-several-parts", "1", ("combined", "grouped", "block_copies"), (GROUPED_COST, WAVES, WARPS, ASK_ROWS)
+    ),
 )
