@@ -1,8 +1,9 @@
-"""What all tests share: patience with a busy machine, and kernel sources that may be broken."""
+"""What all tests share: patience with a busy machine, a terminal's signals, and kernel sources that may be broken."""
 
 from __future__ import annotations
 
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,12 @@ from gpubench.kernels.sources import default_tree
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+for _signal, _usual in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
+    if (
+        signal.getsignal(_signal) is signal.SIG_IGN
+    ):  # of nohup, or of a script's background job; children would inherit it
+        signal.signal(_signal, _usual)
 
 
 @pytest.fixture
