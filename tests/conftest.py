@@ -14,10 +14,9 @@ from gpubench.kernels.sources import default_tree
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
+# Under nohup, or as a script's background job, these are ignored, and commands that tests interrupt would inherit that.
 for _signal, _usual in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
-    if (
-        signal.getsignal(_signal) is signal.SIG_IGN
-    ):  # of nohup, or of a script's background job; children would inherit it
+    if signal.getsignal(_signal) is signal.SIG_IGN:
         signal.signal(_signal, _usual)
 
 

@@ -191,10 +191,9 @@ struct CutVectors {
     }
 };
 
-// Ask for the places of a few of the list's rows, from `base` on, that have them to themselves.
-template <class Rows>
-GPUBENCH_DEVICE void ask_for_places(const Pair* list, int base, int last, const Rows& rows) {
-    const auto ends = [&](int i) { return i + 1 >= last || row_of(list[i + 1]) != row_of(list[i]); };
+// Ask for the places of a few of the list's rows, from `base` on, that have them to themselves. ends: whether a run of equal ones does.
+template <class Rows, class Ends>
+GPUBENCH_DEVICE void ask_for_places(const Pair* list, int base, int last, const Rows& rows, const Ends& ends) {
     const auto begins = [&](int i) { return i == 0 || row_of(list[i - 1]) != row_of(list[i]); };
     GPUBENCH_UNROLL
     for (int k = 0; k < Rows::at_once; ++k) {
@@ -231,7 +230,7 @@ GPUBENCH_DEVICE void combine_rows(const Pair* list, int used, const Rows& rows, 
             }
             raw[k] = rows.load(list[base + k]);
         }
-        if constexpr (Asks) ask_for_places(list, base, last, rows);
+        if constexpr (Asks) ask_for_places(list, base, last, rows, ends);
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
             const int i = base + k;

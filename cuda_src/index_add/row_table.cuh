@@ -41,8 +41,9 @@ struct CachedRowsShape {
 };
 GPUBENCH_LAYOUT(CachedRowsShape, 72, alpha, 64);
 
-// Sums of rows, 8 bytes of all of them after each other; behind them their keys, and tags: the rows that came last.
-template <class T, int V>
+// Sums of rows, 8 bytes of all of them after each other; behind them their keys, and tags: the rows that came last. Lanes: that take a
+// row, a power of two up to 8.
+template <class T, int V, int Lanes>
 struct RowTable {
     using A = sum_t<T>;
     static constexpr int parts = V * sizeof(A) / 8;  // of a vector
@@ -84,7 +85,6 @@ struct RowTable {
         together<row_threads>(all, [&](int i) { reinterpret_cast<Word128*>(sums)[i] = i < zeros ? Word128{} : none; });
     }
     // To the destination; a row's vectors by neighbouring lanes.
-    template <int Lanes>
     GPUBENCH_DEVICE void flush(T* destination, const CachedRowsShape& shape) const {
         after_all<row_threads>(static_cast<int>(rows) * Lanes, [&](int i) {
             const uint32 place = i / Lanes, vector = i & (Lanes - 1);
@@ -97,7 +97,7 @@ struct RowTable {
     }
 };
 
-// The warp's tiles of its block's part of the list, and their way to shared memory. Lanes: that take a row, a power of two up to 8.
+// The warp's tiles of its block's part of the list, and their way to shared memory.
 template <class T, class Index, int V, int Lanes>
 struct RowTiles {
     static constexpr int groups = warp_size / Lanes, copies = Lanes < row_copies ? Lanes : row_copies;
@@ -149,7 +149,7 @@ struct Found {
 
 // A tile's rows to the table, or the destination. key: of the lane's row, no_row: none.
 template <class T, class Index, int V, int Lanes>
-GPUBENCH_DEVICE void add_tile(const RowTable<T, V>& table, const RowTiles<T, Index, V, Lanes>& tiles, uint32 turn, uint32 key,
+GPUBENCH_DEVICE void add_tile(const RowTable<T, V, Lanes>& table, const RowTiles<T, Index, V, Lanes>& tiles, uint32 turn, uint32 key,
                               T* destination, alpha_t<T> alpha, Found& found) {
     const uint32 equal = match_any(full_mask, key);
     GPUBENCH_UNROLL
@@ -167,7 +167,7 @@ GPUBENCH_DEVICE void add_tile(const RowTable<T, V>& table, const RowTiles<T, Ind
             ++found.place;
             continue;
         }
-        found.none += place == RowTable<T, V>::is_full;
+        found.none += place == RowTable<T, V, Lanes>::is_full;
         atomic_add_vector(destination + row * tiles.shape.place_step + tiles.lane * V, pack_items<V, T>(sums));
     }
 }
@@ -175,7 +175,7 @@ GPUBENCH_DEVICE void add_tile(const RowTable<T, V>& table, const RowTiles<T, Ind
 template <class T, class Index, int V, int Lanes>
 GPUBENCH_DEVICE void add_rows(T* destination, const T* source, const Index* index, const CachedRowsShape& shape, Word128* memory) {
     const RowTiles<T, Index, V, Lanes> tiles(source, index, memory, shape);
-    const RowTable<T, V> table(memory + row_threads * row_stages * row_copies, shape);
+    const RowTable<T, V, Lanes> table(memory + row_threads * row_stages * row_copies, shape);
     const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
     Found found;
     int64 next = tiles.place(0);
@@ -192,11 +192,11 @@ GPUBENCH_DEVICE void add_rows(T* destination, const T* source, const Index* inde
         warp_barrier();
         if (turn % row_turns != row_turns - 1) continue;
         if (threads_that(found.none > found.place) > threads_that(found.place > found.none)) {
-            in_turn([&] { table.template flush<Lanes>(destination, shape); }, [&] { table.clear(shape.vectors); });
+            in_turn([&] { table.flush(destination, shape); }, [&] { table.clear(shape.vectors); });
         }
         found = Found{};
     }
-    table.template flush<Lanes>(destination, shape);
+    table.flush(destination, shape);
 }
 
 template <class T, class Index, int V, int Lanes>

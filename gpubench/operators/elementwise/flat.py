@@ -119,7 +119,7 @@ def _cut_of_parts(shape: Merged, cut: tuning.FlatCut) -> tuning.FlatCut | None:
     lies = {lie_of(dataclasses.replace(shape, vector=row), operand) for operand in shape.inputs}
     if not lies & ({"still", "row"} if cut.items == 16 else {"still"}) or lies & {"apart", "row_off_grid"}:
         return None
-    return tuning.FlatCut(tuning.SMALL_THREADS, row, max(1, 16 // (row * shape.output_itemsize)))
+    return tuning.short_cut(shape, row)
 
 
 def build(problem: Problem[Any], shape: Merged, cut: tuning.FlatCut, beside: bool = False) -> Plan | Refused:

@@ -296,8 +296,7 @@ def row_cut(shape: Merged, cut: FlatCut, lies: Sequence[str], near: bool) -> Fla
         if lie == "row_off_grid" and not is_small(shape, operand)
     ]
     if moved and row * shape.output_itemsize <= SHORT_ROW_BYTES and cut.items == shape.vector:
-        items = _items_of_rows(shape, moved)
-        return FlatCut(SMALL_THREADS, items, max(1, min(8, 16 // (items * shape.output_itemsize))))
+        return short_cut(shape, _items_of_rows(shape, moved))
     over = row % shape.vector != 0 and cut.items == shape.vector
     if over and "repeating" in lies and cut.tile < REPEATED * row:
         return cut._replace(threads=SMALL_THREADS, vectors=2)
@@ -307,6 +306,11 @@ def row_cut(shape: Merged, cut: FlatCut, lies: Sequence[str], near: bool) -> Fla
     if over and shape.vector == 16 and ("apart" in lies or short):
         return cut._replace(items=BYTES_OVER_ROWS, vectors=VECTORS_OVER_ROWS)
     return cut
+
+
+def short_cut(shape: Merged, items: int) -> FlatCut:
+    """Return vectors of so few elements, of which a thread takes 16 bytes, eight at most."""
+    return FlatCut(SMALL_THREADS, items, max(1, min(8, 16 // (items * shape.output_itemsize))))
 
 
 def _items_of_rows(shape: Merged, moved: Sequence[Input]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from gpubench import dtypes
@@ -111,8 +111,11 @@ def cut_of(form: Form, device: DeviceInfo) -> Cut:
     return Cut(lanes, tile, ceil_div(turns, blocks) * turn)
 
 
-def build(problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refused:
-    """Return the plan of one launch. Refuses rows that are not whole vectors, long ones, and too many or too little."""
+def build(problem: Problem[Any], form: Form, device: DeviceInfo, way: Workspace | None = None) -> Plan | Refused:
+    """Return the plan of one launch. Refuses rows that are not whole vectors, long ones, and too many or too little.
+
+    way: where a launch before says whether this one has anything to do.
+    """
     if not _takes(form, problem.case.dtype, device):
         return Refused(f"not rows of up to {MOST_ROW} bytes, in vectors that atomics take, or little shared memory")
     vectors = form.inner // form.vector
@@ -126,10 +129,10 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refus
     shape = SHAPE.value(form, cut, vectors=vectors, rows=rows, alpha=problem.params.alpha)
     launch = Launch(
         SOURCE,
-        kernel(destination.dtype, index.dtype, cut.lanes),
+        kernel(destination.dtype, index.dtype, cut.lanes, behind=way is not None),
         (ceil_div(form.count, cut.range), form.outers, 1),
         (THREADS, 1, 1),
-        (Pointer("destination"), Pointer("source"), Pointer("index"), shape),
+        (*([way] if way else []), Pointer("destination"), Pointer("source"), Pointer("index"), shape),
         shared_bytes=FIXED_BYTES + rows * row,
     )
     notes = {"table": rows, "vector": form.vector, "tile": cut.tile, "range": cut.range}
@@ -138,10 +141,5 @@ def build(problem: Problem[Any], form: Form, device: DeviceInfo) -> Plan | Refus
 
 def behind(problem: Problem[Any], form: Form, device: DeviceInfo, way: Workspace) -> Launch | Refused:
     """Return the launch for a list that `partitioned` leaves, as the word at `way` says."""
-    plan = build(problem, form, device)
-    if isinstance(plan, Refused):
-        return plan
-    (launch,) = plan.launches
-    index, lanes = problem.operand("index").dtype, cut_of(form, device).lanes
-    name = kernel(problem.case.dtype, index, lanes, behind=True)
-    return replace(launch, kernel=name, arguments=(way, *launch.arguments))
+    plan = build(problem, form, device, way)
+    return plan if isinstance(plan, Refused) else plan.launches[0]

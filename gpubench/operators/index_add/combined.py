@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from gpubench import dtypes
@@ -91,10 +92,8 @@ class Combined(OfForm):
             names += [
                 kernel(dtype, index, width, LANES, sharing, asks=asks)
                 for width in widths
-                for sharing, asks in (
-                    ("even", False), ("even", True), ("runs", False), ("runs", True), ("owned", False),
-                )
-            ]  # fmt: skip
+                for sharing, asks in (*product(("even", "runs"), (False, True)), ("owned", False))
+            ]
             if dtype in tuning.CUT:
                 names += [kernel(dtype, index, widths[-1], LANES, sharing, True) for sharing in ("even", "runs")]
             names += [
@@ -193,8 +192,10 @@ def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
         (work.threads, 1, 1),
         (Pointer("destination"), Pointer("source"), Pointer("index"), shape),
     )
-    notes = {"rows": rows, "lanes": work.lanes, "vector": form.vector, "owned": owned, "anywhere": form.anywhere}
-    notes["asks"] = asks
+    notes = {
+        "rows": rows, "lanes": work.lanes, "vector": form.vector,
+        "owned": owned, "anywhere": form.anywhere, "asks": asks,
+    }  # fmt: skip
     return atomic_plan("combined", (launch,), problem, notes=notes)
 
 

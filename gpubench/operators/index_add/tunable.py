@@ -24,6 +24,7 @@ PARTITION_LEAST_ROWS = Constant("PARTITION_LEAST_ROWS", tuning.PARTITION_LEAST_R
 PARTITION_REACH = Constant("PARTITION_REACH", tuning.PARTITION_REACH, (24 << 20, 96 << 20, 768 << 20))
 WAVES = Constant("WAVES", tuning.WAVES, (1, 6, 12))
 WARPS = Constant("WARPS", tuning.WARPS, (4, 8, 32, 64))
+OF_ROWS = (GROUPED_COST, WAVES, WARPS, ASK_ROWS)
 
 REGIMES: tuple[Regime, ...] = (
     Regime(
@@ -64,13 +65,6 @@ REGIMES: tuple[Regime, ...] = (
             GROUPED_ROW,
         ),
     ),
-    Regime(
-        "rows",
-        "outer == 1",
-        ("combined", "grouped", "block_copies", "gathered"),
-        (GROUPED_COST, WAVES, WARPS, ASK_ROWS),
-    ),
-    Regime(
-        "rows-of-several-parts", "1", ("combined", "grouped", "block_copies"), (GROUPED_COST, WAVES, WARPS, ASK_ROWS)
-    ),
+    Regime("rows", "outer == 1", ("combined", "grouped", "block_copies", "gathered"), OF_ROWS),
+    Regime("rows-of-several-parts", "1", ("combined", "grouped", "block_copies"), OF_ROWS),
 )

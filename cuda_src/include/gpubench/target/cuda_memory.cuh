@@ -205,12 +205,17 @@ GPUBENCH_PTX_ORDERED("acquire", load_acquire, "release", store_release)
 
 #undef GPUBENCH_PTX_ORDERED
 
+namespace hardware {
+
+GPUBENCH_DEVICE uint32 shared_address(const void* pointer) {
+    return static_cast<uint32>(__cvta_generic_to_shared(pointer));
+}
+
+}  // namespace hardware
+
 GPUBENCH_DEVICE uint32 load_shared(const uint32* address) {
     uint32 word;
-    asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];"
-                 : "=r"(word)
-                 : "r"(static_cast<uint32>(__cvta_generic_to_shared(address)))
-                 : "memory");
+    asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];" : "=r"(word) : "r"(hardware::shared_address(address)) : "memory");
     return word;
 }
 

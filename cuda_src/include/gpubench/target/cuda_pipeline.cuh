@@ -25,10 +25,6 @@ GPUBENCH_DEVICE T* opaque(T* global) {
 
 namespace hardware {
 
-GPUBENCH_DEVICE uint32 shared_address(const void* pointer) {
-    return static_cast<uint32>(__cvta_generic_to_shared(pointer));
-}
-
 GPUBENCH_DEVICE void phase_init(uint32* barrier, int arrivals) {
     if constexpr (has_bulk_copies) {
         asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
