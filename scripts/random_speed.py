@@ -13,7 +13,9 @@ case. Without --peer, --others times all our variants of every case; which one a
 the end. --suite takes the cases of suites that are of the operator in place of draws. A call that takes longer than
 --call-limit ends the run and is named: the first one of a contender in a case, which no sample follows. Cases in
 which libraries would take long for certain (8- and 16-bit numbers that one place gets many of) are left out, and
-counted. Draw seeds that no kernel was tuned with.
+counted. `none` in the place of the device reports what the files of --pool (earlier --out) say together, the mean of
+several processes: what a launch of 4 us takes differs by 0.4 us from one to the next (docs/method.md). Draw seeds that
+no kernel was tuned with.
 """
 
 from __future__ import annotations
@@ -24,7 +26,6 @@ import json
 import math
 import os
 import random
-import statistics
 import sys
 import threading
 import time
@@ -57,6 +58,7 @@ from gpubench.peers.base import DeviceOperand  # noqa: E402
 from gpubench.views.rows import LAUNCH_BOUND_FACTOR  # noqa: E402
 from studies.draws import LAYOUTS, cases_of, is_endless  # noqa: E402
 from studies.losses import losses  # noqa: E402
+from studies.speeds import pooled, report  # noqa: E402
 from studies.warming import warm  # noqa: E402
 
 TURNS = 8
@@ -231,29 +233,6 @@ def with_others(case: Case, device: DeviceInfo) -> Case:
     return replace(case, contenders=tuple(map(contender_of, sorted(names))))
 
 
-def report(results: list[dict[str, Any]]) -> None:
-    """Print what the cases say together, against the best library and each alone."""
-    names = sorted({name for result in results for name in result["us"]} - {"gpubench"})
-    for name in ("best", *names):
-        ratios = []
-        for result in results:
-            others = {other: us for other, us in result["us"].items() if other != "gpubench"}
-            if name != "best":
-                others = {name: others[name]} if name in others else {}
-            if others:
-                ratios.append((min(others.values()) / result["us"]["gpubench"], result["id"]))
-        if not ratios:
-            continue
-        mean = statistics.geometric_mean(ratio for ratio, _ in ratios)
-        share = sum(ratio >= 0.95 for ratio, _ in ratios) / len(ratios)
-        low, where = min(ratios)
-        print(f"{name}: {mean:.3f} x over {len(ratios)} cases; {share:.1%} at 0.95 x or more; worst {low:.3f} {where}")
-    shares = [result["share"] for result in results if "share" in result]
-    if shares:
-        mean = statistics.geometric_mean(shares)
-        print(f"ceiling: {mean:.3f} of it over {len(shares)} cases that are not launch-bound; least {min(shares):.3f}")
-
-
 def is_behind(found: dict[str, Any]) -> bool:
     """Tell whether a library is ahead, or the ceiling far, or no library was timed."""
     if found["us"].keys() == {"gpubench"}:
@@ -288,7 +267,7 @@ def time_all(
 def main() -> int:
     """Parse the arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("device")
+    parser.add_argument("device", help="such as cuda:0, or none")
     parser.add_argument("--operator", choices=("cumsum", "sum", "elementwise", "index_add"), default="sum")
     parser.add_argument("--cases", type=int, default=100, help="of each seed")
     parser.add_argument("--seed", type=int, action="append", default=[])
@@ -301,8 +280,12 @@ def main() -> int:
     parser.add_argument("--others", action="store_true", help="time the other variants where auto is behind")
     parser.add_argument("--call-limit", type=float, default=60.0, help="seconds of a contender's first call in a case")
     parser.add_argument("--out", type=argparse.FileType("w"))
+    parser.add_argument("--pool", type=Path, action="append", default=[], help="what processes wrote (--out)")
     parser.add_argument("--compile-only", action="store_true", help="into the caches on disk; time nothing")
     options = parser.parse_args()
+    if options.pool:
+        print("\n".join(report(pooled(options.pool))))
+        return 0
     if not options.seed and not options.suite:
         parser.error("name a --seed, or a --suite")
     ranges = (options.least, options.most, options.layouts)
@@ -319,7 +302,7 @@ def main() -> int:
     bench = Bench(options.device, options.peer, options.call_limit)
     bench.ceiling = measure_ceiling(bench.device, SIZES[::2])
     results = time_all(bench, cases, options.out)
-    report([found for _, found in results])
+    print("\n".join(report([found for _, found in results])))
     behind = [case for case, found in results if is_behind(found)]
     if options.others and behind:
         others = [with_others(case, bench.device.info) for case in behind]

@@ -25,6 +25,8 @@ def index_add(dtype: str, count: int, pattern: str) -> Case:
         ("float16", 300_000, "same", True),
         ("bfloat16", 300_000, "half_same", False),
         ("int32", 60_000, "same", False),
+        ("complex64", 300_000, "same", True),
+        ("complex64", 150_000, "same", False),
     ],
 )
 def test_small_numbers_that_one_place_gets_many_of_are_endless(
