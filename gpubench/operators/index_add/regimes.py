@@ -76,7 +76,8 @@ def is_for_grouped(form: Form, dtype: str, device: DeviceInfo) -> bool:
     moved = form.added * (3 if form.reached > form.outers * device.l2_bytes else 1)
     by_atomics = max(met * form.added / rate, moved / 3.6e6, (form.added + 2 * distinct) / 4.2e6)
     by_groups = sorting_us(form.count) + (form.added + 2 * distinct) / by_sums
-    return by_groups * tuned("GROUPED_COST", tuning.GROUPED_COST) < by_atomics
+    cost = tuned("GROUPED_COST", tuning.GROUPED_COST) * (tuning.ASKED_COST if asks_for_rows(form) else 1)
+    return by_groups * cost < by_atomics
 
 
 def is_for_cached(form: Form) -> bool:

@@ -113,6 +113,10 @@ GROUPED_COST = 0.87
 """What the cost of sorting counts against that of atomics: 2^20 x 32 float32 130 us (123), half on one place 122 (367);
 2^18 x 64 would be 78 (59)."""
 
+ASKED_COST = 1.15
+"""... more where warps ask for the places of their rows: 131072 x 256 bfloat16 even 48 us by atomics (67 sorted), by
+1 / rank 53 (65), half on one place 49 (73); 2^20 x 32 float32, from 1.2 on, 107 (125), 134 (114), 126 (116)."""
+
 WARPS = 16
 """Warps an SM from which a warp of `combined` takes more rows."""
 

@@ -91,6 +91,9 @@ OUTSIDE = {
     "some lanes": np.where(AT % 4 == 0, -1, np.where(AT % 4 == 1, 5000, 3)),
     "whole warps": np.where(AT // 512 % 2 == 1, np.where(AT % 5, 40, 9), 5000),
 }
+CUTS = [(1, None), (3, None), (24, None), (24, cached.TILE // 2)]
+"""Blocks, and a tile: the last take what they have at once, with a smaller table."""
+
 ROWS = [("float32", 1), ("uint8", 1), ("int64", 3)]
 
 
@@ -111,14 +114,14 @@ def problem_of_rows(dtype: str, inner: int) -> Problem[Any]:
 def test_a_block_whose_first_elements_say_nothing_of_the_others(
     monkeypatch: pytest.MonkeyPatch, dtype: str, inner: int, begins: str, ends: str
 ) -> None:
-    """Where each warp's turn begins to be of another kind, or a block that has one tile alone; rows as long as lanes
+    """Where each warp's turn begins to be of another kind, or a block that has one tile, or half; rows as long as lanes
     that share none.
     """
     problem = problem_of_rows(dtype, inner)
     inputs = INDEX_ADD.inputs(problem) | {"index": list_of(begins, ENDINGS[ends], inner)}
     monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
-    for blocks in (1, 3, 24):
-        answers(problem, cached.build(problem, form(problem), blocks), "random:5")
+    for blocks, tile in CUTS:
+        answers(problem, cached.build(problem, form(problem), blocks, tile=tile), "random:5")
 
 
 @pytest.mark.parametrize(("dtype", "inner"), [*ROWS, ("int32", 20)])
@@ -132,8 +135,8 @@ def test_what_comes_to_no_place_leaves_no_sum(
     inputs = INDEX_ADD.inputs(problem) | {"index": list_of(begins, OUTSIDE[ends], inner)}
     wanted = sums_of_those_inside(problem, inputs)
     monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
-    for blocks in (1, 3, 24):
-        plan = cached.build(problem, form(problem), blocks)
+    for blocks, tile in CUTS:
+        plan = cached.build(problem, form(problem), blocks, tile=tile)
         assert isinstance(plan, Plan)
         np.testing.assert_array_equal(output(problem, plan, "random:5").reshape(wanted.shape), wanted)
 
@@ -169,6 +172,24 @@ def test_places_are_asked_for_where_they_are_few_bytes_beside_the_list() -> None
     assert not asks(2**20, 2**24)
     assert not any(asks(places, 2**20) for places in (2**22, 2**24))
     assert not asks(2**20, 2**20, layout={"step": 2})
+
+
+@pytest.mark.parametrize(("dtype", "places"), [("float32", 1024), ("complex128", 512)])
+def test_tiles_are_halved_where_sms_would_have_none(dtype: str, places: int) -> None:
+    """A block of each then takes its elements at once, and needs no whole table; of bytes tiles are as small before."""
+
+    def cut(indices: int, of: str = dtype, outers: int = 1) -> tuple[Any, Any]:
+        params: dict[str, Any] = {"dim": 1} if outers > 1 else {}
+        problem = problem_of((outers, 2**22) if outers > 1 else (2**22,), indices, of, **params)
+        plan = Cached().of_form(problem, form(problem), DEVICE)
+        assert isinstance(plan, Plan)
+        return plan.notes["blocks"], plan.notes["table"]
+
+    most = DEVICE.sm_count * cached.TILE
+    assert cut(most) == (2 * DEVICE.sm_count, places)
+    assert cut(most + 1) == (DEVICE.sm_count + 1, 4 * places)
+    assert cut(most // 2, outers=2) == (DEVICE.sm_count, places)
+    assert cut(most, "int8") == (4 * DEVICE.sm_count, 1024)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "int16", "complex128"])
