@@ -62,8 +62,19 @@ def _is_for_tiles(shape: Merged, function: str) -> bool:
     near = near and (off_grid or not axes.braided)
     if axis_size(axes.along) * axis_size(axes.across) < (tuning.LEAST_TILE if len(wishes) == 1 else tuning.THREADS):
         return False
+    if _writes_scraps(shape, axes):
+        return False
     bytes_apart = all(_are_bytes_gathered(shape, axes, wish, dim) for wish, dim in wishes)
     return not bytes_apart and not any(_is_gathered(shape, axes, wish, dim, near) for wish, dim in wishes)
+
+
+def _writes_scraps(shape: Merged, axes: Axes) -> bool:
+    """Say whether tiles would write half a sector here and half a sector there: rows that short, far apart in y.
+
+    Not of bytes, which are gathered a sector each: 2048 x 4096 x 4 of uint8, rows of 4 bytes, 149 us (207 by `flat`).
+    """
+    short = axis_size(axes.along) * shape.output_itemsize <= tuning.SCRAP
+    return short and shape.output_itemsize > 1 and axes.across[0] is not shape.dims[1]
 
 
 def _is_gathered(shape: Merged, axes: Axes, one: Input, across: int, near: bool) -> bool:

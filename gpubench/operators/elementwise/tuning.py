@@ -10,6 +10,7 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo
 from gpubench.operators.constants import tuned
 from gpubench.operators.elementwise.merged import Input, Merged
+from gpubench.operators.elementwise.waves import LIGHT, is_a_wave_of_four
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two
 
 THREADS = 256
@@ -61,6 +62,12 @@ LEAST_TILE = 1024
 """Elements of y's rows and across them that a tile may hold, at least, where one operand lies across, else THREADS:
 blocks would have little each. 6880 x 2 x 832 x 2 permuted, in tiles of 4, 12.8 ms (37 us for Inductor); of 54 to 1000
 six random cases 1.37 times as fast by `flat`."""
+
+SCRAP = 16
+"""Bytes at most of rows of y that are scraps where those next to each other in a tile are far apart in y. 83965 x 19 x
+4 x 2 float16, two operands permuted, 40 us by `flat` (214 in tiles), 29 x 9198 x 5 int8 to bfloat16, reversed, 10.2
+(27), 2048 x 128 x 80 x 2 float16, reversed, 277 (528): eight random cases 1.86 times as fast, 0.85 to 5.4; longer
+ones 0.28 to 1.7."""
 
 TURNED_BLOCKS = {4: 3, 2: 2}
 """... as long as an SM has so many blocks, by rows of a thread. 2381 x 512 int32 to bfloat16, 2.3 blocks with 4: 8.02
@@ -119,6 +126,11 @@ TWO_VECTORS = 2**23
 7.58 (7.68); sqrt of 1317888 float64 11.49 (11.23), gelu of 3731492 21.3 (20.9), sigmoid of 16520768 float16 22.9
 (22.4)."""
 
+MOSTLY_Y, MOSTLY_Y_LIGHT = 0.6, 0.8
+"""... and part of all bytes that is y's, from which it takes two, too; of `LIGHT` functions. 953793 x 29 exponentials
+of bfloat16 to float64 99.1 us with one and 87.0 with two, 4262421 x 7 logarithms of bfloat16 to float32 49.0 and 47.0,
+but 2^26 float16 copied to float32 100.6 and 101.4."""
+
 SPREAD = 256
 """Threads of an SM that a small y is spread over, before vectors are full. 251426 bfloat16, vectors of 2, 4, 8: square
 roots 6.1, 6.3, 6.8 us, exponentials 6.1, 6.0, 6.2. Quotients of 16416 bfloat16 with 1, 2, 4, 8: 5.55, 5.68, 5.70,
@@ -132,17 +144,6 @@ HEAVY_BLOCKS = 40
 """Blocks of two vectors a thread, by SMs, from which heavy functions take two. Powers with one and with two: 60000000
 float32 197 and 182 us, 6000001 25.1 and 24.0, 3000000 14.7 and 15.0, 1048576 8.03 and 8.22; 16777216 bfloat16 36.1 and
 35.7, 6000001 16.2 and 16.8; 558028 float64 10.1 and 11.4, 2000000 22.5 and 23.4; 2000000 int16 9.57 and 10.5."""
-
-WAVE_BYTES = 20
-"""Bytes of all operands' vectors, at most, for a thread to take four where two would be more threads than all SMs hold
-at once and four are not: all of y is under way at once. On an H100 negatives of 2097152 int64 14.3 us (16.1), of
-4194304 int32 14.2 (16.0), of 1976471 int8 to int64 8.9 (9.7), copies of 382982 x 16 float16 11.6 (12.6), 32 of the
-random cases that the limit was chosen with 1.05 times as fast, 0.99 to 1.14; two operands of 32 bytes 0.97 to 1.04,
-three of 48 0.94 to 0.99."""
-
-LIGHT = ("copy", "neg", "abs", "relu", "clamp", "add", "sub", "mul", "maximum", "minimum", "where")
-"""Functions of 8-byte and complex numbers that need no registers beside these vectors: exponentials of 1120000 float64
-10.6 us with four (10.3), sigmoids 0.97, absolute values of complex128 0.95, but a sine 1.13."""
 
 SHORT_HEAVY = ("log", "sin")
 """Functions of 16 bits that take two from there on: logarithms of 150000000 bfloat16 with one and with two 155 and 144
@@ -256,27 +257,17 @@ def flat_cut(shape: Merged, device: DeviceInfo, function: str, plain: bool, near
         return FlatCut(threads, narrow, NEAR_VECTORS)
     if not plain:
         return FlatCut(threads, 1, 4) if shape.vector == 2 else FlatCut(threads, items, 1)
-    if not heavy and _is_a_wave_of_four(shape, device, function):
+    if not heavy and is_a_wave_of_four(shape, device, function):
         return FlatCut(threads, items, 4)
     many = blocks >= HEAVY_BLOCKS * device.sm_count
     if heavy:
         return FlatCut(threads, items, 2 if many else 1)
     narrow = shape.vector * shape.output_itemsize < 16
-    most = shape.output_bytes > 0.8 * shape.bytes or shape.output_bytes <= tuned("TWO_VECTORS", TWO_VECTORS)
+    part = MOSTLY_Y_LIGHT if function in LIGHT else MOSTLY_Y
+    most = shape.output_bytes > part * shape.bytes or shape.output_bytes <= tuned("TWO_VECTORS", TWO_VECTORS)
     enough = blocks >= 4 * device.sm_count
     short = function in SHORT_HEAVY and shape.output_itemsize <= 2
     return FlatCut(threads, items, 2 if enough and (narrow or most or (short and many)) else 1)
-
-
-def _is_a_wave_of_four(shape: Merged, device: DeviceInfo, function: str) -> bool:
-    """Say whether all threads are on the SMs at once with four vectors each, but not with two."""
-    operands = [dtypes.dtype(operand.dtype) for operand in shape.inputs]
-    few = shape.vector * sum(operand.itemsize for operand in operands) <= WAVE_BYTES
-    wide = any(operand.itemsize >= 8 for operand in operands)
-    hypot = function == "abs" and any(operand.kind == "complex" for operand in operands)
-    light = not wide or (function in LIGHT and not hypot)
-    wave = device.max_threads_per_sm * device.sm_count * shape.vector
-    return few and light and 2 * wave < shape.elements <= 4 * wave
 
 
 def row_cut(shape: Merged, cut: FlatCut, lies: Sequence[str], near: bool) -> FlatCut:

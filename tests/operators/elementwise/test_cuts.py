@@ -94,6 +94,21 @@ def test_pairs_of_bytes_off_units_fill_tiles_where_they_are_many(near: int, vari
     assert plan.variant == variant
 
 
+@pytest.mark.parametrize(
+    ("function", "dtype", "out", "vectors"),
+    [
+        ("exp", "bfloat16", "float32", 2),
+        ("exp", "float32", None, 1),
+        ("copy", "bfloat16", "float32", 1),
+        ("copy", "int8", "float64", 2),
+    ],
+)
+def test_two_vectors_a_thread_where_most_is_written(function: str, dtype: str, out: str | None, vectors: int) -> None:
+    """Casts to wider numbers, of functions that take longer already to twice the bytes."""
+    plan = plan_of(dtype, function=function, inputs=({"shape": (2**25,)},), **({"out_dtype": out} if out else {}))
+    assert plan.notes["vectors"] == vectors
+
+
 @pytest.mark.parametrize(("share", "vectors"), [(1, 1), (1.001, 4), (2, 4), (2.001, 1)])
 def test_four_vectors_a_thread_where_two_are_more_than_a_wave(share: float, vectors: int) -> None:
     """Where all threads are on the SMs at once with four, and are not with two. share: of the elements of that wave."""
@@ -122,6 +137,9 @@ def test_a_wave_is_what_the_gpu_holds() -> None:
         ("abs", "float64", (), 4),
         ("exp", "float64", (), 1),
         ("exp", "float32", (), 4),
+        ("sqrt", "float32", (), 1),
+        ("sqrt", "float16", (), 4),
+        ("sin", "float16", (), 1),
         ("add", "float32", (None,), 1),
         ("maximum", "int32", ("uint8",), 4),
         ("pow", "int16", ("int16",), 1),
@@ -130,7 +148,7 @@ def test_a_wave_is_what_the_gpu_holds() -> None:
 def test_a_wave_of_four_vectors_has_registers_for_them(
     function: str, dtype: str, others: tuple[str | None, ...], vectors: int
 ) -> None:
-    """Few bytes of operands, and of wide numbers no function that needs registers beside them."""
+    """Few bytes of operands; of wide numbers no function that needs registers beside them, nor any that is long."""
     size = int(1.5 * 2 * DEVICE.max_threads_per_sm * DEVICE.sm_count * (16 // dtype_of(dtype).itemsize))
     given = tuple({"shape": (size,), **({"dtype": other} if other else {})} for other in others)
     plan = plan_of(dtype, function=function, inputs=(*given, {"shape": (size,)}))

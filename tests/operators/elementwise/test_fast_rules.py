@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gpubench import dtypes
 from gpubench.model import Plan
 from gpubench.operators import OPERATORS
 from gpubench.operators.elementwise import flat, tiles, tuning
@@ -296,7 +297,7 @@ def test_bytes_that_tiles_would_turn_one_by_one_are_gathered(shape: Any, order: 
 
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
 def test_a_turned_tile_fits_shared_memory_and_its_operands(dtype: str) -> None:
-    """Whatever the sizes, an SM has room for three; squares are a vector of the narrowest operand each way."""
+    """Whatever the sizes, an SM has room for three; squares are a vector of the narrowest turned operand each way."""
     small = dataclasses.replace(DEVICE, max_shared_bytes=64 << 10)  # compute capability 7.5
     for device in (DEVICE, small):
         for sizes in ((3, 5000), (5000, 3), (40, 40, 40), (1001, 1001), (64, 1024), (17, 3, 900)):
@@ -308,11 +309,34 @@ def test_a_turned_tile_fits_shared_memory_and_its_operands(dtype: str) -> None:
             assert plan.launches[0].shared_bytes <= max(device.max_shared_bytes // 3, 48 << 10)
             shape = merged(problem)
             assert isinstance(shape, Merged)
-            if "turned" in plan.notes["lies"]:
+            lies = zip(shape.inputs, plan.notes["lies"], strict=True)
+            turned = [dtypes.dtype(operand.dtype).itemsize for operand, lie in lies if lie == "turned"]
+            if turned:
                 assert plan.notes["lanes"] * shape.vector >= 16
-                assert 256 // plan.notes["lanes"] * plan.notes["passes"] >= 16
+                assert 256 // plan.notes["lanes"] * plan.notes["passes"] >= 16 // min(turned)
             if "braided" in plan.notes["lies"]:
                 assert plan.notes["passes"] == sizes[0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "row", "variant"),
+    [("float16", 8, "flat"), ("float16", 10, "tiles"), ("float32", 4, "flat"), ("int8", 8, "tiles")],
+)
+def test_tiles_write_no_scraps_all_over_y(dtype: str, row: int, variant: str) -> None:
+    """Rows of 16 bytes, of which those side by side in a tile are far apart in y; bytes are worse off otherwise."""
+    shape = (300, 4001, row)
+    inputs = ({"shape": (300, 1, row)}, {"shape": shape, "layout": {"permute": (2, 1, 0)}})
+    assert plan_of(dtype, function="mul", inputs=inputs).variant == variant
+
+
+@pytest.mark.parametrize(("dtype", "rows"), [("complex64", 2), ("float32", 4), ("complex128", 2), ("complex128", 5)])
+def test_a_turned_tile_is_no_higher_than_y_for_narrow_operands(dtype: str, rows: int) -> None:
+    """Bytes beside few lines of wide elements do not make tiles of 16 rows, most of them behind y's last."""
+    shape = (rows, 622147)
+    flags, turned = {"shape": shape}, {"shape": shape, "layout": {"permute": (1, 0)}}
+    plan = plan_of(dtype, function="where", inputs=(flags, turned, {"shape": shape[1:]}))
+    assert plan.variant == "tiles"
+    assert rows <= 256 // plan.notes["lanes"] * plan.notes["passes"] <= 2 * rows
 
 
 def test_what_no_fast_kernel_counts_is_left_to_the_others() -> None:
