@@ -4,9 +4,9 @@
     scripts/index_add_sweeps.py cuda:0 --processes 14 --out sweeps.jsonl
     scripts/index_add_sweeps.py --draw sweeps.jsonl -o docs/charts/sweeps/index_add.svg
 
-Prints, for each line, the largest step between neighbours: by how much their times differ beyond what their fewest
-bytes explain. All float32, cold, as `gpubench run` times. Row widths share 2^25 elements of the source among as many
-rows as there are indices.
+Prints, for each line, the largest step between neighbours: by how much their times differ beyond what the bytes of
+their touched sectors explain, which the ceiling counts (docs/index_add.md). All float32, cold, as `gpubench run` times.
+Row widths share 2^25 elements of the source among as many rows as there are indices.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from gpubench.devices import open_device  # noqa: E402
 from gpubench.model import Case, Plan  # noqa: E402
 from gpubench.operators import OPERATORS  # noqa: E402
 from gpubench.operators.hard import make_case  # noqa: E402
+from gpubench.operators.sectors import touched_bytes  # noqa: E402
 from gpubench.views import style  # noqa: E402
 
 PATTERNS = ("uniform", "zipf", "half_same")
@@ -108,7 +109,7 @@ def measure(spec: str, processes: int, out: Path) -> None:
                 "line": point.line,
                 "x": point.x,
                 "us": found["us"]["gpubench"],
-                "bytes": found["bytes"],
+                "bytes": sum(touched_bytes(OPERATORS[point.case.operator].problem(point.case))),
                 "variant": found["variant"],
             }
             print(json.dumps(row), file=file, flush=True)
