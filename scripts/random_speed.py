@@ -283,6 +283,10 @@ def main() -> int:
     parser.add_argument("--pool", type=Path, action="append", default=[], help="what processes wrote (--out)")
     parser.add_argument("--compile-only", action="store_true", help="into the caches on disk; time nothing")
     options = parser.parse_args()
+    if (options.device == "none") != bool(options.pool):
+        parser.error("--pool takes none in the place of the device, and none takes --pool")
+    if missing := [str(file) for file in options.pool if not file.is_file()]:
+        parser.error(f"there is no {missing[0]}")
     if options.pool:
         print("\n".join(report(pooled(options.pool))))
         return 0
