@@ -5,7 +5,7 @@
 
 Each thread takes one place after the other, 2^23 in all, and does nothing else: `read` sums what is there, `add` adds
 to it (`red.v4.f32`, from compute capability 9.0 on), `ask_add` has asked for each place four turns before
-(`prefetch`). Prints billions a second, of the fastest of four launches that find the L2 cache full of something else.
+(`prefetch`). Prints billions a second, of the fastest of eight launches that find the L2 cache full of something else.
 What index_add's rows without a place in shared memory cost beyond the L2 cache follows from it (docs/index_add.md).
 """
 
@@ -13,7 +13,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from gpubench.devices import open_device  # noqa: E402 - the checkout must be found first
 
 CODE = r"""
 __device__ unsigned place(unsigned i, unsigned mask) {
@@ -47,42 +55,36 @@ extern "C" __global__ void ask_add(float4* table, unsigned mask, unsigned count,
 }
 """
 
-COUNT, LAUNCHES = 2**23, 4
+COUNT, SAMPLES = 2**23, 8
 BLOCKS, THREADS = 8, 256
 """Of an SM, and of a block."""
 
 SIZES = (20, 21, 22, 23, 24, 26)
 """log2 of a table's vectors: 16 MB to 1 GB."""
 
-ELSE = 2**26
-"""Floats of what the L2 cache is filled with before."""
-
 
 def main() -> int:
     """Time every kernel on every table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("device", help="such as cuda:0")
+    device: Any = open_device(parser.parse_args().device)
     import cupy
 
-    cupy.cuda.Device(int(parser.parse_args().device.partition(":")[2] or 0)).use()
-    module: Any = cupy.RawModule(code=CODE)
-    table, other, out = (cupy.zeros(size, cupy.float32) for size in (4 << max(SIZES), ELSE, 1))
-    blocks = BLOCKS * cupy.cuda.Device().attributes["MultiProcessorCount"]
+    module = cupy.RawModule(code=CODE)
+    stream = cupy.cuda.ExternalStream(device.stream) if device.stream else cupy.cuda.Stream.null
+    table, out = cupy.zeros(4 << max(SIZES), cupy.float32), cupy.zeros(1, cupy.float32)
+    cupy.cuda.runtime.deviceSynchronize()
+
+    def launch(name: str, size: int) -> None:
+        with stream:
+            given = (table, np.uint32((1 << size) - 1), np.uint32(COUNT), out)
+            module.get_function(name)((BLOCKS * device.info.sm_count,), (THREADS,), given)
+
     for size in SIZES:
         rates = []
         for name in ("read", "add", "ask_add"):
-            took = []
-            for _ in range(LAUNCHES):
-                other += 1
-                begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-                begin.record()
-                module.get_function(name)(
-                    (blocks,), (THREADS,), (table, cupy.uint32((1 << size) - 1), cupy.uint32(COUNT), out)
-                )
-                end.record()
-                end.synchronize()
-                took.append(cupy.cuda.get_elapsed_time(begin, end))
-            rates.append(f"{name} {COUNT / min(took) / 1e6:.1f}")
+            taken = device.sample("cold", lambda: None, lambda name=name, size=size: launch(name, size), SAMPLES)
+            rates.append(f"{name} {COUNT / min(sample.us for sample in taken) / 1e3:.1f}")
         print(f"{(16 << size) >> 20:5} MB  {'  '.join(rates)}", flush=True)
     return 0
 

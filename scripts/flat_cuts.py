@@ -13,11 +13,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import multiprocessing
-import os
 import sys
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +22,12 @@ sys.path.insert(0, str(ROOT))
 
 from random_speed import Bench  # noqa: E402 - the checkout must be found first
 
-from gpubench import peers  # noqa: E402
-from gpubench.children import bind  # noqa: E402
-from gpubench.devices import open_device  # noqa: E402
 from gpubench.model import Case, DeviceInfo, Plan, Problem  # noqa: E402
 from gpubench.operators import OPERATORS  # noqa: E402
 from gpubench.operators.elementwise import flat, tuning  # noqa: E402
 from gpubench.operators.elementwise.merged import Merged, merged  # noqa: E402
 from studies.draws import cases_of  # noqa: E402
+from studies.two_checkouts import Side  # noqa: E402
 from studies.warming import warm  # noqa: E402
 
 THREADS, ITEMS, VECTORS = (64, 128, 256, 512), (1, 2, 4, 8, 16), (1, 2, 4, 8)
@@ -56,29 +50,6 @@ def plans_of(case: Case, info: DeviceInfo, blocks: int) -> dict[str, Plan]:
     return found
 
 
-def compile_some(spec: str, some: Sequence[Case], blocks: int) -> None:
-    """Compile what some cases need, into the cache on disk."""
-    device = open_device(spec)
-    for case in some:
-        for plan in plans_of(case, device.info, blocks).values():
-            device.compile(plan.launches)
-
-
-def times_of(bench: Bench, case: Case, blocks: int) -> tuple[dict[str, float], Plan]:
-    """Time a case's plans and libraries by turns; also return the plan of `auto`."""
-    plans, problem = plans_of(case, bench.device.info, blocks), OPERATORS[case.operator].problem(case)
-    operands, kept = bench.operands(problem)
-    addresses = {name: operand.address for name, operand in operands.items()}
-    runs = {}
-    for name, plan in plans.items():
-        kept.append(bench.device.allocate(plan.workspace_bytes))
-        runs[name] = bench.device.bind(plan, addresses, kept[-1]).run
-    for name, peer in bench.peers.items():
-        if peers.refusal(peer, problem) is None:
-            runs[name] = peer.prepare(problem, operands, bench.device.stream).run
-    return bench.times(runs, case.id), plans["auto"]
-
-
 def main() -> int:
     """Compile side by side, then time one case after the other."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -95,14 +66,13 @@ def main() -> int:
     if not options.seed and not options.suite:
         parser.error("name a --seed, or a --suite")
     cases = cases_of("elementwise", options.suite, options.seed, options.cases, options.least, options.most, "many")
-    context, many = multiprocessing.get_context("spawn"), options.processes
-    with ProcessPoolExecutor(many, context, initializer=bind, initargs=(os.getpid(),)) as pool:
-        some = [cases[start::many] for start in range(many)]
-        list(pool.map(compile_some, [options.device] * many, some, [options.blocks] * many))
-    warm(options.device, "inductor" in options.peer, cases, many)
+    warm(options.device, "inductor" in options.peer, cases, options.processes)
     bench = Bench(options.device, options.peer)
-    for case in cases:
-        times, auto = times_of(bench, case, options.blocks)
+    info = bench.device.info
+    planned = [plans_of(case, info, options.blocks) for case in cases]
+    Side(ROOT, {}).compiled([plan for plans in planned for plan in plans.values()], info, options.processes)
+    for case, plans in zip(cases, planned, strict=True):
+        times, auto = bench.times_of(OPERATORS[case.operator].problem(case), plans, libraries=True), plans["auto"]
         cut = "/".join(str(auto.notes[name]) for name in ("threads", "items", "vectors") if name in auto.notes)
         libraries = "".join(f" {name} {times[name]:.2f}" for name in options.peer if name in times)
         cuts = sorted((us, name) for name, us in times.items() if name not in ("auto", *options.peer))

@@ -15,11 +15,8 @@ import argparse
 import itertools
 import json
 import math
-import multiprocessing
-import os
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,13 +26,12 @@ sys.path.insert(0, str(ROOT))
 
 import random_speed  # noqa: E402
 
-from gpubench.children import bind  # noqa: E402
-from gpubench.devices import open_device  # noqa: E402
-from gpubench.model import Case, Plan  # noqa: E402
+from gpubench.model import Case  # noqa: E402
 from gpubench.operators import OPERATORS  # noqa: E402
 from gpubench.operators.hard import make_case  # noqa: E402
 from gpubench.operators.sectors import touched_bytes  # noqa: E402
 from gpubench.views import style  # noqa: E402
+from studies.warming import warm  # noqa: E402
 
 PATTERNS = ("uniform", "zipf", "half_same")
 LOOKS = (("o", "#0072B2"), ("s", "#D55E00"), ("^", "#007A5E"))
@@ -83,23 +79,10 @@ def points() -> list[Point]:
     return found
 
 
-def compile_some(spec: str, some: Sequence[Point]) -> None:
-    """Compile what some points need, into the cache on disk."""
-    device = open_device(spec)
-    for point in some:
-        operator = OPERATORS[point.case.operator]
-        plan = operator.choose(operator.problem(point.case), device.info)
-        if isinstance(plan, Plan):
-            device.compile(plan.launches)
-
-
 def measure(spec: str, processes: int, out: Path) -> None:
     """Time all points, and write a JSON line each."""
     todo = points()
-    if processes > 1:
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(processes, context, initializer=bind, initargs=(os.getpid(),)) as pool:
-            list(pool.map(compile_some, [spec] * processes, [todo[start::processes] for start in range(processes)]))
+    warm(spec, inductor=False, cases=[point.case for point in todo], processes=processes)
     bench = random_speed.Bench(spec, [])
     with out.open("w", encoding="utf-8") as file:
         for point in todo:

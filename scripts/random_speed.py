@@ -151,6 +151,13 @@ class Bench:
         """Return the times of all contenders, microseconds, and what `auto` chose; others: of all our variants."""
         problem = OPERATORS[case.operator].problem(case)
         plans = plans_of(OPERATORS[case.operator], problem, self.device.info, others)
+        times = self.times_of(problem, plans, libraries=not others)
+        auto = plans["gpubench"]
+        found = {"id": case.id, "bytes": problem.bytes, "variant": auto.variant, "notes": dict(auto.notes), "us": times}
+        return found | self.share(problem, times["gpubench"])
+
+    def times_of(self, problem: Problem[Any], plans: Mapping[str, Plan], *, libraries: bool) -> dict[str, float]:
+        """Time plans by their names, and the libraries that take the problem, on the same memory."""
         operands, kept = self.operands(problem)
         addresses = {name: operand.address for name, operand in operands.items()}
         runs = {}
@@ -159,19 +166,15 @@ class Bench:
             self.device.fill(workspace, 0)
             kept.append(workspace)
             runs[name] = self.device.bind(plan, addresses, workspace).run
-        for name, peer in self.peers.items() if not others else ():
+        for name, peer in self.peers.items() if libraries else ():
             if peers.refusal(peer, problem) is None:
                 try:
                     runs[name] = peer.prepare(problem, operands, self.device.stream).run
                 except GpubenchError:
                     continue
-                with limited(self.call_limit, f"{name} {case.id}"):  # JAX runs it once, and does not wait
+                with limited(self.call_limit, f"{name} {problem.case.id}"):  # JAX runs it once, and does not wait
                     self.device.synchronize()
-        times = self.times(runs, case.id)
-        del kept
-        auto = plans["gpubench"]
-        found = {"id": case.id, "bytes": problem.bytes, "variant": auto.variant, "notes": dict(auto.notes), "us": times}
-        return found | self.share(problem, times["gpubench"])
+        return self.times(runs, problem.case.id)
 
     def times(self, runs: Mapping[str, Callable[[], None]], case: str = "") -> dict[str, float]:
         """Time by turns. case: named where a contender takes too long."""

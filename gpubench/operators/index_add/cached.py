@@ -21,8 +21,11 @@ from gpubench.operators.structs import INTEGER_DIVIDER, Struct, divider, int64
 
 SOURCE = "index_add/shared_sums.cu"
 THREADS = 512
-TILE = 4 * THREADS
-"""Elements that blocks take whole numbers of, twice what they take at once; of integers of 8 and 16 bits a quarter."""
+AT_ONCE = 2 * THREADS
+"""Elements that a block takes at once; of integers of 8 and 16 bits half as many."""
+
+TILE = 2 * AT_ONCE
+"""Elements that blocks take whole numbers of; of integers of 8 and 16 bits those that they take at once."""
 
 TABLE_BITS = {4: 12, 8: 12, 16: 11}
 """log2 of the table's places by the bytes of a sum, at most: up to 48 KB a block."""
@@ -115,8 +118,8 @@ def cut_of(form: Form, dtype: str, device: DeviceInfo) -> tuple[int, int]:
     fast, but 400000 float64 by 1 / rank in 392 blocks, not 196, 0.93.
     """
     tile = tile_of(dtype)
-    if tile == TILE and ceil_div(form.count * form.inner, tile) * form.outers <= device.sm_count:
-        tile //= 2
+    if ceil_div(form.count * form.inner, tile) * form.outers <= device.sm_count:
+        tile = min(tile, AT_ONCE)
     return regimes.cached_blocks(form, tile, device), tile
 
 
@@ -124,10 +127,9 @@ def table_bits(each: int, sums: int) -> int:
     """Return log2 of a table's places: a quarter where a block takes all its elements at once, to be sooner cleared.
 
     each: elements of a block; sums: bytes of one. 31 lists of blocks that do 1.10 times as fast (with whole tables
-    1.07); of those that take them twice, with half a table, by 1 / rank 1.03, but
-    1255455 int16 in 12238 places 0.85.
+    1.07); of those that take them twice, with half a table, by 1 / rank 1.03, but 1255455 int16 in 12238 places 0.85.
     """
-    return TABLE_BITS[sums] - (2 if each <= TILE // 2 else 0)
+    return TABLE_BITS[sums] - (2 if each <= AT_ONCE else 0)
 
 
 def build(

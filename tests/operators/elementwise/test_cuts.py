@@ -176,3 +176,24 @@ def test_short_rows_beside_a_column_are_vectors(dtype: str, row: int, other: Any
     assert (plan.notes["items"] == row) == parts
     if parts:
         assert plan.notes["lies"] == ["on_grid", "row" if other == (row,) else "still"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "row", "variant"),
+    [("float16", 8, "flat"), ("float16", 10, "tiles"), ("float32", 4, "flat"), ("int8", 8, "tiles")],
+)
+def test_tiles_write_no_scraps_all_over_y(dtype: str, row: int, variant: str) -> None:
+    """Rows of 16 bytes, of which those side by side in a tile are far apart in y; bytes are worse off otherwise."""
+    shape = (300, 4001, row)
+    inputs = ({"shape": (300, 1, row)}, {"shape": shape, "layout": {"permute": (2, 1, 0)}})
+    assert plan_of(dtype, function="mul", inputs=inputs).variant == variant
+
+
+@pytest.mark.parametrize(("dtype", "rows"), [("complex64", 2), ("float32", 4), ("complex128", 2), ("complex128", 5)])
+def test_a_turned_tile_is_no_higher_than_y_for_narrow_operands(dtype: str, rows: int) -> None:
+    """Bytes beside few lines of wide elements do not make tiles of 16 rows, most of them behind y's last."""
+    shape = (rows, 622147)
+    flags, turned = {"shape": shape}, {"shape": shape, "layout": {"permute": (1, 0)}}
+    plan = plan_of(dtype, function="where", inputs=(flags, turned, {"shape": shape[1:]}))
+    assert plan.variant == "tiles"
+    assert rows <= 256 // plan.notes["lanes"] * plan.notes["passes"] <= 2 * rows

@@ -318,27 +318,6 @@ def test_a_turned_tile_fits_shared_memory_and_its_operands(dtype: str) -> None:
                 assert plan.notes["passes"] == sizes[0]
 
 
-@pytest.mark.parametrize(
-    ("dtype", "row", "variant"),
-    [("float16", 8, "flat"), ("float16", 10, "tiles"), ("float32", 4, "flat"), ("int8", 8, "tiles")],
-)
-def test_tiles_write_no_scraps_all_over_y(dtype: str, row: int, variant: str) -> None:
-    """Rows of 16 bytes, of which those side by side in a tile are far apart in y; bytes are worse off otherwise."""
-    shape = (300, 4001, row)
-    inputs = ({"shape": (300, 1, row)}, {"shape": shape, "layout": {"permute": (2, 1, 0)}})
-    assert plan_of(dtype, function="mul", inputs=inputs).variant == variant
-
-
-@pytest.mark.parametrize(("dtype", "rows"), [("complex64", 2), ("float32", 4), ("complex128", 2), ("complex128", 5)])
-def test_a_turned_tile_is_no_higher_than_y_for_narrow_operands(dtype: str, rows: int) -> None:
-    """Bytes beside few lines of wide elements do not make tiles of 16 rows, most of them behind y's last."""
-    shape = (rows, 622147)
-    flags, turned = {"shape": shape}, {"shape": shape, "layout": {"permute": (1, 0)}}
-    plan = plan_of(dtype, function="where", inputs=(flags, turned, {"shape": shape[1:]}))
-    assert plan.variant == "tiles"
-    assert rows <= 256 // plan.notes["lanes"] * plan.notes["passes"] <= 2 * rows
-
-
 def test_what_no_fast_kernel_counts_is_left_to_the_others() -> None:
     """An empty result; more than 2^31 elements found by their places. Linear operands go on to 2^35."""
     tensor: dict[str, Any] = {"function": "add", "shape": (0, 3)}

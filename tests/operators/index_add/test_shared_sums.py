@@ -91,7 +91,7 @@ OUTSIDE = {
     "some lanes": np.where(AT % 4 == 0, -1, np.where(AT % 4 == 1, 5000, 3)),
     "whole warps": np.where(AT // 512 % 2 == 1, np.where(AT % 5, 40, 9), 5000),
 }
-CUTS = [(1, None), (3, None), (24, None), (24, cached.TILE // 2)]
+CUTS = [(1, None), (3, None), (24, None), (24, cached.AT_ONCE)]
 """Blocks, and a tile: the last take what they have at once, with a smaller table."""
 
 ROWS = [("float32", 1), ("uint8", 1), ("int64", 3)]
