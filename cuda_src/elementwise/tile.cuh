@@ -42,7 +42,7 @@ template <int V_, int Unit, int Lanes, int Passes, int Along, int Across, int Ou
 struct Tile {
     using Offset = conditional_t<Near, int32, int64>;  // of elements, from an operand's first or a row's
     using Share = elementwise::Share<Offset>;
-    static constexpr int V = V_, unit = Unit, passes = Passes;
+    static constexpr int V = V_, unit = Unit, passes = Passes, along_dims = Along;
     static constexpr int length = Lanes * V, pass_rows = tile_threads / Lanes, rows = pass_rows * Passes;
     static constexpr bool all = All, whole = Spare == 0;
     static constexpr int spare = Spare, lines = length + (Staged ? Spare : 0);

@@ -36,6 +36,8 @@ struct TileLoads<G, I, Number, by_rows> {
             const T* const place = data + (begin + share.first);
             if constexpr (I::lie == still) {
                 raw[k] = repeated<V>(data[begin]);
+            } else if constexpr (I::lie == apart && G::along_dims > 1) {
+                raw[k] = load_by_place(data + begin, tile, share);
             } else if constexpr (I::lie == apart) {
                 const int64 step = tile.along.strides[0][Number + 1];
                 raw[k] = load_one_by_one<V>(data + begin + share.first * step, step, share.from, share.to);
@@ -47,6 +49,15 @@ struct TileLoads<G, I, Number, by_rows> {
                 raw[k] = load_one_by_one<V>(place, 1, share.from, share.to);
             }
         }
+    }
+    // Of a small operand, whose elements lie anywhere.
+    static GPUBENCH_DEVICE Packed<T, V> load_by_place(const T* row, const G& tile, const typename G::Share& share) {
+        Vector<T, V> items{};
+        GPUBENCH_UNROLL
+        for (int j = 0; j < V; ++j) {
+            if (G::all || G::whole || (j >= share.from && j < share.to)) items[j] = row[tile.line_offset(share.first + j, Number + 1)];
+        }
+        return bit_cast<Packed<T, V>>(items);
     }
     GPUBENCH_DEVICE void fill(char*) const {}
     GPUBENCH_DEVICE Packed<T, V> get(const char*, const G&, const typename G::Share&, int k) const {

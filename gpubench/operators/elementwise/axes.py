@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpubench import dtypes
 from gpubench.operators.elementwise import tuning
 from gpubench.operators.elementwise.merged import Input, Merged
 from gpubench.operators.geometry.merged import Dim
+
+
+UNIT = 16
+"""Bytes of the units that turned operands are read by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +56,14 @@ def split(shape: Merged) -> Axes:
     if chosen == 1 and all(_is_braided(shape, operand, few) for operand in shape.inputs if operand.number in turned):
         return dataclasses.replace(_axes(shape, [0], [1]), braided=turned)
     others = [operand for operand in shape.inputs if operand.number not in turned]
-    distance = {number: shape.dims[chosen].steps[number] * shape.dims[chosen].size for number in turned}
-    short = shape.dims[chosen].size < tuning.SHORT_RUN
-    along = [0]
-    while along[-1] + 1 < chosen and all(_goes_on(shape, other, along[-1] + 1) for other in others):
-        following = shape.dims[along[-1] + 1]
-        long = math.prod(shape.dims[dim].size for dim in along) >= tuning.LONG_ROW
-        if short and long and all(following.steps[number] == distance[number] for number in turned):
-            break  # rather a longer run of the operand
-        along.append(along[-1] + 1)
+    along = _run_along(shape, chosen, turned, others)
+    if math.prod(shape.dims[dim].size for dim in along) * shape.output_itemsize <= tuning.SHORT_ALONG:
+        large = [other for other in others if not tuning.is_small(shape, other)]
+        itemsize = min(dtypes.dtype(operand.dtype).itemsize for operand in shape.inputs if operand.number in turned)
+        tiny = shape.dims[chosen].size * itemsize < UNIT
+        along = _run_along(shape, chosen, turned, large, 1 if tiny else tuning.LONG_ROW)
     across = [chosen]
+    distance = _distances(shape, chosen, turned)
     while True:
         free = [n for n in range(len(shape.dims)) if n not in along and n not in across]
         found = next((n for n in free if all(shape.dims[n].steps[t] == distance[t] for t in turned)), None)
@@ -69,6 +72,30 @@ def split(shape: Merged) -> Axes:
         across.append(found)
         distance = {number: far * shape.dims[found].size for number, far in distance.items()}
     return _axes(shape, along, across, turned)
+
+
+def _distances(shape: Merged, across: int, turned: tuple[int, ...]) -> dict[int, int]:
+    """Return the elements of operands that a dim, along which they lie side by side, takes."""
+    dim = shape.dims[across]
+    return {number: dim.steps[number] * dim.size for number in turned}
+
+
+def _run_along(
+    shape: Merged, across: int, turned: tuple[int, ...], others: Sequence[Input], long_row: int = tuning.LONG_ROW
+) -> list[int]:
+    """Return the dims before this one that rows of tiles go over: as far as the other operands go on as they begin.
+
+    Not over a dim that makes a short run of the turned ones longer, if rows have `long_row` elements before.
+    """
+    distance, short = _distances(shape, across, turned), shape.dims[across].size < tuning.SHORT_RUN
+    along = [0]
+    while along[-1] + 1 < across and all(goes_on(shape, other, shape.dims[along[-1] + 1]) for other in others):
+        following = shape.dims[along[-1] + 1]
+        long = math.prod(shape.dims[dim].size for dim in along) >= long_row
+        if short and long and all(following.steps[number] == distance[number] for number in turned):
+            break  # rather a longer run of the operand
+        along.append(along[-1] + 1)
+    return along
 
 
 def _is_braided(shape: Merged, one: Input, few: int) -> bool:
@@ -91,10 +118,10 @@ def _is_braided(shape: Merged, one: Input, few: int) -> bool:
     )
 
 
-def _goes_on(shape: Merged, one: Input, dim: int) -> bool:
+def goes_on(shape: Merged, one: Input, dim: Dim) -> bool:
     """Say whether an operand lies along one dim more as it does along the first."""
-    first, here = one.step(shape.dims[0]), one.step(shape.dims[dim])
-    return here == shape.dims[dim].steps[0] if first == 1 else first == 0 and here == 0
+    first, here = one.step(shape.dims[0]), one.step(dim)
+    return here == dim.steps[0] if first == 1 else first == 0 and here == 0
 
 
 def _rows(shape: Merged) -> Axes:

@@ -9,7 +9,7 @@ from typing import Any
 from gpubench import dtypes
 from gpubench.model import DeviceInfo, Plan, Problem, Refused
 from gpubench.operators.elementwise import tuning
-from gpubench.operators.elementwise.axes import Axes, split
+from gpubench.operators.elementwise.axes import Axes, goes_on, split
 from gpubench.operators.elementwise.cuts import cut_of, shared_bytes
 from gpubench.operators.elementwise.instance import extents, instance, plan, probes, types_of
 from gpubench.operators.elementwise.merged import Input, Merged, merged
@@ -72,12 +72,12 @@ def lie_of(shape: Merged, axes: Axes, one: Input, whole: bool) -> str:
     first = one.step(axes.along[0])
     if one.number in axes.turned:
         return turned_lie(axes, one)
-    if first == 0:
-        return "still"
     if one.number in axes.braided:
         return "braided"
-    if first != 1:
+    if first not in (0, 1) or not all(goes_on(shape, one, dim) for dim in axes.along[1:]):
         return "apart"
+    if first == 0:
+        return "still"
     if not whole and shape.is_linear(one) and shape.on_grid(one):
         return "on_grid"  # whatever the rows' begins, they are y's
     if not whole or not shape.on_grid(one, *(one.step(dim) for dim in (*axes.across, *axes.outer))):
@@ -116,8 +116,6 @@ def build(problem: Problem[Any], shape: Merged, axes: Axes, device: DeviceInfo) 
     full, shape = shape.vector, dataclasses.replace(shape, vector=row_vector(shape, axes, _is_by_squares(shape, axes)))
     spare = 0 if length % shape.vector == 0 else shape.vector
     lies = lies_of(shape, axes, spare == 0)
-    if len(axes.along) > 1 and "apart" in lies:
-        return Refused("an operand's rows go over several dims")
     cut = cut_of(shape, full, axes, spare, lies, device)
     chunks, strips = ceil_div(length + max(spare - 1, 0), cut.chunk), ceil_div(rows, cut.rows)
     if chunks * strips * others > LIMIT:

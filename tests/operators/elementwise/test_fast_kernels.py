@@ -146,6 +146,26 @@ def test_elements_that_are_near_come_by_small_vectors(dtype: str) -> None:
     hold_right(works)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float64"])
+def test_elements_of_a_small_operand_are_found_by_their_places(dtype: str) -> None:
+    """Rows of tiles that go over two dims and three, on and off the grid; what is shared along the first or the next."""
+    works = []
+    for shape, order, small in (
+        ((40, 101, 5), (2, 1, 0), (40, 1, 5)),
+        ((64, 96, 8), (2, 1, 0), (64, 1, 8)),
+        ((64, 96, 8), (2, 1, 0), (1, 96, 1)),
+        ((33, 7, 16, 3), (3, 1, 2, 0), (7, 1, 3)),
+        ((32, 4, 16, 4), (3, 2, 1, 0), (4,)),
+    ):
+        turned = {"shape": shape, "layout": {"permute": order}}
+        problem = OPERATOR.problem(make_case("elementwise", dtype, function="sub", inputs=(turned, {"shape": small})))
+        plan = Tiles().plan(problem, DEVICE)
+        assert isinstance(plan, Plan)
+        assert plan.notes["lies"][1] == "apart"
+        works.append((problem, plan))
+    hold_right(works)
+
+
 def test_both_sides_of_the_small_edges_are_right() -> None:
     """One below, at and one above each threshold that a case of moderate size meets."""
     works = []
