@@ -264,7 +264,7 @@ GPUBENCH_DEVICE void add_entries(const Slice<T, V>& slice, const PartEntries<wor
             const uint32 offset = offset_of(row_of(mine[k]));
             return base + k * block_size_x() + thread_index_x() < last && offset != no_offset ? offset : no_key;
         };
-        if (base == first) again = habit_of(key(0)) != Habit::apart;
+        if (base == first) again = Look(key(0), last - first).habit(last - first) != Habit::apart;
         GPUBENCH_UNROLL
         for (int k = 0; k < at_once; ++k) {
             const Item<A> item{terms_of<T, V>(mine[k], alpha), key(k)};

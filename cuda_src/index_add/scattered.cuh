@@ -26,8 +26,50 @@ GPUBENCH_DEVICE void send(T* destination, const Vector<sum_t<T>, V>& sums) {
     atomic_add_vector(destination, pack_items<V, T>(sums));
 }
 
-// Single elements without gaps, one a thread. Alone: lanes look for no others with their place.
-template <class T, class Index, bool Alone>
+// Who looks for others with a lane's place: nobody, a warp where neighbours betray one that much of the list shares, or a block.
+enum class Looking { nobody, warp, block };
+
+// A block's sums of places that come again: one for each thread, found by a hash of the place. What a warp has of a place is added up first;
+// if that was several lanes', the place claims its sum, to which other warps add then. So an address gets an atomic a block.
+template <class T>
+struct BlockSums {
+    using A = sum_t<T>;
+    uint32* rows;
+    A* totals;
+
+    GPUBENCH_DEVICE void clear() const {
+        together<combined_threads>(combined_threads, [&](int i) {
+            rows[i] = no_row;
+            totals[i] = A{};
+        });
+    }
+    // Neighbours alone, as in lists in order, whose places no other warp has, claim nothing unless they are a whole warp.
+    GPUBENCH_DEVICE static bool is_claimed(uint32 equal) {
+        const bool run = ((equal + (equal & (0u - equal))) & equal) == 0;
+        return population_count(equal) >= claiming && (!run || equal == full_mask);
+    }
+    GPUBENCH_DEVICE void send(T* destination, uint32 row, bool inside, Vector<A, 1>& sums) const {
+        const uint32 equal = match_any(full_mask, inside ? row : no_row);
+        const bool leads = add_up_lanes(equal, inside, sums), claims = leads && is_claimed(equal);
+        if (leads) {
+            const uint32 slot = row * 2654435769u >> 24;
+            uint32 seen = load_shared(rows + slot);
+            if (claims && seen == no_row) {
+                seen = compare_exchange(rows + slot, no_row, row);
+                if (seen == no_row) seen = row;
+            }
+            if (seen == row) atomic_add(totals + slot, sums[0]);
+            else index_add::send<T, 1>(destination + row, sums);
+        }
+        if (!any_thread(claims)) return;
+        const int i = thread_index_x();
+        if (rows[i] != no_row) index_add::send<T, 1>(destination + rows[i], Vector<A, 1>{totals[i]});
+    }
+    static constexpr int claiming = 2;  // lanes
+};
+
+// Single elements without gaps, one a thread.
+template <class T, class Index, Looking looking>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     add_single(T* destination, const T* source, const Index* index, uint32 count, uint32 places, alpha_t<T> alpha) {
     const uint32 at = static_cast<uint32>(block_index_x()) * block_size_x() + thread_index_x();
@@ -35,11 +77,22 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(combined_threads)
     const int64 row = load_if(index + at, exists);
     const Packed<T, 1> raw = vector_if<1>(source + at, exists);
     constexpr uint32 sector = 32 / sizeof(T);  // places of what the threads ask for together, where the list is long enough for it
-    if (!Alone && sizeof(T) <= 4 && at < places / sector && places / 2 <= count) prefetch(destination + at * sector);
+    constexpr bool asks = looking != Looking::nobody && sizeof(T) <= 4;
+    if (asks && at < places / sector && places / 2 <= count) prefetch(destination + at * sector);
+    const auto inside = [&] { return exists && row >= 0 && row < places; };
     Vector<sum_t<T>, 1> sums{};
-    add_scaled<T, 1>(sums, raw, alpha);
-    const bool inside = exists && row >= 0 && row < places;
-    if (Alone ? inside : add_up_shared(inside ? static_cast<int32>(row) : -1, sums, 1)) send<T, 1>(destination + row, sums);
+    if constexpr (looking == Looking::block) {
+        GPUBENCH_SHARED(uint32, rows, combined_threads);
+        GPUBENCH_SHARED(sum_t<T>, totals, combined_threads);
+        const BlockSums<T> of_block{rows, totals};
+        of_block.clear();  // while what is asked for is on its way
+        add_scaled<T, 1>(sums, raw, alpha);
+        of_block.send(destination, static_cast<uint32>(row), inside(), sums);
+    } else {
+        add_scaled<T, 1>(sums, raw, alpha);
+        constexpr bool looks = looking == Looking::warp;
+        if (looks ? add_up_shared(inside() ? static_cast<int32>(row) : -1, sums, 1) : inside()) send<T, 1>(destination + row, sums);
+    }
 }
 
 struct ScatteredShape {

@@ -34,14 +34,10 @@ GPUBENCH_DEVICE bool add_up_shared(Key key, Vector<A, V>& sums, uint32 apart) {
     return key >= 0;
 }
 
-// The same for lanes side by side that each have an index of their own: where two neighbours betray a place that comes again, all lanes of
-// one place are added up, whatever their number, by halves of them at a time: five steps at most. (As CUB's and others' peers of a warp:
-// Westphal 2015.) Where none does it is a shuffle and a vote.
+// The same for lanes that each have an index of their own: all lanes of one place are added up, whatever their number, by halves of them
+// at a time: five steps at most. (As CUB's and others' peers of a warp: Westphal 2015.) equal: the lanes that have the lane's place.
 template <class A, int V>
-GPUBENCH_DEVICE bool add_up_equal(uint32 row, bool inside, Vector<A, V>& sums) {
-    const uint32 neighbour = shuffle(full_mask, inside ? row : no_row, (lane_index() + 1) & (warp_size - 1));
-    if (ballot(full_mask, inside && row == neighbour) == 0) return inside;
-    const uint32 equal = match_any(full_mask, inside ? row : no_row);
+GPUBENCH_DEVICE bool add_up_lanes(uint32 equal, bool inside, Vector<A, V>& sums) {
     uint32 number = population_count(equal & lanes_before());
     const bool leads = number == 0;
     uint32 others = inside ? equal & ~lanes_through() : 0;  // behind this lane, that still have a sum
@@ -56,6 +52,14 @@ GPUBENCH_DEVICE bool add_up_equal(uint32 row, bool inside, Vector<A, V>& sums) {
         number >>= 1;
     }
     return inside && leads;
+}
+
+// The same where two neighbours betray a place that comes again. Where none does it is a shuffle and a vote.
+template <class A, int V>
+GPUBENCH_DEVICE bool add_up_equal(uint32 row, bool inside, Vector<A, V>& sums) {
+    const uint32 neighbour = shuffle(full_mask, inside ? row : no_row, (lane_index() + 1) & (warp_size - 1));
+    if (ballot(full_mask, inside && row == neighbour) == 0) return inside;
+    return add_up_lanes(match_any(full_mask, inside ? row : no_row), inside, sums);
 }
 
 // The lanes behind which another place begins, a bit each. next: the key of the lane behind.

@@ -72,20 +72,22 @@ struct Table {
     GPUBENCH_DEVICE void send(uint32 key, A value) const {
         atomic_add_vector(destination + key, bit_cast<Packed<T, 1>>(convert<T>(value)));
     }
-    // To the key's place in the table, or the neighbouring one, or the destination.
-    GPUBENCH_DEVICE void add(uint32 key, A value) const {
+    // The key's place in the table, or the neighbouring one; no_key where others have both.
+    GPUBENCH_DEVICE uint32 place_of(uint32 key) const {
         uint32 place = key * 2654435769u >> shape.hash_shift;
         GPUBENCH_UNROLL
         for (int probe = 0; probe < 2; ++probe) {
             uint32 seen = load_shared(keys + place);
             if (seen == no_key) seen = compare_exchange(keys + place, no_key, key);
-            if (seen == no_key || seen == key) {
-                atomic_add(sums + place, value);
-                return;
-            }
+            if (seen == no_key || seen == key) return place;
             place ^= 1;
         }
-        send(key, value);
+        return no_key;
+    }
+    GPUBENCH_DEVICE void add(uint32 key, A value) const {
+        const uint32 place = place_of(key);
+        if (place != no_key) atomic_add(sums + place, value);
+        else send(key, value);
     }
     GPUBENCH_DEVICE void prepare(Meanwhile what) const {
         if (what != Meanwhile::wait) ask_together(destination, shape.asked);
@@ -151,15 +153,39 @@ enum class Way : uint32 { moved, ordered, repeated };
 // What the first elements of a block's warps say: that few come again, that they stand in order, or that many come again.
 enum class Habit { apart, ordered, again };
 
-GPUBENCH_DEVICE Habit habit_of(uint32 key) {
-    const uint32 left = shuffle_up(full_mask, key, 1);
-    const int equal = population_count(match_any(full_mask, key));
-    const bool again = key != no_key && equal > 1;
-    const bool descends = lane_index() > 0 && key < left;
-    const int found = threads_that(again) * 100;
-    if (found < cached_threads) return Habit::apart;
-    return any_thread(descends) ? Habit::again : Habit::ordered;
-}
+// What a warp's first elements say: where each lane's stands, and how many lanes of the warp have the same.
+struct Look {
+    uint32 key;
+    int equal;
+    bool descends;  // from the lane before
+    bool far;       // ... by more than half of the list's elements
+
+    GPUBENCH_DEVICE Look(uint32 first, uint32 items) : key(first) {
+        const uint32 left = shuffle_up(full_mask, key, 1);
+        const int met = population_count(match_any(full_mask, key));
+        equal = key == no_key ? 0 : met;
+        descends = lane_index() > 0 && key < left;
+        far = descends && left != no_key && left - key > items / 2;
+    }
+    // Tell whether no lane has another's place, in a block of few elements or where places seem to be as many as the list is long.
+    GPUBENCH_DEVICE bool is_scattered(bool few) const { return !any(full_mask, equal > 1) && (few || any(full_mask, far)); }
+    // The habit of the block, by all of its threads. A table of fewer elements saves fewer atomics: of 512 that are one in 1000 places each
+    // a quarter. So of these three in a hundred must come again in their warps, of many one.
+    GPUBENCH_DEVICE Habit habit(uint32 elements) const {
+        constexpr uint32 many = 1600;
+        const uint32 found = threads_that(equal > 1), of = elements < many ? elements : many;
+        if (found * of * 100 < many * cached_threads) return Habit::apart;
+        return any_thread(descends) ? Habit::again : Habit::ordered;
+    }
+    // What much of the list shares, if most lanes that have one place are so many.
+    template <class A>
+    GPUBENCH_DEVICE Hot<A> hottest() const {
+        const int most = combine_lanes(equal, [](int a, int b) { return a > b ? a : b; });
+        Hot<A> hot{};
+        if (most < 2 * Hot<A>::enough) return hot;
+        return {shuffle(full_mask, key, count_trailing_zeros(ballot(full_mask, equal == most))), A{}, true, most};
+    }
+};
 
 // How a block's warps add, as its first elements say; each turn of a warp shows whether its part of the list goes on so.
 template <class T>
@@ -168,8 +194,8 @@ struct Adding {
     const Table<T>& table;
     const Habit habit;
     const bool ready;     // the table, from the first
+    Hot<A> hot;
     bool filled = false;  // it has sums, of a block that began otherwise
-    Hot<A> hot{};
 
     GPUBENCH_DEVICE void take(const Item<A>& item, int turn) {
         if (habit == Habit::again) hot.take(item, turn, [&](uint32 key, A value) { table.add(key, value); });
@@ -225,6 +251,17 @@ struct Adding {
     }
 };
 
+// Send what the lanes of a warp have for places of their own, before the block agrees on a habit; of the first items they do.
+template <class T, int N>
+GPUBENCH_DEVICE void send_scattered(const Table<T>& table, Item<sum_t<T>> (&items)[N]) {
+    GPUBENCH_UNROLL
+    for (int k = 0; k < N; ++k) {
+        if (k > 0 && any(full_mask, population_count(match_any(full_mask, items[k].key)) > 1)) break;
+        if (items[k].key != no_key) table.send(items[k].key, items[k].value);
+        items[k].key = no_key;
+    }
+}
+
 // Add the elements of the block's range. `load(items, at, meanwhile)` brings those at, at + threads ..., and does that until they are
 // there. A list may go on as it does not begin: what a range's first tile says is said of its neighbours alone.
 template <class T, class Load>
@@ -235,9 +272,15 @@ GPUBENCH_DEVICE void add_through_table(const Table<T>& table, const Load& load) 
     const uint32 stop = start + (left < table.shape.range ? left : table.shape.range);
     const bool early = stop - start > tile && !Adding<T>::is_wide(table.shape);
     load(items, start + thread_index_x(), early ? Meanwhile::ask_and_clear : Meanwhile::ask);
-    const Habit habit = habit_of(items[0].key);
+    const Look look(items[0].key, table.shape.items);
+    if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {  // of others it costs the loop below more than it brings
+        if (!Adding<T>::is_wide(table.shape) && look.is_scattered(stop - start <= tile)) send_scattered(table, items);
+    }
+    const Habit habit = look.habit(stop - start);
     if (!early && habit == Habit::again) table.clear();
-    Adding<T> adding{table, habit, early || habit == Habit::again};
+    Adding<T> adding{table, habit, early || habit == Habit::again, {}};
+    if (habit == Habit::again) adding.hot = look.hottest<sum_t<T>>();
+    if (adding.hot.used && lane_index() == 0) table.place_of(adding.hot.key);  // before others have it
     for (uint32 base = start;; base += tile) {
         GPUBENCH_UNROLL
         for (int k = 0; k < items_at_once<T>; ++k) adding.take(items[k], static_cast<int>((base - start) / tile) + k);

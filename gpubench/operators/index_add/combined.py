@@ -97,7 +97,7 @@ class Combined(OfForm):
             if dtype in tuning.CUT:
                 names += [kernel(dtype, index, widths[-1], LANES, sharing, True) for sharing in ("even", "runs")]
             names += [
-                *(single(dtype, index, alone) for alone in (False, True)),
+                *(single(dtype, index, looking) for looking in ("nobody", "warp", "block")),
                 *(
                     scattered.kernel(dtype, index, dims, width, alone)
                     for dims, width in ((2, widths[-1]), (3, 1))
@@ -128,19 +128,27 @@ def kernel(
     return f"gpubench::index_add::add_combined<{types}, {sharing}, {str(anywhere).lower()}, {str(asks).lower()}>"
 
 
-def single(dtype: str, index: str, alone: bool) -> str:
-    """Return the name expression for single elements without gaps; alone: that look for no others with their place."""
+def single(dtype: str, index: str, looking: str) -> str:
+    """Return the name expression for single elements without gaps; looking: who does for others with their place."""
     types = f"{dtypes.dtype(dtype).cpp}, {dtypes.dtype(index).cpp}"
-    return f"gpubench::index_add::add_single<{types}, {str(alone).lower()}>"
+    return f"gpubench::index_add::add_single<{types}, gpubench::index_add::Looking::{looking}>"
+
+
+def looking_of(count: int) -> str:
+    """Return who looks for others with an element's place, where there are so many."""
+    if count <= tuning.ALONE_SINGLE:
+        return "nobody"
+    return "block" if count >= tuned("LOOKING_BLOCK", tuning.LOOKING_BLOCK) else "warp"
 
 
 def build_single(problem: Problem[Any], form: Form) -> Plan:
     """Return the plan for single elements without gaps, at most LIMIT."""
     destination, index, _ = problem.operands
-    threads = min(THREADS, max(32, power_of_two(ceil_div(form.count, 32))))
+    looking = looking_of(form.count)
+    threads = THREADS if looking == "block" else min(THREADS, max(32, power_of_two(ceil_div(form.count, 32))))
     launch = Launch(
         SOURCE,
-        single(destination.dtype, index.dtype, form.count <= tuning.ALONE_SINGLE),
+        single(destination.dtype, index.dtype, looking),
         (ceil_div(form.count, threads), 1, 1),
         (threads, 1, 1),
         (
@@ -157,8 +165,7 @@ def build_single(problem: Problem[Any], form: Form) -> Plan:
 
 def build(problem: Problem[Any], form: Form, rows: int) -> Plan | Refused:
     """Return the plan with so many rows of a thread (1), of a group of lanes (4), or of a warp."""
-    steps = (form.inner, form.outers, form.place_step, form.index_step)
-    if rows == 1 and steps == (1, 1, 1, 1) and fits(form.count + THREADS, form.places):
+    if rows == 1 and form.is_single and fits(form.count + THREADS, form.places):
         return build_single(problem, form)
     if rows == 1:
         plan = scattered.build(problem)

@@ -73,6 +73,11 @@ class Form:
         )  # fmt: skip
 
     @property
+    def is_single(self) -> bool:
+        """Say whether single elements without gaps are added to such, one list of them."""
+        return (self.inner, self.outers, self.place_step, self.index_step) == (1, 1, 1, 1)
+
+    @property
     def is_dense(self) -> bool:
         """Say whether no gaps lie between the rows of the destination."""
         return self.places == 1 or self.place_step == self.inner

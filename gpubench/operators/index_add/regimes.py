@@ -84,6 +84,8 @@ def is_for_cached(form: Form) -> bool:
     """Say whether elements go through a block's table."""
     items = form.count * form.inner
     least = tuned("CACHED_LEAST", tuning.CACHED_LEAST)
+    if form.is_single:
+        return items >= max(least, tuned("SINGLE_LEAST", tuning.SINGLE_LEAST))
     dense = items >= tuning.DENSE * form.places * form.inner and items * form.outers >= tuning.CACHED_LEAST_DENSE
     row, wide = tuned("CACHED_ROW", tuning.CACHED_ROW), form.inner < 32 and items * form.outers >= tuning.CACHED_MANY
     if form.row_bytes >= (2 * row if wide else row):
@@ -97,28 +99,33 @@ def is_for_cached(form: Form) -> bool:
 def has_totals(form: Form, dtype: str) -> bool:
     """Say whether small integers are added up in 32 bits first."""
     fits = form.is_dense and form.places <= tuning.TOTALS_PLACES * form.count and form.row_bytes < tuning.CACHED_ROW
-    return dtype in tuning.SMALL and fits and form.count * form.inner >= tuning.TOTALS_LEAST
+    wide = form.is_single and form.places > tuning.TOTALS_FEW * form.count
+    least = tuning.TOTALS_WIDE if wide else tuning.TOTALS_LEAST
+    return dtype in tuning.SMALL and fits and form.count * form.inner >= least
 
 
 def is_for_block_copies(form: Form, dtype: str, device: DeviceInfo) -> bool:
     """Say whether a block's own sums of all places are best: few places, or many long rows along the indexed dim.
 
-    Blocks exchange words of small integers: 600000 int8 into 500 places 3145 us (39 by `cached`).
+    Blocks exchange words of small integers: 600000 int8 into 500 places 3145 us (39 by `cached`). Floats that come to
+    one place from all of a warp wait there.
     """
-    elements, items = form.places * form.inner, form.count * form.inner
-    dense = items >= max(tuned("COPIES_DENSE", tuning.COPIES_DENSE) * elements, tuning.COPIES_ITEMS)
-    few = (
-        elements <= tuned("COPIES_PLACES", tuning.COPIES_PLACES)
-        and dtype not in tuning.SMALL
-        and form.inner < tuning.SHORT
-    )
-    if few and dense and items * form.outers >= 2 * tuning.CACHED_LEAST:
+    items = form.count * form.inner
+    fit = has_few_places(form) and dtype not in tuning.SMALL and (dtype == "int32" or form.outers > 1)
+    if fit and items * form.outers >= 2 * tuning.CACHED_LEAST:
         return True
     if form.is_turned or form.inner > 1 or form.outers < device.sm_count or form.place_step != 1:
         return False
     if _has_words(form, dtype):
         return True
     return form.count >= tuned("LAST_DIM", tuning.LAST_DIM) and form.places <= 2 * form.count <= 32 * form.places
+
+
+def has_few_places(form: Form) -> bool:
+    """Say whether short rows have so few places that many elements come to each."""
+    elements, items = form.places * form.inner, form.count * form.inner
+    dense = items >= max(tuned("COPIES_DENSE", tuning.COPIES_DENSE) * elements, tuning.COPIES_ITEMS)
+    return dense and elements <= tuned("COPIES_PLACES", tuning.COPIES_PLACES) and form.inner < tuning.SHORT
 
 
 def _has_words(form: Form, dtype: str) -> bool:
@@ -210,8 +217,14 @@ def asks_for_places(form: Form, itemsize: int, tile: int, device: DeviceInfo) ->
 
 
 def cached_blocks(form: Form, tile: int, device: DeviceInfo) -> int:
-    """Return the most blocks of `cached` for each repetition: one a tile up to eight an SM, else three."""
+    """Return the most blocks of `cached` for each repetition: one a tile up to eight an SM, else three.
+
+    Fewer where places are few.
+    """
     tiles = ceil_div(form.count * form.inner, tile)
+    if form.outers == 1 and has_few_places(form):
+        fewer = ceil_div(form.count * form.inner, tuning.FEW_EACH)
+        return min(tiles, max(device.sm_count // 2, min(fewer, tuning.FEW_BLOCKS * device.sm_count)))
     return (
         tiles
         if tiles * form.outers <= 8 * device.sm_count

@@ -12,6 +12,7 @@ LAST_DIM = Constant("LAST_DIM", tuning.LAST_DIM, (2048, 65536, 1 << 40))
 GATHERED_LEAST = Constant("GATHERED_LEAST", tuning.GATHERED_LEAST, (8192, 65536, 1 << 40))
 CACHED_ROW = Constant("CACHED_ROW", tuning.CACHED_ROW, (0, 16, 256))
 CACHED_LEAST = Constant("CACHED_LEAST", tuning.CACHED_LEAST, (1 << 13, 1 << 15, 1 << 21, 1 << 40))
+SINGLE_LEAST = Constant("SINGLE_LEAST", tuning.SINGLE_LEAST, (1 << 16, 1 << 17, 1 << 19))
 CACHED_BLOCKS = Constant("CACHED_BLOCKS", tuning.CACHED_BLOCKS, (1, 2, 6, 12))
 ASK_TILES = Constant("ASK_TILES", tuning.ASK_TILES, (0, 8))
 ASK_ROWS = Constant("ASK_ROWS", tuning.ASK_ROWS, (0, 1, 4))
@@ -43,7 +44,7 @@ REGIMES: tuple[Regime, ...] = (
         "few-elements",
         "inner == 1 and indices < 1048576",
         ("private_copies", "block_copies", "cached", "combined"),
-        (COPIES_LEAST, COPIES_PLACES, COPIES_DENSE, CACHED_LEAST, ASK_TILES),
+        (COPIES_LEAST, COPIES_PLACES, COPIES_DENSE, CACHED_LEAST, SINGLE_LEAST, ASK_TILES),
     ),
     Regime(
         "elements",

@@ -20,6 +20,10 @@ CUT_MUCH = 9 * 2**18
 ALONE_SINGLE = 1024
 """Single elements up to which lanes look for no others with their place: all of one place cost 2 us, looking 0.1."""
 
+LOOKING_BLOCK = 2**15
+"""... and from which a block keeps sums of places that come again, up to `SINGLE_LEAST`: 2^16 into 2^20 half on one
+place 6.6 us (12.8 where warps look), by 1 / rank 8.8 (14.7), even 6.2 (5.9), 65536 into as many 5.0 (4.7)."""
+
 COPIES_LEAST = 4096
 """Indices from which `private_copies` is taken where the places fit: 31243 uint8 into 14 8 us (20 ms by atomics)."""
 
@@ -37,9 +41,15 @@ much of eight bytes comes to places that get three or more each: 32768 x 64, 202
 COPIES_PLACES = 2048
 COPIES_DENSE = 128
 COPIES_ITEMS = 1024
-"""`block_copies` for up to so many elements of the destination that each take so many of the source: 2 M into 717 29 us
-(52 by `cached`), 764 K into 7064 64 (15); and from so many of a repetition on, which a block takes: 19485 times 206
-indices of one place, turned, 102 us (13.6 by `combined`)."""
+"""`block_copies` for up to so many elements of the destination that each take so many of the source, of int32, which
+shared memory adds by itself: 2^20 into 1024 13 us in any order (10 to 51 by `cached`), but of float32 in order 115 (11
+to 15); 764 K into 7064 of float32 64 (15 by `cached`); and from so many of a repetition on, which a block takes: 19485
+times 206 indices of one place, turned, 102 us (13.6 by `combined`)."""
+
+FEW_EACH, FEW_BLOCKS = 4096, 2
+"""Elements of a block of `cached`, at least, and blocks an SM, at most, where places are so few: every block's sums go
+to the same lines of the L2 cache. 2^20 float32 even, by 1 / rank, half on one place and in order into 300 36, 40, 35,
+12 us (59, 58, 56, 11 by 512 blocks), 2^18 17, 21, 16, 10 by 66 (35, 27, 27, 8 by 256)."""
 
 LAST_DIM = 16384
 """Indices of the last dim from which a block takes a repetition: 256 x 30000 88 us (115 by atomics), 256 x 4096 22
@@ -69,14 +79,22 @@ DENSE = 8
 """... through a block's table from so many elements on, or fewer where each element of the destination takes `DENSE`:
 13120 x 2 float64 into 44 13 us (19 by atomics)."""
 
+SINGLE_LEAST = 3 * 2**16
+"""... single elements without gaps from so many on, of which `combined` has blocks that look: 2^17 into 2^14 even, by 1
+/ rank, half on one place, in order 6.2, 6.9, 6.0, 5.4 us (6.8, 8.9, 7.9, 6.2 by the table), into 2^20 7.6, 12.4, 8.5,
+6.4 (7.9, 9.4, 9.0, 7.2), 2^18 into 2^20 9.6, 18.5, 11.7, 7.2 (10.2, 11.5, 10.7, 8.4)."""
+
 CACHED_MANY_FEW = 4
 """... or so many times as many elements, where indices are fewer: 10000 x 3, 100000 indices 8.6 us an element a thread,
 half of them on one place 32 (12 and 18 by the table; torch 9.9 and 101)."""
 
 TOTALS_LEAST = 2**18
+TOTALS_WIDE, TOTALS_FEW = 3 * 2**17, 1 / 32
 TOTALS_PLACES = 4
 """... small integers by way of 32-bit totals in the workspace from so many on, up to so many of the destination each:
-2^20 of int8 27 us, half of them on one place 25 (25 and 55 by atomics); 175507 into 55636 of int16 11.3 (7.8)."""
+2^20 of int8 27 us, half of them on one place 25 (25 and 55 by atomics); 175507 into 55636 of int16 11.3 (7.8). Single
+ones of more places for each than `TOTALS_FEW` from the second number on: 2^18 of int16 into 2^20 14 to 16 us (8 to 17
+by `combined`, 9 to 13 by the table), but into 8192 10 to 14 (7 to 15, 8 to 16)."""
 
 ROWS_SUMS, ROWS_LEAST, ROWS_WIDE = 96, 2**19, 2**26
 ROWS_TABLE = 100_000

@@ -28,10 +28,12 @@ def _edges() -> list[Edge]:
         ({"shape": (452,), "indices": copies}, "float32", "private_copies"),  # four warps' copies: the most that fit
         ({"shape": (453,), "indices": copies}, "float32", "combined"),
         *(
-            ({"shape": (2048,), "indices": 128 * 2048 + near}, "float32", name)
+            ({"shape": (2048,), "indices": 128 * 2048 + near}, "int32", name)
             for near, name in _step("cached", "block_copies")
         ),
-        ({"shape": (2049,), "indices": 128 * 2049}, "float32", "cached"),
+        ({"shape": (2049,), "indices": 128 * 2049}, "int32", "cached"),
+        ({"shape": (2048,), "indices": 128 * 2048}, "float32", "cached"),  # whose atomics in shared memory wait
+        ({"shape": (2, 2048), "dim": 1, "indices": 128 * 2048}, "float32", "block_copies"),
         *(
             ({"shape": (132, 20_000), "dim": 1, "indices": last + near}, "float32", name)
             for near, name in _step("combined", "gathered")
@@ -67,7 +69,7 @@ def _edges() -> list[Edge]:
         ({"shape": (10**6, 32), "indices": 2**17}, "bfloat16", "combined"),
         ({"shape": (132, 65_536), "dim": 1, "indices": 65_536}, "float64", "block_copies"),
         *(
-            ({"shape": (10**6,), "indices": tuning.CACHED_LEAST + near}, dtype, name)
+            ({"shape": (10**6,), "indices": tuning.SINGLE_LEAST + near}, dtype, name)
             for dtype in ("float32", "int8")
             for near, name in _step("combined", "cached")
         ),
@@ -129,7 +131,8 @@ def _edges() -> list[Edge]:
         ),
         ({"shape": (10**5, 15), "indices": tuning.GROUPED_LEAST_SMALL}, "int8", "combined"),
         *(
-            ({"shape": (10**5,), "indices": tuning.TOTALS_LEAST + near}, "int16", "cached")  # a table, then totals
+            ({"shape": (places,), "indices": least + near}, "int16", "cached")  # a table, then totals
+            for places, least in ((10**5, tuning.TOTALS_WIDE), (10**3, tuning.TOTALS_LEAST))
             for near in (-1, 0)
         ),
         (
