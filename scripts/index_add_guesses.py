@@ -6,13 +6,15 @@
 Where a kernel looks, each list seems to be of one kind, and is of another elsewhere: whoever makes one must know the
 hash that says where is looked (cuda_src/include/gpubench/sampling.cuh). `partitioned` draws its seed anew each launch,
 so that its lists are made in vain. Some are no such thing, but lists as they come: sorted pieces one after the other, a
-beginning of another kind. All variants are timed cold by turns on the same list, as scripts/random_speed.py does; `over
-the best` is the time of `auto` by that of the fastest.
+beginning of another kind; plain ones are alike all through, of sizes that do not tell of what kind. All variants are
+timed cold by turns on the same list, as scripts/random_speed.py does; `over the best` is the time of `auto` by that of
+the fastest.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 import tempfile
@@ -32,6 +34,7 @@ from gpubench.model import Case, DeviceInfo, Plan  # noqa: E402
 from gpubench.operators import OPERATORS  # noqa: E402
 from gpubench.operators.hard import make_case  # noqa: E402
 from gpubench.operators.index_add import cached, cached_rows, given  # noqa: E402
+from gpubench.operators.index_add.indices import draw  # noqa: E402
 from studies.sampling import Array, counted_by_partition, sampled_place  # noqa: E402
 
 INDEX_ADD = OPERATORS["index_add"]
@@ -39,6 +42,8 @@ LOOKS, BLOCK = 8, 1024
 """Rows of its threads, and these, at which a block of `partitioned` looks for order."""
 
 WARP = 32
+SINGLES = (15, 16, 17, 17.5, 18)
+"""log2 of the single elements between the sizes from which `combined`'s blocks and `cached` take them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +155,27 @@ def changing(plan: Plan, places: int, count: int) -> Array:
     return np.where(np.arange(count) < count // 20, even(places, count), places // 2)
 
 
+def plain(pattern: str) -> Callable[[Plan, int, int], Array]:
+    """Return who makes a list that is alike all through, as a suite's cases have it."""
+
+    def make(plan: Plan, places: int, count: int) -> Array:
+        del plan
+        return draw(pattern, places, count, 1, 1)
+
+    return make
+
+
 def lists() -> Iterator[Made]:
     """Yield all lists."""
+    yield from _made()
+    for places, *exponents in ((2**20, *SINGLES), (2**14, *SINGLES), (2000, 18, 20, 22), (300, 18, 20, 22)):
+        for exponent, pattern in itertools.product(exponents, ("uniform", "zipf", "half_same", "sorted")):
+            count = round(2**exponent)
+            yield Made(f"plain: {count} {pattern} into {places}", (places,), "float32", count, plain(pattern))
+
+
+def _made() -> Iterator[Made]:
+    """Yield those that seem of one kind, and are of another."""
     single = ((2**25,), "float32", 2**24)
     yield Made("partitioned: seems even, is one place", *single, seems_even)
     yield Made("partitioned: seems of one slice, is even", *single, seems_crowded(0))

@@ -3,8 +3,9 @@
 //
 // Data: `add_single` knows nothing but the pointers and three numbers, for each further word of parameters costs a launch of a few
 // elements time. `add_scattered`: of any layout; the index is asked for at the same time: where there is little work. In both, lanes
-// add up what much of the list brings to one place before. `add_turned`, `add_turned_to_places`: squares of operands that lie turned,
-// through shared memory, where what several indices bring to one place is added up, too.
+// add up what much of the list brings to one place before; of many single elements blocks do (`BlockSums`). `add_turned`,
+// `add_turned_to_places`: squares of operands that lie turned, through shared memory, where what several indices bring to one place is
+// added up, too.
 #pragma once
 
 #include "gpubench/atomics.cuh"
@@ -29,11 +30,13 @@ GPUBENCH_DEVICE void send(T* destination, const Vector<sum_t<T>, V>& sums) {
 // Who looks for others with a lane's place: nobody, a warp where neighbours betray one that much of the list shares, or a block.
 enum class Looking { nobody, warp, block };
 
-// A block's sums of places that come again: one for each thread, found by a hash of the place. What a warp has of a place is added up first;
-// if that was several lanes', the place claims its sum, to which other warps add then. So an address gets an atomic a block.
+// A block's sums of places that come again: one for each thread, found by a hash of the place. What a warp has of a place is added up
+// first; if that was several lanes', the place claims its sum, to which other warps add then. So an address gets an atomic a block.
 template <class T>
 struct BlockSums {
     using A = sum_t<T>;
+    static constexpr int claiming = 2, hash_shift = 24;  // lanes that have one place; to as many sums as a block has threads
+    static_assert(combined_threads == 1 << (32 - hash_shift));
     uint32* rows;
     A* totals;
 
@@ -52,7 +55,7 @@ struct BlockSums {
         const uint32 equal = match_any(full_mask, inside ? row : no_row);
         const bool leads = add_up_lanes(equal, inside, sums), claims = leads && is_claimed(equal);
         if (leads) {
-            const uint32 slot = row * 2654435769u >> 24;
+            const uint32 slot = row * 2654435769u >> hash_shift;
             uint32 seen = load_shared(rows + slot);
             if (claims && seen == no_row) {
                 seen = compare_exchange(rows + slot, no_row, row);
@@ -65,7 +68,6 @@ struct BlockSums {
         const int i = thread_index_x();
         if (rows[i] != no_row) index_add::send<T, 1>(destination + rows[i], Vector<A, 1>{totals[i]});
     }
-    static constexpr int claiming = 2;  // lanes
 };
 
 // Single elements without gaps, one a thread.

@@ -1,12 +1,13 @@
 // Elements on their way to a destination by atomics, those that come again added up in shared memory before: what shared_sums.cu and
 // partitioned.cu share.
 //
-// A block takes tiles that follow each other. The first 32 elements of each warp show whether elements come again. If fewer than one in a
-// hundred of the block's do, all go straight to the destination; so they do where they stand in order, but for warps that meet one place
-// alone. Otherwise the block keeps sums in a table, one of two places a hash of the destination's element: one that finds both taken by
-// others goes to the destination. What one warp meets again and again (an index that half of the list shares) a lane adds up in a
-// register. At the end the table goes to the destination. A warp whose part of the list goes on otherwise leaves its block's way for
-// itself: a shuffle and a vote say how often what one of its lanes has comes to the others.
+// A block takes tiles that follow each other. The first 32 elements of each warp show whether elements come again. If too few of the
+// block's do, all go straight to the destination; so they do where they stand in order, but for warps that meet one place alone.
+// Otherwise the block keeps sums in a table, one of two places a hash of the destination's element: one that finds both taken by others
+// goes to the destination. What one warp meets again and again (an index that half of the list shares) a lane adds up in a register, from
+// the first elements on if these show it. At the end the table goes to the destination. A warp whose first elements have places of their
+// own does not wait for the block; one whose part of the list goes on otherwise leaves the block's way for itself: a shuffle and a vote
+// say how often what one of its lanes has comes to the others.
 #pragma once
 
 #include "gpubench/atomics.cuh"

@@ -12,7 +12,6 @@ from gpubench.operators.elementwise import tuning
 from gpubench.operators.elementwise.merged import Input, Merged
 from gpubench.operators.geometry.merged import Dim
 
-
 UNIT = 16
 """Bytes of the units that turned operands are read by."""
 

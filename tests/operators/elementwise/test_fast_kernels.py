@@ -148,7 +148,7 @@ def test_elements_that_are_near_come_by_small_vectors(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float64"])
 def test_elements_of_a_small_operand_are_found_by_their_places(dtype: str) -> None:
-    """Rows of tiles that go over two dims and three, on and off the grid; what is shared along the first or the next."""
+    """Rows of tiles that go over two dims and three, on and off the grid; what is shared along one of them."""
     works = []
     for shape, order, small in (
         ((40, 101, 5), (2, 1, 0), (40, 1, 5)),
