@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from gpubench.devices import open_device  # noqa: E402 - the checkout must be found first
+from gpubench.peers.cupy import cupy_stream  # noqa: E402
 
 CODE = r"""
 __device__ unsigned place(unsigned i, unsigned mask) {
@@ -71,7 +72,7 @@ def main() -> int:
     import cupy
 
     module = cupy.RawModule(code=CODE)
-    stream = cupy.cuda.ExternalStream(device.stream) if device.stream else cupy.cuda.Stream.null
+    stream = cupy_stream(cupy, device.stream)
     table, out = cupy.zeros(4 << max(SIZES), cupy.float32), cupy.zeros(1, cupy.float32)
     functions = {name: module.get_function(name) for name in ("read", "add", "ask_add")}  # compiled before any is timed
 

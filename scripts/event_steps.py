@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 from random_speed import OUTER  # noqa: E402 - the checkout must be found first
 
 from gpubench.devices import open_device  # noqa: E402
+from gpubench.peers.cupy import cupy_stream  # noqa: E402
 
 KERNEL = r"""
 extern "C" __global__ void __launch_bounds__(256) work(const float* x, float* y, int turns) {
@@ -51,7 +52,7 @@ def main() -> int:
     import cupy
 
     work = cupy.RawModule(code=KERNEL).get_function("work")
-    stream = cupy.cuda.ExternalStream(device.stream) if device.stream else cupy.cuda.Stream.null
+    stream = cupy_stream(cupy, device.stream)
     x, y = cupy.ones(BLOCKS * THREADS, cupy.float32), cupy.zeros(BLOCKS * THREADS, cupy.float32)
     cupy.cuda.runtime.deviceSynchronize()
 

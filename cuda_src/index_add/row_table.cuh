@@ -59,7 +59,7 @@ struct RowTable {
     // Where the row's sums stand, or why nowhere: it did not come lately, or both of its places are others'. first: of the lanes that ask
     // for the row, which need not agree: each sends its own part of the sum.
     GPUBENCH_DEVICE uint32 find(uint32 row, bool first) const {
-        const uint32 hash = row * 2654435769u, place = multiply_high(hash, rows);
+        const uint32 hash = hash_of(row), place = multiply_high(hash, rows);
         const uint32 seen = load_shared(keys + place), other = load_shared(keys + (place ^ 1));
         if (seen == row) return place;
         if (other == row) return place ^ 1;

@@ -55,7 +55,7 @@ struct BlockSums {
         const uint32 equal = match_any(full_mask, inside ? row : no_row);
         const bool leads = add_up_lanes(equal, inside, sums), claims = leads && is_claimed(equal);
         if (leads) {
-            const uint32 slot = row * 2654435769u >> hash_shift;
+            const uint32 slot = hash_of(row) >> hash_shift;
             uint32 seen = load_shared(rows + slot);
             if (claims && seen == no_row) {
                 seen = compare_exchange(rows + slot, no_row, row);

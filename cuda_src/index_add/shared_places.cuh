@@ -9,6 +9,9 @@ namespace gpubench::index_add {
 
 constexpr uint32 no_row = 0xffffffffu;
 
+// A place's bits spread over a word, by the golden ratio (Knuth 1973, section 6.4).
+GPUBENCH_DEVICE uint32 hash_of(uint32 place) { return place * 2654435769u; }
+
 // Sums of lanes on their way to one place, added up by one of them; says whether the lane still has any. `key`: its place; below
 // zero: none. Lanes `apart` with one place betray an index that much of the list shares: as long as four lanes have such a one,
 // they are added up before.

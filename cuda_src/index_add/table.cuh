@@ -26,7 +26,7 @@ template <class T>
 constexpr bool is_small = is_integer<T> && sizeof(T) <= 2;  // added to by exchanging words
 template <class T>
 constexpr int items_at_once = is_small<T> ? 1 : 2;  // the sooner words are exchanged the better
-constexpr uint32 no_key = 0xffffffffu;
+constexpr uint32 no_key = no_row;
 
 struct CachedShape {
     IntegerDivider inner;  // elements of a row
@@ -75,7 +75,7 @@ struct Table {
     }
     // The key's place in the table, or the neighbouring one; no_key where others have both.
     GPUBENCH_DEVICE uint32 place_of(uint32 key) const {
-        uint32 place = key * 2654435769u >> shape.hash_shift;
+        uint32 place = hash_of(key) >> shape.hash_shift;
         GPUBENCH_UNROLL
         for (int probe = 0; probe < 2; ++probe) {
             uint32 seen = load_shared(keys + place);
@@ -181,7 +181,7 @@ struct Look {
     // What much of the list shares, if most lanes that have one place are so many.
     template <class A>
     GPUBENCH_DEVICE Hot<A> hottest() const {
-        const int most = combine_lanes(equal, [](int a, int b) { return a > b ? a : b; });
+        const int most = largest_of_lanes(equal);
         Hot<A> hot{};
         if (most < 2 * Hot<A>::enough) return hot;
         return {shuffle(full_mask, key, count_trailing_zeros(ballot(full_mask, equal == most))), A{}, true, most};

@@ -11,6 +11,11 @@ from gpubench.peers import functions
 from gpubench.peers.base import DeviceOperand, Prepared, attempt, library
 
 
+def cupy_stream(cupy: Any, stream: int | None) -> Any:
+    """Return a stream's handle as CuPy's stream; None is the default one."""
+    return cupy.cuda.Stream.null if stream is None else cupy.cuda.ExternalStream(stream)
+
+
 class CupyPeer:
     """cumsum, sum, index_add (cupyx.scatter_add) and the elementwise functions that are a single call. No bfloat16."""
 
@@ -35,7 +40,7 @@ class CupyPeer:
     def prepare(self, problem: Problem[Any], operands: Mapping[str, DeviceOperand], stream: int | None) -> Prepared:
         """Bind the call."""
         cupy = self._cupy
-        on_stream = cupy.cuda.Stream.null if stream is None else cupy.cuda.ExternalStream(stream)
+        on_stream = cupy_stream(cupy, stream)
         given = {name: self._array(operand) for name, operand in operands.items()}
         call = self._call(problem, given)
 

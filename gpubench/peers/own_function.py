@@ -24,6 +24,7 @@ from gpubench.names import OWN
 from gpubench.own.code import named
 from gpubench.own.definitions import Arrays
 from gpubench.peers.base import DeviceOperand, Prepared, first_line, library
+from gpubench.peers.cupy import cupy_stream
 from gpubench.peers.tensors import tensors
 from gpubench.peers.torch import torch_stream
 
@@ -136,7 +137,7 @@ def _copy(arrays: Arrays, source: Any, target: Any) -> None:
 
 def _cupy(operands: Mapping[str, DeviceOperand], stream: int | None) -> Given:
     cupy = library("cupy", "cupy", "cuda13")
-    on_stream = cupy.cuda.Stream.null if stream is None else cupy.cuda.ExternalStream(stream)
+    on_stream = cupy_stream(cupy, stream)
     return tuple(cupy.asarray(operand) for operand in operands.values()), lambda: on_stream
 
 

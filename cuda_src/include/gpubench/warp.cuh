@@ -67,6 +67,11 @@ GPUBENCH_DEVICE A combine_lanes(A value, Combine combine) {
     return value;
 }
 
+// The largest of all lanes' numbers, for every lane.
+GPUBENCH_DEVICE int largest_of_lanes(int value) {
+    return combine_lanes(value, [](int a, int b) { return a > b ? a : b; });
+}
+
 // What comes before a lane's vector: `run` before the first lane's, and the totals of the lanes before for the others, of
 // which `upto` is what `scan_lanes` gave. Then `run` is moved on behind the warp's vectors.
 template <class A, class Combine>

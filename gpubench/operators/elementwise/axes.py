@@ -11,9 +11,7 @@ from gpubench import dtypes
 from gpubench.operators.elementwise import tuning
 from gpubench.operators.elementwise.merged import Input, Merged
 from gpubench.operators.geometry.merged import Dim
-
-UNIT = 16
-"""Bytes of the units that turned operands are read by."""
+from gpubench.operators.geometry.vectors import VECTOR_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +56,7 @@ def split(shape: Merged) -> Axes:
     along = _run_along(shape, chosen, turned, others)
     if math.prod(shape.dims[dim].size for dim in along) * shape.output_itemsize <= tuning.SHORT_ALONG:
         large = [other for other in others if not tuning.is_small(shape, other)]
-        itemsize = min(dtypes.dtype(operand.dtype).itemsize for operand in shape.inputs if operand.number in turned)
-        tiny = shape.dims[chosen].size * itemsize < UNIT
+        tiny = shape.dims[chosen].size * min(shape.itemsizes(turned)) < VECTOR_BYTES
         along = _run_along(shape, chosen, turned, large, 1 if tiny else tuning.LONG_ROW)
     across = [chosen]
     distance = _distances(shape, chosen, turned)

@@ -92,16 +92,16 @@ def turned_cut(shape: Merged, full: int, axes: Axes, reach: int, spare: int, dev
     """
     rows, vector, parts = axis_size(axes.across), full, full // shape.vector
     most = THREADS // parts
-    unit = 16 // min(_turned_bytes(shape, axes))
+    narrow = min(shape.itemsizes(axes.turned))
     least = max(16 // dtypes.dtype(operand.dtype).itemsize for operand in shape.inputs)
-    least = min(least, max(unit, power_of_two(rows)))
+    least = min(least, max(16 // narrow, power_of_two(rows)))
     passes, lanes = tuning.TURNED_PASSES, tuning.TURNED_LANES[vector]
     if reach + spare < lanes * vector:
         lanes = max(power_of_two(reach + spare), least) // vector
     elif rows < THREADS // lanes * passes:
         lanes = min(most, THREADS * passes // max(power_of_two(rows), least))
     stored = shape.output_itemsize if shape.output_itemsize * full == 16 else 0
-    waste = Waste(reach, rows, spare, narrow=min(_turned_bytes(shape, axes)), stored=stored)
+    waste = Waste(reach, rows, spare, narrow=narrow, stored=stored)
     lanes, passes = _fitted((lanes, most), passes, vector, least, waste)
     blocks = shape.elements / (THREADS * vector)
     fine = vector <= 4 and lanes <= tuning.TURNED_LANES[vector]
@@ -128,17 +128,12 @@ def staged_cut(shape: Merged, axes: Axes, reach: int, device: DeviceInfo) -> Til
     if rows < THREADS // lanes * passes:
         lanes = min(tuning.STAGED_MOST[vector], max(THREADS * passes // rows, 1), longest)
         passes = max(1, min(passes, rows * lanes // THREADS))
-    waste = Waste(reach, every, 0, max(_turned_bytes(shape, axes)))
+    waste = Waste(reach, every, 0, max(shape.itemsizes(axes.turned)))
     lanes, passes = _fitted((lanes, tuning.STAGED_MOST[vector]), passes, vector, 1, waste)
     blocks = shape.elements / (THREADS * vector)
     while _is_too_few(blocks / passes, passes, tuning.TURNED_BLOCKS, device):
         passes //= 2
     return TileCut(lanes, passes, lanes * vector)
-
-
-def _turned_bytes(shape: Merged, axes: Axes) -> list[int]:
-    """Return the bytes of an element of each operand that lies across the rows."""
-    return [dtypes.dtype(operand.dtype).itemsize for operand in shape.inputs if operand.number in axes.turned]
 
 
 def _is_too_few(blocks: float, passes: int, least: Mapping[int, int], device: DeviceInfo) -> bool:

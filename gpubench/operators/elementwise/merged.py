@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +53,10 @@ class Merged:
     def output_bytes(self) -> int:
         """Bytes of y."""
         return self.elements * self.output_itemsize
+
+    def itemsizes(self, numbers: Collection[int]) -> list[int]:
+        """Return the bytes of an element of each operand of these numbers."""
+        return [dtypes.dtype(operand.dtype).itemsize for operand in self.inputs if operand.number in numbers]
 
     def is_linear(self, one: Input) -> bool:
         """Say whether an operand lies as y does, from end to end."""

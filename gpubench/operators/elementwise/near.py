@@ -119,6 +119,6 @@ def are_braids_slow(shape: Merged, axes: Axes, function: str) -> bool:
 
 def has_few_ragged(shape: Merged, axes: Axes) -> bool:
     """Say whether rows that are braided end with no 4 bytes, and operands have few."""
-    sizes = [dtypes.dtype(operand.dtype).itemsize for operand in shape.inputs if operand.number in axes.braided]
+    sizes = shape.itemsizes(axes.braided)
     ragged = shape.dims[0].size * shape.output_itemsize % tuning.BRAIDED_STORE != 0
     return ragged and shape.elements * max(sizes, default=0) <= tuned("RAGGED_BRAIDS", RAGGED_BRAIDS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from gpubench import dtypes
 from gpubench.operators.constants import tuned
 from gpubench.operators.elementwise import tuning
 from gpubench.operators.elementwise.axes import Axes
@@ -44,7 +43,7 @@ def _of_braids(shape: Merged, axes: Axes, length: int) -> int:
     """Return the vector that rows are multiples of and whose loads meet the fewest lines, if a thread's part is long or
     rows are not multiples of the full one; that one where they are multiples of none.
     """
-    itemsize = max(dtypes.dtype(operand.dtype).itemsize for operand in shape.inputs if operand.number in axes.braided)
+    itemsize = max(shape.itemsizes(axes.braided))
     rows = axes.across[0].size
     most = tuned("BRAIDED_RUN", tuning.BRAIDED_RUN) // (rows * itemsize)
     if length % shape.vector == 0 and shape.vector <= most:

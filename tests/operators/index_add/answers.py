@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from gpubench.measure.check import check
 from gpubench.model import Plan, Problem, Refused
@@ -22,6 +23,14 @@ def problem_of(
 ) -> Problem[Any]:
     """Return an index_add's problem."""
     return INDEX_ADD.problem(make_case("index_add", dtype, shape=shape, indices=indices, **params))
+
+
+def give_list(problem: Problem[Any], index: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Let the problem have this list in place of its own; return its inputs."""
+    inputs: dict[str, Any] = dict(INDEX_ADD.inputs(problem))
+    inputs["index"] = np.asarray(index, inputs["index"].dtype)
+    monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
+    return inputs
 
 
 def noted(plan: Plan | Refused, **notes: Any) -> Plan:

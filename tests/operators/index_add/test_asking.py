@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from gpubench.model import Plan, Problem
+from gpubench.model import Plan
 from gpubench.operators.constants import in_force
 from gpubench.operators.index_add import combined, tuning
 from gpubench.operators.index_add.combined import Combined
 from gpubench.operators.index_add.regimes import asks_for_rows
-from tests.operators.cases import DEVICE
-from tests.operators.index_add.answers import INDEX_ADD, PATTERNS, answers, form, noted, problem_of
+from tests.operators.cases import DEVICE, auto
+from tests.operators.index_add.answers import PATTERNS, answers, form, noted, problem_of
 
 MANY, NONE = {"ASK_ROWS": 2**20}, {"ASK_ROWS": 0}
 
@@ -36,13 +36,6 @@ def test_rows_of_every_width_are_asked_for(dtype: str) -> None:
         with in_force(MANY):
             plan = combined.build(problem, form(problem), 8)
         answers(problem, plan, "random:5")
-
-
-def plan_of(problem: Problem[Any]) -> str:
-    """Return the variant that is taken."""
-    plan = INDEX_ADD.choose(problem, DEVICE)
-    assert isinstance(plan, Plan)
-    return plan.variant
 
 
 def asks(width: int, dtype: str, indices: int, places: int = 4096, **params: Any) -> bool:
@@ -83,6 +76,6 @@ def test_the_rule_can_be_turned_off() -> None:
 def test_a_sort_must_bring_more_where_warps_ask() -> None:
     """Atomics are as fast then: 131072 rows of 256 bfloat16, which none were asked for, would be sorted."""
     problem = problem_of((2**17, 256), 2**17, "bfloat16")
-    assert plan_of(problem) == "combined"
+    assert auto(problem).name == "combined"
     with in_force(NONE):
-        assert plan_of(problem) == "grouped"
+        assert auto(problem).name == "grouped"

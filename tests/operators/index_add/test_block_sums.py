@@ -15,7 +15,7 @@ from gpubench.model import Plan, Problem
 from gpubench.operators.index_add import cached, combined, tuning
 from gpubench.operators.index_add.cached import table_bits
 from tests.operators.cases import DEVICE, auto
-from tests.operators.index_add.answers import INDEX_ADD, answers, form, problem_of, sums_of_those_inside
+from tests.operators.index_add.answers import INDEX_ADD, answers, form, give_list, problem_of, sums_of_those_inside
 from tests.operators.on_host import output
 
 PLACES = 70_000
@@ -48,8 +48,7 @@ def problem_with(
 ) -> Problem[Any]:
     """Return a problem of whole numbers whose list is this one."""
     problem = problem_of((places,), len(index), dtype, distribution="integers")
-    inputs = INDEX_ADD.inputs(problem) | {"index": np.asarray(index, np.int64)}
-    monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
+    give_list(problem, index, monkeypatch)
     return problem
 
 

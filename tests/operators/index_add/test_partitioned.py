@@ -14,7 +14,15 @@ from gpubench.operators.constants import in_force
 from gpubench.operators.index_add import partitioned
 from studies.sampling import counted_by_partition, sampled_place
 from tests.operators.cases import DEVICE
-from tests.operators.index_add.answers import INDEX_ADD, PATTERNS, answers, form, problem_of, sums_of_those_inside
+from tests.operators.index_add.answers import (
+    INDEX_ADD,
+    PATTERNS,
+    answers,
+    form,
+    give_list,
+    problem_of,
+    sums_of_those_inside,
+)
 from tests.operators.on_host import host, output
 
 
@@ -150,9 +158,7 @@ def test_a_sample_that_saw_nothing_of_the_list_costs_time_alone(
         plan = small_slices(problem, host().info)
     assert isinstance(plan, Plan)
     assert plan.notes["grain"] == (partitioned.GRAIN if runs == "long" else 1)
-    inputs = INDEX_ADD.inputs(problem)
-    inputs["index"] = seen_as_even(plan, 40_000, places, others)
-    monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
+    inputs = give_list(problem, seen_as_even(plan, 40_000, places, others), monkeypatch)
     if others != "outside":
         answers(problem, plan, "random:4")
     elif dtype != "float32":
@@ -172,9 +178,7 @@ def test_rows_that_find_no_room_go_to_the_destination(
     with in_force({"PARTITION_FLOOR": 0}):
         plan = small_slices(problem, host().info)
     assert isinstance(plan, Plan)
-    inputs = INDEX_ADD.inputs(problem)
-    inputs["index"] = seen_as_even(plan, 20_000, places // inner, others)
-    monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
+    inputs = give_list(problem, seen_as_even(plan, 20_000, places // inner, others), monkeypatch)
     if others != "outside":
         answers(problem, plan, "random:4")
     elif dtype.startswith("int"):
@@ -221,9 +225,7 @@ def with_holes(index: Any) -> Any:
 def test_a_list_in_order_is_left_where_it_is(monkeypatch: pytest.MonkeyPatch, arrange: Any, left: bool) -> None:
     """Not sorted pieces that each reach over all places; holes now and then are no matter, nor what none looked at."""
     problem = problem_of((90_000,), 100_000, "int32")
-    inputs = INDEX_ADD.inputs(problem)
-    inputs["index"] = arrange(inputs["index"])
-    monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
+    inputs = give_list(problem, arrange(INDEX_ADD.inputs(problem)["index"]), monkeypatch)
     plan = small_slices(problem, dataclasses.replace(host().info, sm_count=2))
     assert way_of(problem, plan) == ("ordered" if left else "moved")
     if inputs["index"].min() >= 0:
@@ -256,9 +258,7 @@ def test_short_lists_of_sorted_pieces_are_right(monkeypatch: pytest.MonkeyPatch,
     """They may end inside what is looked at, or be shorter."""
     for count in (300, 9001):
         problem = problem_of((9000,), count, "int32")
-        inputs = INDEX_ADD.inputs(problem)
-        inputs["index"] = pieces_of(inputs["index"], pieces)
-        monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem, inputs=inputs: inputs)
+        give_list(problem, pieces_of(INDEX_ADD.inputs(problem)["index"], pieces), monkeypatch)
         answers(problem, small_slices(problem, host().info), "random:3")
         monkeypatch.undo()
 

@@ -11,7 +11,7 @@ from gpubench.model import Plan, Problem, Value
 from gpubench.operators.index_add import cached, private_copies
 from gpubench.operators.index_add.cached import Cached
 from tests.operators.cases import DEVICE
-from tests.operators.index_add.answers import INDEX_ADD, answers, form, problem_of, sums_of_those_inside
+from tests.operators.index_add.answers import INDEX_ADD, answers, form, give_list, problem_of, sums_of_those_inside
 from tests.operators.on_host import host, one_sm, output
 
 
@@ -70,9 +70,8 @@ def test_ranges_of_blocks_cover_the_list_once(count: int, blocks: int) -> None:
 def test_a_list_may_go_on_as_it_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks whose elements are apart, in order, and of one place: each does as its own are."""
     problem = problem_of((5000,), 30_011)
-    inputs, at = INDEX_ADD.inputs(problem), np.arange(30_011)
-    inputs["index"] = np.where(at < 10_000, at * 7 % 5000, np.where(at < 20_000, at // 9 % 5000, 17)).astype(np.int64)
-    monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
+    at = np.arange(30_011)
+    give_list(problem, np.where(at < 10_000, at * 7 % 5000, np.where(at < 20_000, at // 9 % 5000, 17)), monkeypatch)
     for blocks in (1, 6):
         answers(problem, cached.build(problem, form(problem), blocks), "random:5")
 
@@ -99,7 +98,7 @@ ROWS = [("float32", 1), ("uint8", 1), ("int64", 3)]
 
 def list_of(begins: str, ends: Any, inner: int) -> Any:
     """Return what begins of one kind where blocks look first, and goes on otherwise."""
-    return np.where(512 // inner > AT % 4096, BEGINNINGS[begins], ends).astype(np.int64)
+    return np.where(512 // inner > AT % 4096, BEGINNINGS[begins], ends)
 
 
 def problem_of_rows(dtype: str, inner: int) -> Problem[Any]:
@@ -118,8 +117,7 @@ def test_a_block_whose_first_elements_say_nothing_of_the_others(
     that share none.
     """
     problem = problem_of_rows(dtype, inner)
-    inputs = INDEX_ADD.inputs(problem) | {"index": list_of(begins, ENDINGS[ends], inner)}
-    monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
+    give_list(problem, list_of(begins, ENDINGS[ends], inner), monkeypatch)
     for blocks, tile in CUTS:
         answers(problem, cached.build(problem, form(problem), blocks, tile=tile), "random:5")
 
@@ -132,9 +130,8 @@ def test_what_comes_to_no_place_leaves_no_sum(
 ) -> None:
     """Indices outside the dim, of some lanes or of whole warps, behind a beginning of any kind."""
     problem = problem_of_rows(dtype, inner)
-    inputs = INDEX_ADD.inputs(problem) | {"index": list_of(begins, OUTSIDE[ends], inner)}
+    inputs = give_list(problem, list_of(begins, OUTSIDE[ends], inner), monkeypatch)
     wanted = sums_of_those_inside(problem, inputs)
-    monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda _self, _problem: inputs)
     for blocks, tile in CUTS:
         plan = cached.build(problem, form(problem), blocks, tile=tile)
         assert isinstance(plan, Plan)

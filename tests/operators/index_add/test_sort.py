@@ -14,7 +14,7 @@ from gpubench.model import Plan, Workspace
 from gpubench.operators.index_add import grouped, sort
 from gpubench.operators.index_add.accuracy import grouped_accuracy
 from tests.operators.cases import DEVICE
-from tests.operators.index_add.answers import INDEX_ADD, answers, form, problem_of
+from tests.operators.index_add.answers import INDEX_ADD, answers, form, give_list, problem_of
 from tests.operators.on_host import host
 
 
@@ -63,10 +63,9 @@ def test_one_pair_out_of_order_is_seen_wherever_it_stands(
 ) -> None:
     """A list in order stays as it is; the edges of lanes, of rounds, of warps and of blocks are looked at, too."""
     problem = problem_of((3000, 4), 3000, "int64", index_dtype="int32")
-    inputs = dict(INDEX_ADD.inputs(problem))
-    inputs["index"] = np.arange(3000, dtype=inputs["index"].dtype)
-    inputs["index"][at] = at - 2  # which comes again behind another
-    monkeypatch.setattr(type(INDEX_ADD), "inputs", lambda *_: inputs)
+    index = np.arange(3000)
+    index[at] = at - 2  # which comes again behind another
+    give_list(problem, index, monkeypatch)
     answers(problem, grouped.build(problem, form(problem), host().info, 64, least_range=least_range))
 
 

@@ -121,7 +121,7 @@ struct Repeats {
         const uint32 met = match_any(full_mask, exists ? row : 0xffffffffu);
         const int equal = exists ? population_count(met) : 0;
         const bool run = ((met + (met & (0u - met))) & met) == 0;  // neighbours alone, as in a sorted piece: no place is met from elsewhere
-        const int most = combine_lanes(equal, [](int a, int b) { return a > b ? a : b; });
+        const int most = largest_of_lanes(equal);
         const int others = population_count(ballot(full_mask, equal > 1 && !run)) - (most > 1 ? most : 0);
         again += others > 0 ? others : 0;
         alone += most >= hot ? most : 0;
