@@ -7,6 +7,7 @@
 // place in registers, and writes the place once. A run over several windows is joined through shared memory, in order; one over several
 // pieces by atomics. Where the source is dense along the indexed dim, a tile of it comes to shared memory first, side by side. Where the
 // operands are dense along different dims beside it, a tile is a rectangle of both, so that the L1 cache has the rest of each sector.
+// Where neighbouring positions lie side by side in the source, a thread has a vector of them, for which its pairs are read once.
 // Neighbouring threads have neighbouring positions, or, where the destination is dense along the indexed dim, neighbouring windows.
 #pragma once
 
@@ -42,20 +43,27 @@ struct OwnedShape {
     int64 places;
     int64 place_step, index_step;
     double alpha;
+    int64 to_item;  // from one of a vector's elements to the next in the destination
 };
-GPUBENCH_LAYOUT(OwnedShape, 160, alpha, 152);
+GPUBENCH_LAYOUT(OwnedShape, 168, to_item, 160);
 
-// What one thread has of a tile: a position and a window of the pairs. Pieces: what others may add to too: the rows at the piece's ends,
+// What one thread has of a tile: a position, or V of them, and a window of the pairs. Pieces: what others may add to too: the rows at the piece's ends,
 // or, where blocks sort their pieces, any.
 enum class Pieces { one, sorted, own };
 // Pairs whose elements are on their way to a thread: as many as its registers hold, besides the code of atomics where it has that.
-template <class T, Pieces pieces>
-constexpr int pairs_at_once = pieces == Pieces::sorted ? (sizeof(T) > 8 ? 2 : 4)
-                                                       : (sizeof(T) > 8 ? 4 : sizeof(T) > 4 ? 5 : sizeof(T) == 4 ? 8 : 6);
+template <class T, Pieces pieces, int V>
+constexpr int pairs_at_once = V > 1                      ? 4
+                              : pieces == Pieces::sorted ? (sizeof(T) > 8 ? 2 : 4)
+                                                         : (sizeof(T) > 8 ? 4 : sizeof(T) > 4 ? 5 : sizeof(T) == 4 ? 8 : 6);
 
-template <class T, Pieces pieces>
+// A thread's sums of its positions.
+template <class T, int V>
+using owned_sum_t = conditional_t<V == 1, sum_t<T>, Vector<sum_t<T>, V>>;
+
+template <class T, Pieces pieces, int V, bool Beside>
 struct Window {
-    using A = sum_t<T>;
+    using A = owned_sum_t<T, V>;
+    using Items = conditional_t<V == 1, T, Packed<T, V>>;
     T* destination;
     const T* source;  // of the position, in shared memory where `pitch` is not 0; none: there is no such position
     const Pair* list;
@@ -66,15 +74,40 @@ struct Window {
     bool from_before;
 
     GPUBENCH_DEVICE T* place(uint32 row) const { return destination + row * shape.place_step; }
-    // One of the position, if it exists: loads of a thread are under way together.
+    // The position's, if it exists: loads of a thread are under way together.
     template <bool Near>
-    GPUBENCH_DEVICE T item(uint32 number, bool exists) const {
+    GPUBENCH_DEVICE Items item(uint32 number, bool exists) const {
         if constexpr (Near) return exists ? source[number] : T{};
-        else return load_if(source + number * shape.index_step, exists);
+        else return bit_cast<Items>(vector_if<V>(source + number * shape.index_step, exists));
     }
-    GPUBENCH_DEVICE void finish(uint32 row, const T& old, A total) const {
-        if (pieces == Pieces::own || (pieces == Pieces::sorted && (row == before || row == behind))) atomic_add(place(row), convert<T>(total));
-        else *place(row) = convert<T>(add(convert<A>(old), total));
+    GPUBENCH_DEVICE void add_item(const Items& raw, alpha_t<T> alpha) {
+        if constexpr (V == 1) sum = add_scaled<T>(sum, convert<A>(raw), alpha);
+        else add_scaled<T>(sum, raw, alpha);
+    }
+    // What the destination has of a row.
+    GPUBENCH_DEVICE Packed<T, V> now(uint32 row, bool exists = true) const {
+        if constexpr (Beside) return row_vector<V>(place(row), exists);
+        Vector<T, V> items;
+        GPUBENCH_UNROLL
+        for (int j = 0; j < V; ++j) items[j] = load_if(place(row) + j * shape.to_item, exists);
+        return bit_cast<Packed<T, V>>(items);
+    }
+    GPUBENCH_DEVICE void finish(uint32 row, const Packed<T, V>& old, const A& total) const {
+        const bool meets = pieces == Pieces::own || (pieces == Pieces::sorted && (row == before || row == behind));
+        if constexpr (V == 1) {
+            if (meets) atomic_add(place(row), convert<T>(total));
+            else *place(row) = convert<T>(add(convert<A>(bit_cast<T>(old)), total));
+        } else if (Beside && !meets) {
+            store_packed(place(row), added(old, total));
+        } else {
+            const auto items = bit_cast<Vector<T, V>>(added(old, total));
+            GPUBENCH_UNROLL
+            for (int j = 0; j < V; ++j) {
+                T* const to = place(row) + j * (Beside ? 1 : shape.to_item);
+                if (meets) atomic_add(to, convert<T>(total[j]));
+                else *to = items[j];
+            }
+        }
     }
     GPUBENCH_DEVICE bool goes_on(uint32 end) const {
         return end > 0 && list[end - 1] != no_pair && row_of(list[end - 1]) == row_of(list[end]);
@@ -84,11 +117,11 @@ struct Window {
     // way before the first is looked at: behind a branch each would wait for the pair of its own.
     template <bool Near>
     GPUBENCH_DEVICE void walk(alpha_t<T> alpha) {
-        constexpr int U = pairs_at_once<T, pieces>;
+        constexpr int U = pairs_at_once<T, pieces, V>;
         for (uint32 base = first; base < last; base += U) {
             Pair mine[U + 1];  // and the one behind
-            T raw[U];
-            Packed<T, 1> old[U];
+            Items raw[U];
+            Packed<T, V> old[U];
             const auto exists = [&](int u) { return base + u < last; };
             const auto ends = [&](int u) { return exists(u) && row_of(mine[u + 1]) != row_of(mine[u]); };
             GPUBENCH_UNROLL
@@ -96,14 +129,14 @@ struct Window {
             GPUBENCH_UNROLL
             for (int u = 0; u < U; ++u) {
                 raw[u] = item<Near>(position_of(mine[u]), exists(u));
-                old[u] = row_vector<1>(place(row_of(mine[u])), pieces != Pieces::own && ends(u));
+                if constexpr (Beside) old[u] = now(row_of(mine[u]), pieces != Pieces::own && ends(u));
             }
             GPUBENCH_UNROLL
             for (int u = 0; u < U; ++u) {
-                if (exists(u)) sum = add_scaled<T>(sum, convert<A>(raw[u]), alpha);
+                if (exists(u)) add_item(raw[u], alpha);
                 if (!ends(u)) continue;
                 if (from_before) head = sum;
-                else finish(row_of(mine[u]), bit_cast<T>(old[u]), sum);
+                else finish(row_of(mine[u]), Beside ? old[u] : now(row_of(mine[u]), pieces != Pieces::own), sum);
                 sum = A{};
                 from_before = false;
             }
@@ -114,8 +147,10 @@ struct Window {
         from_before = first < last && goes_on(first);
         if (source == nullptr) return;
         const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
-        if (shape.pitch != 0) walk<true>(alpha);
-        else walk<false>(alpha);
+        if constexpr (V == 1) {
+            if (shape.pitch != 0) return walk<true>(alpha);
+        }
+        walk<false>(alpha);
     }
     // Join what goes on in the windows behind; heads: of all threads, `apart` from one window to the next.
     GPUBENCH_DEVICE void join(const A* heads, uint32 apart) const {
@@ -133,9 +168,9 @@ struct Window {
                 left[k] = more != 0 ? *heads : A{};
             }
             GPUBENCH_UNROLL
-            for (uint32 k = 0; k < at_once; ++k) total = add(total, left[k]);
+            for (uint32 k = 0; k < at_once; ++k) add_to(total, left[k]);
         }
-        finish(row, pieces == Pieces::own ? T{} : *place(row), total);
+        finish(row, now(row, pieces != Pieces::own), total);
     }
 };
 
@@ -210,12 +245,13 @@ GPUBENCH_DEVICE void bring_tile(T* near, const T* source, uint32 tile, const Off
     }
 }
 
-// Meets: whether the list, not sorted before, is taken in several pieces.
-template <class T, class Index, bool Meets>
+// Meets: whether the list, not sorted before, is taken in several pieces. V: positions of a thread, neighbours in the source; Beside: in the
+// destination, too.
+template <class T, class Index, bool Meets, int V, bool Beside>
 GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) > 4 ? 3 : 4)
     add_owned(T* destination, const T* source, const Index* index, const uint32* kept, uint64* meetings, const DividedStrided to_rest,
               const DividedStrided of_rest, const OwnedShape shape) {
-    using A = sum_t<T>;
+    using A = owned_sum_t<T, V>;
     GPUBENCH_DYNAMIC_SHARED(Word128, memory);
     A* const heads = reinterpret_cast<A*>(memory);
     Pair* const list = reinterpret_cast<Pair*>(heads + block_size_x());
@@ -235,7 +271,7 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) > 4 ? 3 : 4)
         const uint32 first_pair = number * shape.window, first = first_pair < pairs.count ? first_pair : pairs.count;
         const uint32 last = pairs.count - first < shape.window ? pairs.count : first + shape.window;
         constexpr Pieces pieces = is_same<Index, Pair> ? Pieces::sorted : Meets ? Pieces::own : Pieces::one;
-        Window<T, pieces> window{nullptr, nullptr, list, first, last, pairs.count, pairs.before, pairs.behind, shape, A{}, A{}, false};
+        Window<T, pieces, V, Beside> window{nullptr, nullptr, list, first, last, pairs.count, pairs.before, pairs.behind, shape, A{}, A{}, false};
         int64 to, of;
         if (offsets(at.remainder, p, to, of)) {
             window.destination = destination + to;

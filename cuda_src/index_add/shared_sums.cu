@@ -139,20 +139,62 @@ struct List<Pair> {
     GPUBENCH_DEVICE static int64 position(Entry entry, uint32) { return position_of(entry); }
 };
 
-// A thread's sum for one of the places, on its way to the block's.
+// A thread's sum for the place of its first item, as long as one of a turn's comes there. Shared memory adds others than 32-bit integers by
+// compare and swap: of lanes that meet, one is done at a time. So where neighbours have one place besides their own, as in a list that is in
+// order, what a warp has of a place is added up before.
 template <class A>
 struct Kept {
-    uint32 place;
-    A sum;
+    static constexpr bool swaps = !is_same<A, int32>;
+    static constexpr int enough = 3;  // neighbours
+    uint32 place = no_key;
+    A sum{};
+    bool again = false;
 
-    GPUBENCH_DEVICE void send(A* sums, uint32 places) const {
-        if (place < places) atomic_add(sums + place, sum);
+    template <class Give>
+    GPUBENCH_DEVICE static void give_together(const Item<A>& item, const Give& give) {
+        Vector<A, 1> total{item.value};
+        if (add_up_shared(static_cast<int32>(item.key), total, 1)) give(item.key, total[0]);
     }
-    // The same where a whole warp may have one place.
-    GPUBENCH_DEVICE void send_all(A* sums, uint32 places) const {
-        if (!all(full_mask, place == shuffle(full_mask, place, 0))) return send(sums, places);
-        const A total = combine_lanes(sum, Add{});
-        if (lane_index() == 0) Kept{place, total}.send(sums, places);
+    // Tell whether neighbours have one place besides what their threads keep.
+    GPUBENCH_DEVICE bool is_crowded(uint32 key) const {
+        if (key == place) key = no_key;
+        const uint32 neighbour = shuffle(full_mask, key, (lane_index() + 1) & (warp_size - 1));
+        return population_count(ballot(full_mask, key != no_key && key == neighbour)) >= enough;
+    }
+    // The item comes to the thread's sum; no_key if so, else its place.
+    GPUBENCH_DEVICE uint32 keep(const Item<A>& item, bool first) {
+        if (item.key != place) return item.key;
+        sum = add(sum, item.value);
+        again = again || !first;
+        return no_key;
+    }
+    template <int N, class Give>
+    GPUBENCH_DEVICE void take(Item<A> (&items)[N], const Give& give) {
+        if (swaps) give_together({sum, again ? no_key : place}, give);
+        else if (!again && place != no_key) give(place, sum);
+        if (!again) {
+            place = items[0].key;
+            sum = A{};
+        }
+        again = false;
+        if (swaps && (is_crowded(items[N - 1].key) || is_crowded(items[N / 2 - 1].key))) {
+            GPUBENCH_NO_UNROLL
+            for (int turn = 0; turn < N; ++turn) {
+                give_together({items[0].value, keep(items[0], turn == 0)}, give);
+                GPUBENCH_UNROLL
+                for (int k = 1; k < N; ++k) items[k - 1] = items[k];
+            }
+            return;
+        }
+        GPUBENCH_UNROLL
+        for (int k = 0; k < N; ++k) {
+            const uint32 key = keep(items[k], k == 0);
+            if (key != no_key) give(key, items[k].value);
+        }
+    }
+    template <class Give>
+    GPUBENCH_DEVICE void finish(const Give& give) const {
+        give_together({sum, place}, give);
     }
 };
 
@@ -162,12 +204,12 @@ GPUBENCH_DEVICE void add_to_segment(sum_t<T>* sums, const T* source, const List<
                                     const BlockCopiesShape& shape) {
     using A = sum_t<T>;
     const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
-    Kept<A> kept{shape.segment, A{}};
-    bool again = false;
-    for (uint32 base = start + thread_index_x(); base < stop; base += block_size_x() * copy_items<T>) {
+    const auto give = [&](uint32 place, A value) { atomic_add(sums + place, value); };
+    Kept<A> kept;
+    for (uint32 base = start + thread_index_x(); base - lane_index() < stop; base += block_size_x() * copy_items<T>) {
         typename List<Index>::Entry entries[copy_items<T>];
         T raw[copy_items<T>];
-        uint32 places[copy_items<T>];
+        Item<A> items[copy_items<T>];
         const auto item = [&](int k) { return base + k * block_size_x(); };
         GPUBENCH_UNROLL
         for (int k = 0; k < copy_items<T>; ++k) entries[k] = list.entry(shape.inner.divide(item(k)).quotient, item(k) < stop);
@@ -180,26 +222,12 @@ GPUBENCH_DEVICE void add_to_segment(sum_t<T>* sums, const T* source, const List<
         for (int k = 0; k < copy_items<T>; ++k) {
             const int64 row = List<Index>::row(entries[k]);
             const bool inside = item(k) < stop && row >= 0 && row < shape.places;
-            places[k] = shape.segment;
-            if (inside) places[k] = static_cast<uint32>(row) * shape.inner.divisor + shape.inner.divide(item(k)).remainder - first;
+            const uint32 place = static_cast<uint32>(row) * shape.inner.divisor + shape.inner.divide(item(k)).remainder - first;
+            items[k] = {add_scaled<T>(A{}, convert<A>(raw[k]), alpha), inside && place < shape.segment ? place : no_key};
         }
-        if (!again) {
-            kept.send(sums, shape.segment);
-            kept = {places[0], A{}};
-        }
-        again = false;
-        GPUBENCH_UNROLL
-        for (int k = 0; k < copy_items<T>; ++k) {
-            const A value = add_scaled<T>(A{}, convert<A>(raw[k]), alpha);
-            if (places[k] == kept.place) {
-                kept.sum = add(kept.sum, value);
-                again = again || k > 0;
-            } else if (places[k] < shape.segment) {
-                atomic_add(sums + places[k], value);
-            }
-        }
+        kept.take(items, give);
     }
-    kept.send_all(sums, shape.segment);
+    kept.finish(give);
 }
 
 template <class A>

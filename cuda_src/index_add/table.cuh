@@ -73,6 +73,21 @@ struct Table {
     GPUBENCH_DEVICE void send(uint32 key, A value) const {
         atomic_add_vector(destination + key, bit_cast<Packed<T, 1>>(convert<T>(value)));
     }
+    // What lanes of a warp have, where neighbours mostly stand side by side: two 16-bit floats of one word by one atomic.
+    GPUBENCH_DEVICE void send_pairs(uint32 key, A value) const {
+        if constexpr (is_half<T>) {
+            const uint32 behind = shuffle_down(full_mask, key, 1);
+            const A next = shuffle_down(full_mask, value, 1);
+            const bool begins = (reinterpret_cast<uint64>(destination + key) & 2) == 0 && lane_index() < warp_size - 1;
+            const uint32 pairs = ballot(full_mask, begins && key != no_key && behind == key + 1);
+            if ((pairs >> lane_index() & 1) != 0) {
+                atomic_add_vector(destination + key, pack_items<2, T>(Vector<A, 2>{value, next}));
+                return;
+            }
+            if ((pairs << 1 >> lane_index() & 1) != 0) return;
+        }
+        if (key != no_key) send(key, value);
+    }
     // The key's place in the table, or the neighbouring one; no_key where others have both.
     GPUBENCH_DEVICE uint32 place_of(uint32 key) const {
         uint32 place = hash_of(key) >> shape.hash_shift;
@@ -151,21 +166,23 @@ struct Hot {
 // What `partitioned` does with a list: the last is left to a launch of shared_sums.cu.
 enum class Way : uint32 { moved, ordered, repeated };
 
-// What the first elements of a block's warps say: that few come again, that they stand in order, or that many come again.
-enum class Habit { apart, ordered, again };
+// What the first elements of a block's warps say: that few come again, that they stand in order, or rows that seldom come again, or that many
+// come again.
+enum class Habit { apart, ordered, ordered_rows, again };
 
 // What a warp's first elements say: where each lane's stands, and how many lanes of the warp have the same.
 struct Look {
     uint32 key;
+    uint32 inner;  // elements of a row
     int equal;
-    bool descends;  // from the lane before
+    bool descends;  // from the lane before, to a row before that one's
     bool far;       // ... by more than half of the list's elements
 
-    GPUBENCH_DEVICE Look(uint32 first, uint32 items) : key(first) {
+    GPUBENCH_DEVICE Look(uint32 first, uint32 items, uint32 row = 1) : key(first), inner(row) {
         const uint32 left = shuffle_up(full_mask, key, 1);
         const int met = population_count(match_any(full_mask, key));
         equal = key == no_key ? 0 : met;
-        descends = lane_index() > 0 && key < left;
+        descends = lane_index() > 0 && key < left && left - key >= inner;
         far = descends && left != no_key && left - key > items / 2;
     }
     // Tell whether no lane has another's place, in a block of few elements or where places seem to be as many as the list is long.
@@ -173,10 +190,12 @@ struct Look {
     // The habit of the block, by all of its threads. A table of fewer elements saves fewer atomics: of 512 that are one in 1000 places each
     // a quarter. So of these three in a hundred must come again in their warps, of many one.
     GPUBENCH_DEVICE Habit habit(uint32 elements) const {
-        constexpr uint32 many = 1600;
+        constexpr uint32 many = 1600, few_in_order = 8;
         const uint32 found = threads_that(equal > 1), of = elements < many ? elements : many;
         if (found * of * 100 < many * cached_threads) return Habit::apart;
-        return any_thread(descends) ? Habit::again : Habit::ordered;
+        if (any_thread(descends)) return Habit::again;
+        if (inner == 1) return Habit::ordered;
+        return inner * 4 <= warp_size && threads_that(equal > 2) * few_in_order < cached_threads ? Habit::ordered_rows : Habit::again;
     }
     // What much of the list shares, if most lanes that have one place are so many.
     template <class A>
@@ -200,13 +219,13 @@ struct Adding {
 
     GPUBENCH_DEVICE void take(const Item<A>& item, int turn) {
         if (habit == Habit::again) hot.take(item, turn, [&](uint32 key, A value) { table.add(key, value); });
-        else if (habit == Habit::apart || !take_ordered(item)) take_apart(item, turn);
+        else if (habit != Habit::ordered || !take_ordered(item)) take_apart(item, turn);
     }
     // Straight to the destination, unless what one lane has comes to others, too: then a sum of the warp, and the table.
     GPUBENCH_DEVICE void take_apart(const Item<A>& item, int turn) {
         const auto send = [&](uint32 key, A value) { table.send(key, value); };
-        if (is_wide(table.shape)) {
-            if (item.key != no_key) send(item.key, item.value);
+        if (is_wide(table.shape) || (habit == Habit::ordered_rows && stay_ordered(item.key, turn))) {
+            table.send_pairs(item.key, item.value);
             return;
         }
         // All warps of a block that began with one place may have its sum to give at once.
@@ -239,6 +258,12 @@ struct Adding {
         }
         if (hot.used) hot.sum = gpubench::add(hot.sum, item.value);
         return true;
+    }
+    // Tell whether rows stand in order, and few have one place.
+    GPUBENCH_DEVICE bool stay_ordered(uint32 key, int turn) const {
+        const uint32 next = shuffle_down(full_mask, key, 1), one = shuffle(full_mask, key, turn & (warp_size - 1));
+        const bool descends = lane_index() < warp_size - 1 && next < key && key - next >= table.shape.inner.divisor;
+        return !any(full_mask, descends) && population_count(ballot(full_mask, key == one)) <= 2;
     }
     // Lanes of so long rows have elements of their own whatever the list is.
     GPUBENCH_DEVICE static bool is_wide(const CachedShape& shape) { return shape.inner.divisor * Hot<A>::enough > warp_size; }
@@ -273,7 +298,7 @@ GPUBENCH_DEVICE void add_through_table(const Table<T>& table, const Load& load) 
     const uint32 stop = start + (left < table.shape.range ? left : table.shape.range);
     const bool early = stop - start > tile && !Adding<T>::is_wide(table.shape);
     load(items, start + thread_index_x(), early ? Meanwhile::ask_and_clear : Meanwhile::ask);
-    const Look look(items[0].key, table.shape.items);
+    const Look look(items[0].key, table.shape.items, table.shape.inner.divisor);
     if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {  // of others it costs the loop below more than it brings
         if (!Adding<T>::is_wide(table.shape) && look.is_scattered(stop - start <= tile)) send_scattered(table, items);
     }

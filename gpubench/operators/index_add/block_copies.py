@@ -96,7 +96,7 @@ def cut_of(form: Form, sums: int, device: DeviceInfo) -> Cut | Refused:
     a_sm = max(1, min(2048 // threads, shared // (segment * sums + 1024)))
     blocks = a_sm * device.sm_count
     wanted = max(1, blocks // form.outers)
-    parts = max(1, min(wanted, items // (4 * elements), items // (threads * 8)))
+    parts = max(1, min(wanted, items // elements, items // (threads * 8)))
     return Cut(segments, segment, parts, threads, min(blocks, parts * form.outers))
 
 

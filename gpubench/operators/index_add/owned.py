@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpubench import dtypes
@@ -17,13 +17,18 @@ from gpubench.operators.index_add.accuracy import atomic_plan, grouped_accuracy
 from gpubench.operators.index_add.form import LIMIT, fits
 from gpubench.operators.index_add.owned_tiles import BLOCKS, THREADS, Tile, is_by_source, tile_of
 from gpubench.operators.index_add.params import INDEX_DTYPES
-from gpubench.operators.index_add.strides import Strides, strides_of
+from gpubench.operators.index_add.strides import Strides, strides_of, vector_of
 from gpubench.operators.index_add.sums import sum_bytes
 from gpubench.operators.structs import INTEGER_DIVIDER, MAX_DIMS, Struct, divided_strided, divider
 
 SOURCE = "index_add/combined.cu"
 PIECES = (128, 2048)
 """The fewest and the most pairs of a longer list that a block takes at once."""
+
+VECTORS_LIST = 4
+"""Indices a place from which a thread has neighbours of the source that are none in the destination: 16 x 12 x 16384,
+26 of complex64 67 us (48 by one position a thread). With those that are, too, 112 random cases 1.21 times as fast, 0.84
+to 2.1: 2 x 61383 x 20, 10 of uint8 17 us (36), 73491 x 6 x 14, 14 of float16 32 (49)."""
 
 SHAPE = Struct(
     "gpubench::index_add::OwnedShape",
@@ -35,21 +40,28 @@ SHAPE = Struct(
     inside="i4",
     **dict.fromkeys(("to_along", "of_along", "to_across", "of_across", "places", "place_step", "index_step"), "i8"),
     alpha="f8",
+    to_item="i8",
 )
 PAIRS = "gpubench::Pair"
 
 
 def instances(dtype: str) -> Iterator[tuple[str, str]]:
-    """Yield two an index dtype, for a list of one piece and of several, and one for sorted pairs."""
-    for index in INDEX_DTYPES:
-        yield from ((SOURCE, kernel(dtype, index, meets=meets)) for meets in (False, True))
-    yield SOURCE, kernel(dtype, PAIRS, meets=False)
+    """Yield two an index dtype, for a list of one piece and of several, and one for sorted pairs; of vectors, too."""
+    itemsize = dtypes.dtype(dtype).itemsize
+    for vector, beside in {(1, True), *((most_vector(itemsize, beside=beside), beside) for beside in (False, True))}:
+        for index in INDEX_DTYPES:
+            yield from ((SOURCE, kernel(dtype, index, vector, meets=meets, beside=beside)) for meets in (False, True))
+        yield SOURCE, kernel(dtype, PAIRS, vector, meets=False, beside=beside)
 
 
-def kernel(dtype: str, index: str, *, meets: bool) -> str:
-    """Return the name expression; meets: whether blocks that sort other pieces add to the same places."""
+def kernel(dtype: str, index: str, vector: int, *, meets: bool, beside: bool) -> str:
+    """Return the name expression; meets: whether blocks that sort other pieces add to the same places.
+
+    vector: positions of a thread, neighbours in the source; beside: and in the destination.
+    """
     listed = index if index == PAIRS else dtypes.dtype(index).cpp
-    return f"gpubench::index_add::add_owned<{dtypes.dtype(dtype).cpp}, {listed}, {str(meets).lower()}>"
+    flags = f"{str(meets).lower()}, {vector}, {str(beside or vector == 1).lower()}"
+    return f"gpubench::index_add::add_owned<{dtypes.dtype(dtype).cpp}, {listed}, {flags}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +99,21 @@ def _walk(strides: Strides, tile: Tile) -> Walk:
     )  # fmt: skip
 
 
+def _cut(problem: Problem[Any], strides: Strides, device: DeviceInfo) -> tuple[Strides, Tile]:
+    """Return the dims in the order in which positions stand, in vectors if that pays, and a tile of them."""
+    dtype = problem.case.dtype
+    room = device.max_shared_bytes - 2048 - THREADS * sum_bytes(dtype) - 8 * power_of_two(strides.count)
+    tile = tile_of(strides, dtype, room, device)
+    if is_by_source(strides, dtype, tile):
+        strides = strides.by_source()
+        tile = tile_of(strides, dtype, room, device)
+    vector, beside = _vector(problem, strides, tile, device)
+    if vector == 1:
+        return strides, tile
+    strides = strides.in_vectors(vector)
+    return strides, replace(tile_of(strides, dtype, 0, device, vector), vector=vector, beside=beside)
+
+
 def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
     """Return the plan. Refuses more than 32-bit numbers count, and more dims than the kernel walks."""
     dtype = problem.case.dtype
@@ -97,11 +124,7 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
     too_much = Refused(f"more than {MAX_DIMS} dims after merging, or {LIMIT} places or pieces of work")
     if not fits(strides.positions, strides.places, count):
         return too_much
-    room = device.max_shared_bytes - 2048 - THREADS * sum_bytes(dtype) - 8 * power_of_two(count)
-    tile = tile_of(strides, dtype, room, device)
-    if is_by_source(strides, dtypes.dtype(dtype).itemsize, tile):
-        strides = strides.by_source()
-        tile = tile_of(strides, dtype, room, device)
+    strides, tile = _cut(problem, strides, device)
     walk = _walk(strides, tile)
     sorting = None
     if count > owning.OWNED_SORTED and (tile.pitch or not owning.is_owned_alone(strides, dtype)):
@@ -118,6 +141,7 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         return too_much
     adding = _launch(problem, strides, tile, walk, piece, sorting, device)
     notes = {"width": tile.width, "height": tile.height, "shares": tile.shares}
+    notes |= {"vector": tile.vector, "beside": tile.beside}
     notes |= {"near": tile.pitch > 0, "inside": tile.inside > 0, "pieces": pieces, "sorted": bool(sorting)}
     steps = (sorting.launch(problem, Workspace(0), 0), adding) if sorting else (adding,)
     size = sorting.size if sorting else 0
@@ -125,6 +149,32 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         return atomic_plan("combined", steps, problem, size, workspace_zeroed=bool(sorting), notes=notes)
     exact = is_exact(dtype)  # floats repeat, too, unless pieces meet; but the source has atomics
     return Plan("combined", steps, grouped_accuracy(problem, 16), size, bool(sorting), notes, repeatable=exact)
+
+
+def most_vector(itemsize: int, *, beside: bool) -> int:
+    """Return the positions that a thread has at most: fewer where what the destination has of them is brought, too."""
+    return max(1, min(4, (8 if beside else 16) // itemsize))
+
+
+def _vector(problem: Problem[Any], strides: Strides, tile: Tile, device: DeviceInfo) -> tuple[int, bool]:
+    """Return how many neighbours of the source a thread has, and whether they are such in the destination, too.
+
+    Fewer where tiles and pieces of the list were fewer than SMs.
+    """
+    itemsize, dims = dtypes.dtype(problem.case.dtype).itemsize, strides.dims
+    if tile.pitch or tile.inside or tile.height > 1 or not dims or dims[0].steps[1] != 1:
+        return 1, True
+    beside = dims[0].steps[0] == 1
+    if not beside and strides.count < VECTORS_LIST * strides.places:
+        return 1, True
+    most = most_vector(itemsize, beside=beside)
+    while most > 1 and strides.positions * ceil_div(strides.count, owning.OWNED_SORTED) < most * 32 * device.sm_count:
+        most //= 2
+    if beside:
+        return vector_of(problem, strides, most), True
+    steps = [dims[0].size, problem.operand("source").view.offset, *(dim.steps[1] for dim in dims[1:])]
+    steps += [strides.index_step] if strides.count > 1 else []
+    return math.gcd(most, *steps), False
 
 
 def _launch(
@@ -141,12 +191,12 @@ def _launch(
     listed = PAIRS if sorting else problem.operand("index").dtype
     padded = piece + piece % 2 if sorting else power_of_two(piece)  # even: what stands behind is aligned to 16 bytes
     near = tile.width * tile.height * tile.pitch * itemsize
-    shared = ceil_div(tile.threads * sum_bytes(dtype) + 8 * (padded + 2) + near, 16) * 16
+    shared = ceil_div(tile.threads * tile.vector * sum_bytes(dtype) + 8 * (padded + 2) + near, 16) * 16
     resident = min(BLOCKS[itemsize > 4] * THREADS // tile.threads, device.max_shared_bytes // (shared + 1024))
     units, sizes = walk.tiles * ceil_div(strides.count, piece), [dim.size for dim in walk.rest]
     return Launch(
         SOURCE,
-        kernel(dtype, listed, meets=not sorting and piece < strides.count),
+        kernel(dtype, listed, tile.vector, meets=not sorting and piece < strides.count, beside=tile.beside),
         (min(units, device.sm_count * max(1, resident)), 1, 1),
         (tile.threads, 1, 1),
         (
@@ -162,6 +212,7 @@ def _launch(
                 walk,
                 tiles=divider(walk.tiles),
                 units=units,
+                to_item=strides.dims[0].steps[0] // tile.vector if strides.dims else 0,
                 window=ceil_div(piece, tile.shares) | tile.inside,  # odd: neighbours' pairs lie in other banks
                 piece=piece,
                 padded=padded,

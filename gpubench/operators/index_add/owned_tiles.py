@@ -25,6 +25,9 @@ BLOCKS = (4, 3)
 AT_ONCE = {1: 6, 2: 6, 4: 8, 8: 5, 16: 4}
 """Elements on their way to a thread, by the bytes of one: pairs_at_once in owned.cuh."""
 
+AT_ONCE_VECTORS = 4
+"""... of vectors of several positions."""
+
 OWNED_EVEN = 1
 """Whether tiles are as narrow as makes the trips to memory fewest that a block waits for: 768 tiles of 64 positions are
 two for some of 528 blocks and one for others, 1536 of 32 with twice the threads for each are three for nearly all."""
@@ -65,6 +68,10 @@ FREE, FEWER = 1.1, 0.75
 sectors, and so many times the source's at most: 34 of 20,000 random cases, 1.045 times as fast, 0.69 to 1.72: 48 x 2 x
 128086, 18 of float16, permuted, is one."""
 
+BY_SOURCE_LIST = 24
+"""... and the indices a place from which it pays where tiles are rectangles else, for little is written then: 36 random
+cases 1.105 times as fast, 0.69 to 2.2; 64 x 1 x 76 x 858, 204 of int8 198 us (40), so not of `SMALL`."""
+
 FILL_PIECE = 128
 """Indices of a piece for which tiles are as wide as four blocks an SM allow, where the list is longer than a block
 sorts: wide tiles touch fewer parts of sectors, and a position's windows are joined less. On an H100 130 random cases
@@ -78,6 +85,7 @@ class Tile:
     """Positions of a block, width times height; threads of each.
 
     pitch: elements of a position in shared memory, 0 for none. inside: whether neighbouring threads are one position's.
+    vector: elements that are a position's, neighbours in the source; beside: in the destination, too.
     """
 
     width: int
@@ -85,6 +93,8 @@ class Tile:
     shares: int
     pitch: int = 0
     inside: int = 0
+    vector: int = 1
+    beside: bool = True
 
     @property
     def threads(self) -> int:
@@ -92,10 +102,10 @@ class Tile:
         return self.width * self.height * self.shares
 
 
-def tile_of(strides: Strides, dtype: str, room: int, device: DeviceInfo) -> Tile:
+def tile_of(strides: Strides, dtype: str, room: int, device: DeviceInfo, vector: int = 1) -> Tile:
     """Return the tile: enough of them for four blocks an SM, neighbouring threads where the destination is dense.
 
-    room: bytes of shared memory for a tile of the source.
+    room: bytes of shared memory for a tile of the source; vector: neighbours that a position stands for.
     """
     count, itemsize = strides.count, dtypes.dtype(dtype).itemsize
     fill = power_of_two_within(strides.positions // (4 * device.sm_count))
@@ -122,20 +132,23 @@ def tile_of(strides: Strides, dtype: str, room: int, device: DeviceInfo) -> Tile
         return _rectangle(strides, itemsize, width, shares)
     if count <= OWNED_SORTED and tuned("OWNED_EVEN", OWNED_EVEN):
         widths = [width >> k for k in range(4) if width >> k >= 32] or [width]
-        turns = [_turns(each, strides, itemsize, device) for each in widths]
+        at_once = AT_ONCE[itemsize] if vector == 1 else AT_ONCE_VECTORS
+        turns = [_turns(each, strides, itemsize, at_once, device) for each in widths]
         if min(turns) * 8 <= turns[0] * 7:  # narrow tiles have more joins: not for little
             width = widths[turns.index(min(turns))]
     return Tile(width, 1, _shares(width, count))
 
 
-def is_by_source(strides: Strides, itemsize: int, tile: Tile) -> bool:
+def is_by_source(strides: Strides, dtype: str, tile: Tile) -> bool:
     """Say whether positions had better stand in the order of the source's memory.
 
     Not where tiles have another remedy for a source that lies otherwise than the destination.
     """
-    if tile.pitch or tile.inside or tile.height > 1 or strides.fastest_of_source == 0:
+    if tile.pitch or tile.inside or strides.fastest_of_source == 0:
         return False
-    by_source = strides.by_source()
+    if tile.height > 1:
+        return dtype not in SMALL and strides.count >= tuned("BY_SOURCE_LIST", BY_SOURCE_LIST) * strides.places
+    by_source, itemsize = strides.by_source(), dtypes.dtype(dtype).itemsize
     (read, written), (read_so, written_so) = (
         [order.sectors(operand, tile.width, itemsize) for operand in (1, 0)] for order in (strides, by_source)
     )
@@ -197,9 +210,9 @@ def _shares(width: int, count: int) -> int:
     return max(min(THREADS // width, power_of_two(ceil_div(count, 2))), 32 // width)
 
 
-def _turns(width: int, strides: Strides, itemsize: int, device: DeviceInfo) -> float:
+def _turns(width: int, strides: Strides, itemsize: int, at_once: int, device: DeviceInfo) -> float:
     """Return the trips to memory of the block with the most tiles, one after the other; a tile's join is half a one."""
     shares = _shares(width, strides.count)
     resident = device.sm_count * BLOCKS[itemsize > 4] * (THREADS // (width * shares))
     tiles = ceil_div(ceil_div(strides.positions, width), resident)
-    return tiles * (ceil_div(ceil_div(strides.count, shares), AT_ONCE[itemsize]) + 0.5)
+    return tiles * (ceil_div(ceil_div(strides.count, shares), at_once) + 0.5)

@@ -23,7 +23,8 @@ def is_for_narrow(form: Form) -> bool:
 
     3 x 65536, 421814 of bfloat16 29 us (55 by owners).
     """
-    return form.is_turned and form.outers < 16 and is_for_cached(form)
+    long = form.itemsize < 4 or form.count >= tuned("NARROW_LEAST", tuning.NARROW_LEAST)
+    return form.is_turned and form.outers < 16 and long and is_for_cached(form)
 
 
 def is_for_private_copies(form: Form) -> bool:
@@ -107,12 +108,12 @@ def has_totals(form: Form, dtype: str) -> bool:
 def is_for_block_copies(form: Form, dtype: str, device: DeviceInfo) -> bool:
     """Say whether a block's own sums of all places are best: few places, or many long rows along the indexed dim.
 
-    Blocks exchange words of small integers: 600000 int8 into 500 places 3145 us (39 by `cached`). Floats that come to
-    one place from all of a warp wait there.
+    Blocks exchange words of small integers: 600000 int8 into 500 places 3145 us (39 by `cached`). Complex numbers are
+    two additions each.
     """
     items = form.count * form.inner
-    fit = has_few_places(form) and dtype not in tuning.SMALL and (dtype == "int32" or form.outers > 1)
-    if fit and items * form.outers >= 2 * tuning.CACHED_LEAST:
+    apt = dtype not in tuning.SMALL and (form.outers > 1 or not dtype.startswith("complex"))
+    if apt and has_few_places(form) and items * form.outers >= 2 * tuning.CACHED_LEAST:
         return True
     if form.is_turned or form.inner > 1 or form.outers < device.sm_count or form.place_step != 1:
         return False

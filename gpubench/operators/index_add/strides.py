@@ -46,6 +46,12 @@ class Strides:
         """Return the same with the dims in the order of the source's memory."""
         return dataclasses.replace(self, dims=tuple(sorted(self.dims, key=lambda dim: dim.steps[::-1])))
 
+    def in_vectors(self, vector: int) -> Strides:
+        """Return the same with so many neighbours of the first dim for one position."""
+        first, *others = self.dims
+        along = Dim(first.size // vector, (first.steps[0] * vector, first.steps[1] * vector))
+        return dataclasses.replace(self, dims=(along, *others))
+
     def sectors(self, operand: int, width: int, itemsize: int) -> float:
         """Return the sectors that the first positions touch, so many of them, for each of these."""
         addresses = [0]

@@ -41,15 +41,17 @@ much of eight bytes comes to places that get three or more each: 32768 x 64, 202
 COPIES_PLACES = 2048
 COPIES_DENSE = 128
 COPIES_ITEMS = 1024
-"""`block_copies` for up to so many elements of the destination that each take so many of the source, of int32, which
-shared memory adds by itself: 2^20 into 1024 13 us in any order (10 to 51 by `cached`), but of float32 in order 115 (11
-to 15); 764 K into 7064 of float32 64 (15 by `cached`); and from so many of a repetition on, which a block takes: 19485
-times 206 indices of one place, turned, 102 us (13.6 by `combined`)."""
+"""`block_copies` for up to so many elements of the destination that each take so many of the source: 2^20 float32 even,
+by 1 / rank, half on one place and in order into 2000 18, 20, 25, 17 us (44, 32, 32, 13 by `cached`), float64 into 300
+21, 24, 26, 15 (25, 31, 24, 13), 2^18 float32 into 2000 12, 14, 22, 15 (16, 18, 16, 11); complex64, which is not taken,
+into 2000 30, 28, 28, 21 (27, 27, 24, 14). And from so many of a repetition on, which a block takes: 19485 times 206
+indices of one place, turned, 102 us (13.6 by `combined`)."""
 
 FEW_EACH, FEW_BLOCKS = 4096, 2
-"""Elements of a block of `cached`, at least, and blocks an SM, at most, where places are so few: every block's sums go
-to the same lines of the L2 cache. 2^20 float32 even, by 1 / rank, half on one place and in order into 300 36, 40, 35,
-12 us (59, 58, 56, 11 by 512 blocks), 2^18 17, 21, 16, 10 by 66 (35, 27, 27, 8 by 256)."""
+"""Elements of a block of `cached`, at least, and blocks an SM, at most, where places are so few, of what is not for
+`block_copies`: every block's sums go to the same lines of the L2 cache. 2^20 float32 even, by 1 / rank, half on one
+place and in order into 300 36, 40, 35, 12 us (59, 58, 56, 11 by 512 blocks), 2^18 17, 21, 16, 10 by 66 (35, 27, 27, 8
+by 256)."""
 
 LAST_DIM = 16384
 """Indices of the last dim from which a block takes a repetition: 256 x 30000 88 us (115 by atomics), 256 x 4096 22
@@ -146,6 +148,11 @@ many of eight bytes where indices seldom come again. 32768 x 16 x 10, 21 indices
 
 SHORT = 8
 """Elements of a row up to which they do where dims merge: warps add up longer ones, 1093 x 1 x 15, 1418 47 us (83)."""
+
+NARROW_LEAST = 2**15
+"""Indices from which few repetitions that turn, of elements of 4 bytes and more, go through a table rather than by
+squares: 10 x 2048, 27408 of float64 even 9.2 us (12.7), 10 x 1639, 17706 half on one place 7.0 (8.7), 8 x 2484, 21867
+of one place of int64 5.5 (7.7), but 8 x 4050, 62283 of one place of int8 64 (10)."""
 
 SQUARES_LEAST = 2048
 """Indices from which operands that turn are added by squares in shared memory until a sort pays: 16 x 100000, 60000

@@ -19,6 +19,7 @@ def edges() -> list[tuple[Case, str]]:
 
 def _edges() -> list[Edge]:
     """Return (params, dtype, variant)."""
+    narrow = tuning.NARROW_LEAST
     copies, last, row = tuning.COPIES_LEAST, tuning.LAST_DIM, tuning.CACHED_ROW // 4
     return [
         *(
@@ -32,7 +33,12 @@ def _edges() -> list[Edge]:
             for near, name in _step("cached", "block_copies")
         ),
         ({"shape": (2049,), "indices": 128 * 2049}, "int32", "cached"),
-        ({"shape": (2048,), "indices": 128 * 2048}, "float32", "cached"),  # whose atomics in shared memory wait
+        ({"shape": (2048,), "indices": 128 * 2048}, "complex64", "cached"),  # of two additions each
+        ({"shape": (2048,), "indices": 128 * 2048}, "float32", "block_copies"),
+        *(
+            ({"shape": (10, 2048), "dim": 1, "indices": narrow + near, "layout": {"permute": (1, 0)}}, dtype, name)
+            for near, dtype, name in ((-1, "float64", "combined"), (0, "float64", "cached"), (-1, "float16", "cached"))
+        ),
         ({"shape": (2, 2048), "dim": 1, "indices": 128 * 2048}, "float32", "block_copies"),
         *(
             ({"shape": (132, 20_000), "dim": 1, "indices": last + near}, "float32", name)

@@ -130,11 +130,11 @@ def test_integers_wrap_in_any_order_of_windows() -> None:
 def test_tiles_are_as_narrow_as_makes_the_trips_fewest() -> None:
     """768 tiles of 64 are two for some blocks and one for others; 1536 of 32 are three for nearly all."""
     device = dataclasses.replace(host().info, sm_count=132)
-    problem = problem_of((16, 128, 2, 192), 123, source_layout={"permute": (0, 1, 3, 2)})
+    problem = problem_of((16, 128, 2, 191), 123, source_layout={"permute": (0, 1, 3, 2), "offset": 1})
     noted(owned.build(problem, device), width=32, shares=8)
     with in_force({"OWNED_EVEN": 0}):
         noted(owned.build(problem, device), width=64, shares=4)
-    many = problem_of((16, 1000, 2, 192), 123, "bfloat16", source_layout={"permute": (0, 1, 3, 2)})
+    many = problem_of((16, 1000, 2, 191), 123, "bfloat16", source_layout={"permute": (0, 1, 3, 2), "offset": 1})
     noted(owned.build(many, device), width=256, shares=1)
 
 

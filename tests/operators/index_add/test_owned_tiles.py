@@ -52,7 +52,7 @@ def test_the_source_has_its_order_where_that_is_fewer_sectors(
     """Not where operands agree, rectangles hold whole sectors of both, or all places would be sectors of their own."""
     strides = strides_of(problem_of(shape, indices, "float32", dim=dim, **layouts))
     tile = tile_of(strides, "float32", 2**17, DEVICE)
-    assert is_by_source(strides, 4, tile) == by_source
+    assert is_by_source(strides, "float32", tile) == by_source
 
 
 def test_sectors_of_a_position_are_those_of_memory() -> None:

@@ -77,7 +77,7 @@ def test_a_list_may_go_on_as_it_does_not_begin(monkeypatch: pytest.MonkeyPatch) 
 
 
 AT = np.arange(12_011)
-BEGINNINGS = {"apart": AT * 7 % 5000, "ordered": AT % 512 // 3, "alike": AT % 5}
+BEGINNINGS = {"apart": AT * 7 % 5000, "ordered": AT % 512 // 3, "seldom": AT % 512 * 2 // 3, "alike": AT % 5}
 ENDINGS = {
     "one": np.full(AT.size, 17),
     "eight": AT % 8 * 600,
