@@ -47,8 +47,8 @@ struct OwnedShape {
 };
 GPUBENCH_LAYOUT(OwnedShape, 168, to_item, 160);
 
-// What one thread has of a tile: a position, or V of them, and a window of the pairs. Pieces: what others may add to too: the rows at the piece's ends,
-// or, where blocks sort their pieces, any.
+// What one thread has of a tile: a position, or V of them, and a window of the pairs. Pieces: what others may add to too: the rows at the
+// piece's ends, or, where blocks sort their pieces, any.
 enum class Pieces { one, sorted, own };
 // Pairs whose elements are on their way to a thread: as many as its registers hold, besides the code of atomics where it has that.
 template <class T, Pieces pieces, int V>

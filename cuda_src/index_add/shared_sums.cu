@@ -8,10 +8,10 @@
 //
 // `add_by_copies`: the elements of one repetition of the list (a row, where the indexed dim is the last one) come to a block side by
 // side, eight of each thread on their way, and are added to the block's sums by atomics of shared memory; a thread keeps what it has
-// for one place as long as one of eight comes there. Then the block adds the
-// sums that are not zero to the destination, side by side again, and clears them. Where places are more than fit, the list is first
-// sorted by segments of them, and the block takes one segment after the other; where repetitions are few, several blocks share one
-// and add by atomics. Indices that many repetitions read are first written as 32 bits. Floats are added in any order.
+// for one place as long as one of eight comes there, and a warp whose neighbours share other places adds up what it has of each before.
+// Then the block adds the sums that are not zero to the destination, side by side again, and clears them. Where places are more than fit,
+// the list is first sorted by segments of them, and the block takes one segment after the other; where repetitions are few, several
+// blocks share one and add by atomics. Indices that many repetitions read are first written as 32 bits. Floats are added in any order.
 #include "gpubench/block/together.cuh"
 #include "gpubench/movement/row_vectors.cuh"
 #include "gpubench/pairs.cuh"
@@ -139,9 +139,9 @@ struct List<Pair> {
     GPUBENCH_DEVICE static int64 position(Entry entry, uint32) { return position_of(entry); }
 };
 
-// A thread's sum for the place of its first item, as long as one of a turn's comes there. Shared memory adds others than 32-bit integers by
-// compare and swap: of lanes that meet, one is done at a time. So where neighbours have one place besides their own, as in a list that is in
-// order, what a warp has of a place is added up before.
+// A thread's sum for the place of its first item, as long as one of a turn's comes there. Shared memory adds others than 32-bit integers
+// by compare and swap: of lanes that meet, one is done at a time. So where neighbours have one place besides their own, as in a list that
+// is in order, what a warp has of a place is added up before: one item's code in a loop, for all of a turn's would be long.
 template <class A>
 struct Kept {
     static constexpr bool swaps = !is_same<A, int32>;

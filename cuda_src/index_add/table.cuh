@@ -166,8 +166,8 @@ struct Hot {
 // What `partitioned` does with a list: the last is left to a launch of shared_sums.cu.
 enum class Way : uint32 { moved, ordered, repeated };
 
-// What the first elements of a block's warps say: that few come again, that they stand in order, or rows that seldom come again, or that many
-// come again.
+// What the first elements of a block's warps say: that few come again, that they stand in order, that rows do and seldom come again, or that
+// many come again.
 enum class Habit { apart, ordered, ordered_rows, again };
 
 // What a warp's first elements say: where each lane's stands, and how many lanes of the warp have the same.
@@ -259,7 +259,7 @@ struct Adding {
         if (hot.used) hot.sum = gpubench::add(hot.sum, item.value);
         return true;
     }
-    // Tell whether rows stand in order, and few have one place.
+    // Tell whether the warp's rows stand in order, and few have one place.
     GPUBENCH_DEVICE bool stay_ordered(uint32 key, int turn) const {
         const uint32 next = shuffle_down(full_mask, key, 1), one = shuffle(full_mask, key, turn & (warp_size - 1));
         const bool descends = lane_index() < warp_size - 1 && next < key && key - next >= table.shape.inner.divisor;
