@@ -26,7 +26,7 @@ LISTS = {
 
 
 @pytest.mark.parametrize("name", LISTS)
-@pytest.mark.parametrize("dtype", ["float32", "int64", "complex128", "int32", "bfloat16"])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "complex128", "int32"])
 def test_what_comes_again_is_added_once(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs that end in a warp, between items of a turn, and with one; a last turn of which few items exist."""
     problem = problem_of((PLACES,), COUNT, dtype, distribution="integers")
