@@ -86,11 +86,14 @@ struct Window {
     }
     // What the destination has of a row.
     GPUBENCH_DEVICE Packed<T, V> now(uint32 row, bool exists = true) const {
-        if constexpr (Beside) return row_vector<V>(place(row), exists);
-        Vector<T, V> items;
-        GPUBENCH_UNROLL
-        for (int j = 0; j < V; ++j) items[j] = load_if(place(row) + j * shape.to_item, exists);
-        return bit_cast<Packed<T, V>>(items);
+        if constexpr (Beside) {
+            return row_vector<V>(place(row), exists);
+        } else {
+            Vector<T, V> items;
+            GPUBENCH_UNROLL
+            for (int j = 0; j < V; ++j) items[j] = load_if(place(row) + j * shape.to_item, exists);
+            return bit_cast<Packed<T, V>>(items);
+        }
     }
     GPUBENCH_DEVICE void finish(uint32 row, const Packed<T, V>& old, const A& total) const {
         const bool meets = pieces == Pieces::own || (pieces == Pieces::sorted && (row == before || row == behind));

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Sequence
 
 import pytest
@@ -13,23 +12,13 @@ from gpubench.engine.compile_ahead import CompileAhead, blocks_of_sm
 from gpubench.errors import CompileError
 from gpubench.kernels import CompiledKernel, Request
 from gpubench.model import KernelResources, Launch
-from gpubench.operators import OPERATORS
-from gpubench.suite.expand import load_suite
 from gpubench.tuning.contest import Contest
-from gpubench.tuning.space import Space, Subject, spaces
-from tests.tuning.test_space import h200
-
-
-@functools.cache
-def space_of_rows() -> Space:
-    """Return the configurations for rows of up to 4 KB, whose blocks are of many shapes; to find them takes seconds."""
-    found = spaces(Subject(OPERATORS["cumsum"]), load_suite("cumsum").cases, h200())
-    return next(space for space in found if space.regime.name == "rows-of-4K")
+from tests.tuning.test_space import h200, space_of
 
 
 def contest() -> Contest:
-    """Return their contest."""
-    return Contest(space_of_rows())
+    """Return the contest of rows of up to 4 KB, whose blocks are of many shapes."""
+    return Contest(space_of("cumsum", "rows-of-4K"))
 
 
 def outcome(request: Request, registers: int = 32, spills: int = 0) -> CompiledKernel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 
 import pytest
@@ -30,8 +31,9 @@ def h200() -> DeviceInfo:
     return dataclasses.replace(info, sm_count=132, l2_bytes=60 << 20, memory_bytes=140 << 30)
 
 
+@functools.cache
 def space_of(name: str, regime: str) -> Space:
-    """Return a regime's space over the cases of its operator's suite."""
+    """Return a regime's space over the cases of its operator's suite; to find it takes seconds."""
     cases = load_suite(name).cases
     return next(space for space in spaces(Subject(OPERATORS[name]), cases, h200()) if space.regime.name == regime)
 

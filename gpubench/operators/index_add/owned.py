@@ -170,11 +170,7 @@ def _vector(problem: Problem[Any], strides: Strides, tile: Tile, device: DeviceI
     most = most_vector(itemsize, beside=beside)
     while most > 1 and strides.positions * ceil_div(strides.count, owning.OWNED_SORTED) < most * 32 * device.sm_count:
         most //= 2
-    if beside:
-        return vector_of(problem, strides, most), True
-    steps = [dims[0].size, problem.operand("source").view.offset, *(dim.steps[1] for dim in dims[1:])]
-    steps += [strides.index_step] if strides.count > 1 else []
-    return math.gcd(most, *steps), False
+    return vector_of(problem, strides, most, (0, 1) if beside else (1,)), beside
 
 
 def _launch(

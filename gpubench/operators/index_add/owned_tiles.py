@@ -142,7 +142,8 @@ def tile_of(strides: Strides, dtype: str, room: int, device: DeviceInfo, vector:
 def is_by_source(strides: Strides, dtype: str, tile: Tile) -> bool:
     """Say whether positions had better stand in the order of the source's memory.
 
-    Not where tiles have another remedy for a source that lies otherwise than the destination.
+    Not where tiles have another remedy for a source that lies otherwise than the destination; rectangles are such for
+    lists that are not long.
     """
     if tile.pitch or tile.inside or strides.fastest_of_source == 0:
         return False

@@ -74,13 +74,19 @@ def strides_of(problem: Problem[Any]) -> Strides:
     return Strides(places, of.shape[dim], place_step, of.strides[dim], merged_dims(sizes, to_steps, of_steps))
 
 
-def vector_of(problem: Problem[Any], strides: Strides, most: int) -> int:
-    """Return the elements of the widest vector, of up to `most`, on whose grid all rows of both operands stand."""
+def vector_of(problem: Problem[Any], strides: Strides, most: int, operands: tuple[int, ...] = (0, 1)) -> int:
+    """Return the elements of the widest vector, of up to `most`, on whose grid all rows of both operands stand.
+
+    operands: the destination (0), the source (1), or both.
+    """
     destination, _, source = problem.operands
-    if not strides.dims or strides.dims[0].steps != (1, 1):
+    if not strides.dims or any(strides.dims[0].steps[operand] != 1 for operand in operands):
         return 1
     first, *others = strides.dims
-    steps = [first.size, destination.view.offset, source.view.offset, *(step for dim in others for step in dim.steps)]
-    steps += [strides.place_step] if strides.places > 1 else []
-    steps += [strides.index_step] if strides.count > 1 else []
+    along = ((strides.places, strides.place_step), (strides.count, strides.index_step))
+    steps = [first.size]
+    for operand in operands:
+        number, step = along[operand]
+        steps += [(destination, source)[operand].view.offset, *(dim.steps[operand] for dim in others)]
+        steps += [step] if number > 1 else []
     return math.gcd(most, *steps)
