@@ -34,18 +34,21 @@ struct OwnedShape {
     uint32 window;           // pairs of a thread
     uint32 count;            // indices
     uint32 piece;            // pairs of a piece
-    uint32 padded;           // a power of two, in which a block sorts
+    uint32 room;             // pairs that stand in shared memory, with those behind
     uint32 pitch;            // elements of a position in shared memory; 0: read where they are
     uint32 words;            // of the sort's meetings, to be cleared
     uint32 lanes;            // that bring a position to shared memory, a power of two
     int32 inside;            // whether neighbouring threads have windows of one position
     int64 to_along, of_along, to_across, of_across;
     int64 places;
-    int64 place_step, index_step;
     double alpha;
-    int64 to_item;  // from one of a vector's elements to the next in the destination
+    uint32 place_step, index_step;
+    uint32 item_step;  // from one index to the next where a thread reads them
+    uint32 to_item;    // from one of a vector's elements to the next in the destination
+    uint32 passes;     // of a block's sort
+    uint32 heads;      // bytes of what windows have at their beginning, or of the sort's counts
 };
-GPUBENCH_LAYOUT(OwnedShape, 168, to_item, 160);
+GPUBENCH_LAYOUT(OwnedShape, 168, heads, 164);
 
 // What one thread has of a tile: a position, or V of them, and a window of the pairs. Pieces: what others may add to too: the rows at the
 // piece's ends, or, where blocks sort their pieces, any.
@@ -55,10 +58,18 @@ template <class T, Pieces pieces, int V>
 constexpr int pairs_at_once = V > 1                      ? 4
                               : pieces == Pieces::sorted ? (sizeof(T) > 8 ? 2 : 4)
                                                          : (sizeof(T) > 8 ? 4 : sizeof(T) > 4 ? 5 : sizeof(T) == 4 ? 8 : 6);
+constexpr uint32 pairs_behind = 9;  // the list's last that are read, and one to see where the last row ends
 
 // A thread's sums of its positions.
 template <class T, int V>
 using owned_sum_t = conditional_t<V == 1, sum_t<T>, Vector<sum_t<T>, V>>;
+
+// A pair in order, as its halves: where the element stands, from the position's, and its row.
+struct alignas(8) Listed {
+    uint32 at, row;
+
+    GPUBENCH_DEVICE bool exists() const { return row != row_of(no_pair); }
+};
 
 template <class T, Pieces pieces, int V, bool Beside>
 struct Window {
@@ -66,19 +77,23 @@ struct Window {
     using Items = conditional_t<V == 1, T, Packed<T, V>>;
     T* destination;
     const T* source;  // of the position, in shared memory where `pitch` is not 0; none: there is no such position
-    const Pair* list;
+    const Listed* list;
     uint32 first, last, count;
     uint32 before, behind;  // rows that other blocks add to
     const OwnedShape& shape;
     A sum, head;
     bool from_before;
 
+    // Whether what the destination has is asked for with the pairs: else it costs too many registers, and atomics want no answer.
+    static constexpr bool asks = pieces != Pieces::own && V * sizeof(T) <= (V > 1 ? 8 : 16);
+    static constexpr bool sends = !asks;
+
     GPUBENCH_DEVICE T* place(uint32 row) const { return destination + row * shape.place_step; }
     // The position's, if it exists: loads of a thread are under way together.
     template <bool Near>
-    GPUBENCH_DEVICE Items item(uint32 number, bool exists) const {
-        if constexpr (Near) return exists ? source[number] : T{};
-        else return bit_cast<Items>(vector_if<V>(source + number * shape.index_step, exists));
+    GPUBENCH_DEVICE Items item(uint32 at, bool exists) const {
+        if constexpr (Near) return exists ? source[at] : T{};
+        else return bit_cast<Items>(vector_if<V>(source + at, exists));
     }
     GPUBENCH_DEVICE void add_item(const Items& raw, alpha_t<T> alpha) {
         if constexpr (V == 1) sum = add_scaled<T>(sum, convert<A>(raw), alpha);
@@ -95,58 +110,77 @@ struct Window {
             return bit_cast<Packed<T, V>>(items);
         }
     }
-    GPUBENCH_DEVICE void finish(uint32 row, const Packed<T, V>& old, const A& total) const {
-        const bool meets = pieces == Pieces::own || (pieces == Pieces::sorted && (row == before || row == behind));
+    GPUBENCH_DEVICE void send(uint32 row, const A& total) const {
         if constexpr (V == 1) {
-            if (meets) atomic_add(place(row), convert<T>(total));
-            else *place(row) = convert<T>(add(convert<A>(bit_cast<T>(old)), total));
-        } else if (Beside && !meets) {
+            atomic_add(place(row), convert<T>(total));
+        } else {
+            GPUBENCH_UNROLL
+            for (int j = 0; j < V; ++j) atomic_add(place(row) + j * (Beside ? 1 : shape.to_item), convert<T>(total[j]));
+        }
+    }
+    GPUBENCH_DEVICE void finish(uint32 row, const Packed<T, V>& old, const A& total) const {
+        if (sends || (pieces == Pieces::sorted && (row == before || row == behind))) return send(row, total);
+        if constexpr (V == 1) {
+            *place(row) = convert<T>(add(convert<A>(bit_cast<T>(old)), total));
+        } else if constexpr (Beside) {
             store_packed(place(row), added(old, total));
         } else {
             const auto items = bit_cast<Vector<T, V>>(added(old, total));
             GPUBENCH_UNROLL
-            for (int j = 0; j < V; ++j) {
-                T* const to = place(row) + j * (Beside ? 1 : shape.to_item);
-                if (meets) atomic_add(to, convert<T>(total[j]));
-                else *to = items[j];
-            }
+            for (int j = 0; j < V; ++j) place(row)[j * shape.to_item] = items[j];
         }
     }
     GPUBENCH_DEVICE bool goes_on(uint32 end) const {
-        return end > 0 && list[end - 1] != no_pair && row_of(list[end - 1]) == row_of(list[end]);
+        return end > 0 && list[end - 1].exists() && list[end - 1].row == list[end].row;
     }
 
     // Near: whether the position stands in shared memory. A turn's pairs are read first, then all loads that they ask for are on their
     // way before the first is looked at: behind a branch each would wait for the pair of its own.
+    template <bool Near, bool Whole>
+    GPUBENCH_DEVICE void turn(uint32 base, alpha_t<T> alpha) {
+        constexpr int U = pairs_at_once<T, pieces, V>;
+        static_assert(U < pairs_behind);
+        const Listed* const mine = list + base;
+        Items raw[U];
+        const auto exists = [&](int u) { return Whole || base + u < last; };
+        uint32 places[U];
+        GPUBENCH_UNROLL
+        for (int u = 0; u < U; ++u) places[u] = mine[u].at;
+        GPUBENCH_UNROLL
+        for (int u = 0; u < U; ++u) raw[u] = item<Near>(places[u], exists(u));
+        if (Whole && mine[0].row == mine[U].row) {
+            GPUBENCH_UNROLL
+            for (int u = 0; u < U; ++u) add_item(raw[u], alpha);
+            return;
+        }
+        uint32 rows[U + 1];  // and of the one behind
+        GPUBENCH_UNROLL
+        for (int u = 0; u <= U; ++u) rows[u] = mine[u].row;
+        const auto ends = [&](int u) { return exists(u) && rows[u + 1] != rows[u]; };
+        Packed<T, V> old[U];
+        if constexpr (asks) {
+            GPUBENCH_UNROLL
+            for (int u = 0; u < U; ++u) old[u] = now(rows[u], ends(u));
+        }
+        GPUBENCH_UNROLL
+        for (int u = 0; u < U; ++u) {
+            if (exists(u)) add_item(raw[u], alpha);
+            if (!ends(u)) continue;
+            if (from_before) head = sum;
+            else finish(rows[u], old[u], sum);
+            sum = A{};
+            from_before = false;
+        }
+    }
     template <bool Near>
     GPUBENCH_DEVICE void walk(alpha_t<T> alpha) {
         constexpr int U = pairs_at_once<T, pieces, V>;
-        for (uint32 base = first; base < last; base += U) {
-            Pair mine[U + 1];  // and the one behind
-            Items raw[U];
-            Packed<T, V> old[U];
-            const auto exists = [&](int u) { return base + u < last; };
-            const auto ends = [&](int u) { return exists(u) && row_of(mine[u + 1]) != row_of(mine[u]); };
-            GPUBENCH_UNROLL
-            for (int u = 0; u <= U; ++u) mine[u] = base + u <= last ? list[base + u] : no_pair;
-            GPUBENCH_UNROLL
-            for (int u = 0; u < U; ++u) {
-                raw[u] = item<Near>(position_of(mine[u]), exists(u));
-                if constexpr (Beside) old[u] = now(row_of(mine[u]), pieces != Pieces::own && ends(u));
-            }
-            GPUBENCH_UNROLL
-            for (int u = 0; u < U; ++u) {
-                if (exists(u)) add_item(raw[u], alpha);
-                if (!ends(u)) continue;
-                if (from_before) head = sum;
-                else finish(row_of(mine[u]), Beside ? old[u] : now(row_of(mine[u]), pieces != Pieces::own), sum);
-                sum = A{};
-                from_before = false;
-            }
-        }
+        uint32 base = first;
+        for (; base + U <= last; base += U) turn<Near, true>(base, alpha);
+        if (base < last) turn<Near, false>(base, alpha);
     }
     GPUBENCH_DEVICE void walk() {
-        while (first < last && list[last - 1] == no_pair) --last;  // indices outside the dim stand last
+        while (first < last && !list[last - 1].exists()) --last;  // indices outside the dim stand last
         from_before = first < last && goes_on(first);
         if (source == nullptr) return;
         const alpha_t<T> alpha = alpha_of<T>(shape.alpha);
@@ -159,28 +193,30 @@ struct Window {
     GPUBENCH_DEVICE void join(const A* heads, uint32 apart) const {
         if (first >= last || from_before || source == nullptr || !goes_on(last)) return;
         constexpr uint32 at_once = 8;  // each is a trip to shared memory
-        const uint32 row = row_of(list[last]);
+        const uint32 row = list[last].row;
         A total = sum;
         for (uint32 end = last, more = 1; more != 0; end += at_once * shape.window) {
             A left[at_once];
             GPUBENCH_UNROLL
             for (uint32 k = 0; k < at_once; ++k) {
                 const uint32 begin = end + k * shape.window;
-                more = begin < count && row_of(list[begin]) == row;
+                more = begin < count && list[begin].row == row;
                 heads += more != 0 ? apart : 0;
                 left[k] = more != 0 ? *heads : A{};
             }
             GPUBENCH_UNROLL
             for (uint32 k = 0; k < at_once; ++k) add_to(total, left[k]);
         }
-        finish(row, now(row, pieces != Pieces::own), total);
+        if constexpr (asks) finish(row, now(row), total);
+        else send(row, total);
     }
 };
 
-// A piece of the list, in order in shared memory, and one pair behind it that is none.
+// A piece of the list, in order in shared memory, and behind it pairs that are none. With each row goes where its element stands.
 template <class Index>
 struct OwnedList {
     Pair* list;
+    uint64* counts;      // of the sort
     const Index* index;  // as the list has it, or sorted pairs
     const uint32* kept;  // of sorted ones, how many there are
     uint32 held = 0xffffffffu;
@@ -197,16 +233,20 @@ struct OwnedList {
             before = start > 0 && count > 0 ? row_of(index[start - 1]) : row_of(no_pair);
             behind = start + count < all ? row_of(index[start + count]) : row_of(no_pair);
             after_all(0, [](int) {});
-            together(count + 1, [&](uint32 i) { list[i] = i < count ? index[start + i] : no_pair; });
+            together(count + pairs_behind, [&](uint32 i) {
+                const Pair pair = i < count ? index[start + i] : no_pair;
+                list[i] = i < count ? make_pair(row_of(pair), position_of(pair) * shape.item_step) : no_pair;
+            });
         } else {
             const uint32 start = piece * shape.piece;
             count = shape.count - start < shape.piece ? shape.count - start : shape.piece;
             if (piece_before) after_all(0, [](int) {});  // its threads may still walk it
-            together(shape.padded + 1, [&](uint32 i) {
+            together(count + pairs_behind, [&](uint32 i) {
                 const int64 row = i < count ? static_cast<int64>(index[start + i]) : -1;
-                list[i] = row >= 0 && row < shape.places ? make_pair(static_cast<uint32>(row), start + i) : no_pair;
+                const bool inside = row >= 0 && row < shape.places;
+                list[i] = inside ? make_pair(static_cast<uint32>(row), (start + i) * shape.item_step) : no_pair;
             });
-            sort_pairs(list, shape.padded);
+            sort_pairs(list, count, shape.passes, counts);
         }
     }
 };
@@ -219,33 +259,46 @@ GPUBENCH_DEVICE bool find_position(int64& to, int64& of, uint32 tile, uint32 p, 
     const uint32 x = column.remainder * shape.width + (p & (shape.width - 1)), y = row.remainder * shape.height + p / shape.width;
     if (x >= shape.size || y >= shape.across) return false;
     const uint32 rest = shape.rectangles != 0 ? row.quotient : x;
-    to = x * shape.to_along + y * shape.to_across + to_rest.offset(rest);
-    of = x * shape.of_along + y * shape.of_across + of_rest.offset(rest);
+    to_rest.offsets(of_rest, rest, to, of);
+    to += x * shape.to_along + y * shape.to_across;
+    of += x * shape.of_along + y * shape.of_across;
     return true;
 }
 
-// Bring the positions of a tile to shared memory, each by `lanes` threads side by side.
-template <class T, class Offsets>
-GPUBENCH_DEVICE void bring_tile(T* near, const T* source, uint32 tile, const Offsets& offsets, const OwnedShape& shape) {
-    constexpr int at_once = sizeof(T) > 4 ? 4 : 8;
-    const uint32 lanes = shape.lanes, positions = shape.width * shape.height;
-    for (uint32 p = thread_index_x() / lanes; p < positions; p += block_size_x() / lanes) {
-        int64 to, of;
-        if (!offsets(tile, p, to, of)) continue;
-        for (uint32 base = thread_index_x() & (lanes - 1); base < shape.count; base += at_once * lanes) {
-            T raw[at_once];
+// Bring the positions of a tile to shared memory, each by `lanes` threads side by side. starts: where each stands, below zero: nowhere.
+// A thread has `items` elements of `rows` positions on their way at once.
+template <uint32 rows, uint32 items, class T>
+GPUBENCH_DEVICE void bring_rows(T* near, const T* source, const int64* starts, const OwnedShape& shape) {
+    const uint32 lanes = shape.lanes, positions = shape.width * shape.height, apart = block_size_x() / lanes;
+    for (uint32 first = thread_index_x() / lanes; first < positions; first += rows * apart) {
+        for (uint32 base = thread_index_x() & (lanes - 1); base < shape.count; base += items * lanes) {
+            T raw[rows][items];
+            const auto exists = [&](uint32 r, uint32 k) { return first + r * apart < positions && base + k * lanes < shape.count; };
             GPUBENCH_UNROLL
-            for (int u = 0; u < at_once; ++u) {
-                const uint32 i = base + u * lanes;
-                if (i < shape.count) raw[u] = load<Cache::read_only>(source + of + i * shape.index_step);
+            for (uint32 r = 0; r < rows; ++r) {
+                const int64 start = exists(r, 0) ? starts[first + r * apart] : -1;
+                GPUBENCH_UNROLL
+                for (uint32 k = 0; k < items; ++k) {
+                    const uint32 i = base + k * lanes;
+                    raw[r][k] = load_if(source + start + int64{i} * shape.index_step, start >= 0 && i < shape.count);
+                }
             }
             GPUBENCH_UNROLL
-            for (int u = 0; u < at_once; ++u) {
-                const uint32 i = base + u * lanes;
-                if (i < shape.count) near[p * shape.pitch + i] = raw[u];
+            for (uint32 r = 0; r < rows; ++r) {
+                GPUBENCH_UNROLL
+                for (uint32 k = 0; k < items; ++k) {
+                    if (exists(r, k)) near[(first + r * apart) * shape.pitch + base + k * lanes] = raw[r][k];
+                }
             }
         }
     }
+}
+
+template <class T>
+GPUBENCH_DEVICE void bring_tile(T* near, const T* source, const int64* starts, const OwnedShape& shape) {
+    constexpr uint32 at_once = sizeof(T) > 8 ? 8 : 16;
+    if (shape.width * shape.height * shape.lanes > block_size_x()) bring_rows<at_once / 4, 4>(near, source, starts, shape);
+    else bring_rows<1, at_once>(near, source, starts, shape);
 }
 
 // Meets: whether the list, not sorted before, is taken in several pieces. V: positions of a thread, neighbours in the source; Beside: in the
@@ -257,26 +310,28 @@ GPUBENCH_KERNEL void GPUBENCH_LAUNCH_BOUNDS(256, sizeof(T) > 4 ? 3 : 4)
     using A = owned_sum_t<T, V>;
     GPUBENCH_DYNAMIC_SHARED(Word128, memory);
     A* const heads = reinterpret_cast<A*>(memory);
-    Pair* const list = reinterpret_cast<Pair*>(heads + block_size_x());
-    T* const near = reinterpret_cast<T*>(list + shape.padded + 2);
+    Pair* const list = reinterpret_cast<Pair*>(reinterpret_cast<char*>(memory) + shape.heads);
+    T* const near = reinterpret_cast<T*>(list + shape.room);
     for (int64 i = grid_thread(); i < shape.words; i += grid_threads()) meetings[i] = 0;
     const uint32 positions = shape.width * shape.height, windows = block_size_x() / positions;
     const uint32 p = shape.inside != 0 ? thread_index_x() / windows : thread_index_x() & (positions - 1);
     const uint32 number = shape.inside != 0 ? thread_index_x() & (windows - 1) : thread_index_x() / positions;
-    OwnedList<Index> pairs{list, index, kept};
+    const Listed* const listed = reinterpret_cast<const Listed*>(list);
+    OwnedList<Index> pairs{list, reinterpret_cast<uint64*>(memory), index, kept};
     for (uint32 unit = block_index_x(); unit < shape.units; unit += grid_size_x()) {
         const auto at = shape.tiles.divide(unit);
         pairs.bring(at.quotient, shape);
-        const auto offsets = [&](uint32 tile, uint32 position, int64& to, int64& of) {
-            return find_position(to, of, tile, position, to_rest, of_rest, shape);
-        };
-        if (shape.pitch != 0) exchange([&] { bring_tile(near, source, at.remainder, offsets, shape); }, [] {});
+        int64 to, of;
+        const bool exists = find_position(to, of, at.remainder, p, to_rest, of_rest, shape);
+        if (shape.pitch != 0) {
+            int64* const starts = reinterpret_cast<int64*>(memory);  // where windows' heads stand later
+            in_turn([&] { if (number == 0) starts[p] = exists ? of : -1; }, [&] { bring_tile(near, source, starts, shape); });
+        }
         const uint32 first_pair = number * shape.window, first = first_pair < pairs.count ? first_pair : pairs.count;
         const uint32 last = pairs.count - first < shape.window ? pairs.count : first + shape.window;
         constexpr Pieces pieces = is_same<Index, Pair> ? Pieces::sorted : Meets ? Pieces::own : Pieces::one;
-        Window<T, pieces, V, Beside> window{nullptr, nullptr, list, first, last, pairs.count, pairs.before, pairs.behind, shape, A{}, A{}, false};
-        int64 to, of;
-        if (offsets(at.remainder, p, to, of)) {
+        Window<T, pieces, V, Beside> window{nullptr, nullptr, listed, first, last, pairs.count, pairs.before, pairs.behind, shape, A{}, A{}, false};
+        if (exists) {
             window.destination = destination + to;
             window.source = shape.pitch != 0 ? near + p * shape.pitch : source + of;
         }

@@ -47,6 +47,18 @@ struct DividedStrided {
         }
         return result;
     }
+    // The same of this tensor and another one of the same sizes.
+    GPUBENCH_DEVICE void offsets(const DividedStrided& other, uint32 index, long long& own, long long& others) const {
+        own = others = 0;
+        GPUBENCH_UNROLL
+        for (int dim = 0; dim < max_dims; ++dim) {
+            if (dim == dims) break;
+            const IntegerDivider::Result place = sizes[dim].divide(index);
+            index = place.quotient;
+            own += static_cast<long long>(place.remainder) * strides[dim];
+            others += static_cast<long long>(place.remainder) * other.strides[dim];
+        }
+    }
 };
 GPUBENCH_LAYOUT(DividedStrided, 168, strides, 104);
 

@@ -25,6 +25,12 @@ SOURCE = "index_add/combined.cu"
 PIECES = (128, 2048)
 """The fewest and the most pairs of a longer list that a block takes at once."""
 
+BEHIND = 9
+"""Pairs behind a list in shared memory that are none: pairs_behind in owned.cuh."""
+
+DIGIT_BITS, PAIRS_EACH, COUNTS = 7, 2, 256
+"""Of a block's sort (pair_sort.cuh): bits of a row in a pass, pairs of a thread at most, bytes of a warp's counts."""
+
 VECTORS_LIST = 4
 """Indices a place from which a thread has neighbours of the source that are none in the destination: 16 x 12 x 16384,
 26 of complex64 67 us (48 by one position a thread). With those that are, too, 112 random cases 1.21 times as fast, 0.84
@@ -36,11 +42,11 @@ SHAPE = Struct(
     **dict.fromkeys(("tiles", "columns", "rows"), INTEGER_DIVIDER),
     **dict.fromkeys(("width", "height", "size", "across"), "u4"),
     rectangles="i4",
-    **dict.fromkeys(("units", "window", "count", "piece", "padded", "pitch", "words", "lanes"), "u4"),
+    **dict.fromkeys(("units", "window", "count", "piece", "room", "pitch", "words", "lanes"), "u4"),
     inside="i4",
-    **dict.fromkeys(("to_along", "of_along", "to_across", "of_across", "places", "place_step", "index_step"), "i8"),
+    **dict.fromkeys(("to_along", "of_along", "to_across", "of_across", "places"), "i8"),
     alpha="f8",
-    to_item="i8",
+    **dict.fromkeys(("place_step", "index_step", "item_step", "to_item", "passes", "heads"), "u4"),
 )
 PAIRS = "gpubench::Pair"
 
@@ -102,7 +108,12 @@ def _walk(strides: Strides, tile: Tile) -> Walk:
 def _cut(problem: Problem[Any], strides: Strides, device: DeviceInfo) -> tuple[Strides, Tile]:
     """Return the dims in the order in which positions stand, in vectors if that pays, and a tile of them."""
     dtype = problem.case.dtype
-    room = device.max_shared_bytes - 2048 - THREADS * sum_bytes(dtype) - 8 * power_of_two(strides.count)
+    room = (
+        device.max_shared_bytes
+        - 2048
+        - max(THREADS * sum_bytes(dtype), COUNTS * THREADS // 32)
+        - 8 * _room(strides.count)
+    )
     tile = tile_of(strides, dtype, room, device)
     if is_by_source(strides, dtype, tile):
         strides = strides.by_source()
@@ -124,12 +135,14 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
     too_much = Refused(f"more than {MAX_DIMS} dims after merging, or {LIMIT} places or pieces of work")
     if not fits(strides.positions, strides.places, count):
         return too_much
+    if strides.places * strides.place_step > 2 * LIMIT or count * strides.index_step > 2 * LIMIT:
+        return Refused(f"places or indices farther apart than {2 * LIMIT} elements")
     strides, tile = _cut(problem, strides, device)
     walk = _walk(strides, tile)
     sorting = None
     if count > owning.OWNED_SORTED and (tile.pitch or not owning.is_owned_alone(strides, dtype)):
         sorting = sort.sort_of(count, strides.places, device)
-    piece = count if sorting or tile.pitch else min(count, owning.OWNED_SORTED)
+    piece = count if sorting or tile.pitch else min(count, owning.OWNED_SORTED, PAIRS_EACH * tile.threads)
     while PIECES[0] < piece < count and 4 * strides.places <= piece:  # two indices of half a piece come to each place
         if walk.tiles * count >= 2 * device.sm_count * piece:
             break
@@ -149,6 +162,11 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
         return atomic_plan("combined", steps, problem, size, workspace_zeroed=bool(sorting), notes=notes)
     exact = is_exact(dtype)  # floats repeat, too, unless pieces meet; but the source has atomics
     return Plan("combined", steps, grouped_accuracy(problem, 16), size, bool(sorting), notes, repeatable=exact)
+
+
+def _room(pairs: int) -> int:
+    """Return the pairs that stand in shared memory, with those behind: even, for what stands there is aligned."""
+    return pairs + BEHIND + (pairs + BEHIND) % 2
 
 
 def most_vector(itemsize: int, *, beside: bool) -> int:
@@ -185,9 +203,13 @@ def _launch(
     """Return the launch: as many blocks as are resident, since each brings the list."""
     dtype, itemsize = problem.case.dtype, dtypes.dtype(problem.case.dtype).itemsize
     listed = PAIRS if sorting else problem.operand("index").dtype
-    padded = piece + piece % 2 if sorting else power_of_two(piece)  # even: what stands behind is aligned to 16 bytes
     near = tile.width * tile.height * tile.pitch * itemsize
-    shared = ceil_div(tile.threads * tile.vector * sum_bytes(dtype) + 8 * (padded + 2) + near, 16) * 16
+    heads = max(
+        tile.threads * tile.vector * sum_bytes(dtype),
+        0 if sorting else COUNTS * tile.threads // 32,
+        8 * tile.width if tile.pitch else 0,  # where positions start
+    )
+    shared = ceil_div(heads + 8 * _room(piece) + near, 16) * 16
     resident = min(BLOCKS[itemsize > 4] * THREADS // tile.threads, device.max_shared_bytes // (shared + 1024))
     units, sizes = walk.tiles * ceil_div(strides.count, piece), [dim.size for dim in walk.rest]
     return Launch(
@@ -211,9 +233,12 @@ def _launch(
                 to_item=strides.dims[0].steps[0] // tile.vector if strides.dims else 0,
                 window=ceil_div(piece, tile.shares) | tile.inside,  # odd: neighbours' pairs lie in other banks
                 piece=piece,
-                padded=padded,
+                room=_room(piece),
+                item_step=1 if tile.pitch else strides.index_step,
+                passes=ceil_div(strides.places.bit_length(), DIGIT_BITS),
+                heads=heads,
                 words=sorting.meeting_words if sorting else 0,
-                lanes=min(tile.shares, power_of_two(ceil_div(strides.count, 4))),
+                lanes=min(tile.threads, max(tile.shares, 32), power_of_two(ceil_div(strides.count, 4))),
                 alpha=problem.params.alpha,
             ),
         ),

@@ -9,7 +9,7 @@ from gpubench import dtypes
 from gpubench.model import DeviceInfo
 from gpubench.operators.constants import tuned
 from gpubench.operators.geometry.rounding import ceil_div, power_of_two, power_of_two_within
-from gpubench.operators.index_add.owning import OWNED_SORTED
+from gpubench.operators.index_add.owning import OWNED_SORTED, is_owned_alone
 from gpubench.operators.index_add.strides import Strides
 from gpubench.operators.index_add.tuning import SMALL
 from gpubench.operators.sectors import SECTOR
@@ -28,9 +28,15 @@ AT_ONCE = {1: 6, 2: 6, 4: 8, 8: 5, 16: 4}
 AT_ONCE_VECTORS = 4
 """... of vectors of several positions."""
 
+OWNED_NARROW = 64
+"""Bytes of a tile's row down to which tiles are made narrower where pieces of the list that blocks sort themselves and
+tiles are fewer than half of the SMs, until they are as many: 623 x 128, 484 of complex128 11.6 us (19.6), 208 x 408,
+1579 below 38 14.1 (19.8); 17 cases 1.25 times as fast, the least 1.03. Of lists sorted before 0.84 to 1.09."""
+
 OWNED_EVEN = 1
 """Whether tiles are as narrow as makes the trips to memory fewest that a block waits for: 768 tiles of 64 positions are
-two for some of 528 blocks and one for others, 1536 of 32 with twice the threads for each are three for nearly all."""
+two for some of 528 blocks and one for others, 1536 of 32 with twice the threads for each are three for nearly all. Or
+as wide: 39 random cases with wider ones 1.067 times as fast, 0.87 to 1.21."""
 
 NEAR = 64 * 1024
 NEAR_LEAST = 64 * 2**20
@@ -38,6 +44,10 @@ NEAR_LEAST = 64 * 2**20
 int64 262 us (561 by the L1 cache); 1024 x 2048, 1000 of int8 80 (46)."""
 
 MOST_NEAR = 8192
+
+NEAR_WIDE = 32 * 1024
+"""Bytes of such a tile up to which it is wider than 64 positions, where these are short: 280 x 1513 x 2 x 2, 11 of
+complex64 125 us with 64 and 49 with 256, 16 x 94 x 512 x 2, 17 of float64 123 and 68."""
 
 NEAR_SPREAD_LEAST = 2**25
 NEAR_SPREAD = 128
@@ -58,19 +68,22 @@ place less, for a run's windows are joined one after the other: 220 x 242 x 287,
 
 BY_SOURCE, BY_SOURCE_APART = 1.5, 0.8
 """By how much the sectors that tiles touch are to be fewer where positions stand in the order of the source's memory,
-and how many of the source an element is to have in that of the destination's, for below that the L1 cache has what is
-left of them. On an H100 21448 x 2 x 32 x 2, 26 of int32, permuted, 134 us (856), 2 x 2 x 32 x 512, 1921 of complex128
-388 (1578), 3 x 20 x 32768, 443 of complex64 561 (1441); 57 random cases 1.62 times as fast, the least 0.58: 164 x 8 x 2
-x 544, both permuted, 25 of int8 75 (43). Wherever indices are twice as many as places 174 cases 1.07, 0.57 to 6.4."""
+and how many of the source an element of `SMALL` is to have in that of the destination's: below that ten cases took up
+to five times as long, and of other dtypes eight 1.16 times as fast, 0.91 to 1.42. On an H100 21448 x 2 x 32 x 2, 26 of
+int32, permuted, 134 us (856), 2 x 2 x 32 x 512, 1921 of complex128 388 (1578), 3 x 20 x 32768, 443 of complex64 561
+(1441); 57 random cases 1.62 times as fast, the least 0.58: 164 x 8 x 2 x 544, both permuted, 25 of int8 75 (43).
+Wherever indices are twice as many as places 174 cases 1.07, 0.57 to 6.4."""
 
 FREE, FEWER = 1.1, 0.75
 """... whatever an element has of its sector, where the source's order touches at most so many times the destination's
 sectors, and so many times the source's at most: 34 of 20,000 random cases, 1.045 times as fast, 0.69 to 1.72: 48 x 2 x
 128086, 18 of float16, permuted, is one."""
 
-BY_SOURCE_LIST = 24
-"""... and the indices a place from which it pays where tiles are rectangles else, for little is written then: 36 random
-cases 1.105 times as fast, 0.69 to 2.2; 64 x 1 x 76 x 858, 204 of int8 198 us (40), so not of `SMALL`."""
+BY_SOURCE_LIST, BY_SOURCE_LIST_HALF = 6, 24
+"""... and the indices a place from which it pays where tiles are rectangles else, for little is written then; of 16
+bits each element written is a sector read before. 45 random cases with 6: of 4 bytes and more 1.2 times as fast, 0.70
+to 1.78, of 16 bits 0.39 to 1.59: 17 x 4 x 194 x 132, 35 of bfloat16 106 us (42). 64 x 1 x 76 x 858, 204 of int8 198
+(40), so not of `SMALL`."""
 
 FILL_PIECE = 128
 """Indices of a piece for which tiles are as wide as four blocks an SM allow, where the list is longer than a block
@@ -111,7 +124,8 @@ def tile_of(strides: Strides, dtype: str, room: int, device: DeviceInfo, vector:
     fill = power_of_two_within(strides.positions // (4 * device.sm_count))
     row = count * itemsize
     if is_near(strides, itemsize) and 64 < row <= room:
-        width = power_of_two_within(min(64, min(NEAR, room) // row, fill))
+        wide = max(64, tuned("NEAR_WIDE", NEAR_WIDE) // row)
+        width = power_of_two_within(min(THREADS, wide, min(NEAR, room) // row, fill))
         shares = max(min(THREADS // width, power_of_two(count)), 32 // width)
         if _has_windows_side_by_side(strides, itemsize):
             shares = min(THREADS, max(shares, power_of_two(ceil_div(count, NEAR_WINDOW))))
@@ -132,11 +146,24 @@ def tile_of(strides: Strides, dtype: str, room: int, device: DeviceInfo, vector:
         return _rectangle(strides, itemsize, width, shares)
     if count <= OWNED_SORTED and tuned("OWNED_EVEN", OWNED_EVEN):
         widths = [width >> k for k in range(4) if width >> k >= 32] or [width]
+        widths += [width << k for k in range(1, 4) if width << k <= min(THREADS, strides.positions)]
         at_once = AT_ONCE[itemsize] if vector == 1 else AT_ONCE_VECTORS
         turns = [_turns(each, strides, itemsize, at_once, device) for each in widths]
         if min(turns) * 8 <= turns[0] * 7:  # narrow tiles have more joins: not for little
             width = widths[turns.index(min(turns))]
+    width = _narrow(width, strides, dtype, vector, device)
     return Tile(width, 1, _shares(width, count))
+
+
+def _narrow(width: int, strides: Strides, dtype: str, vector: int, device: DeviceInfo) -> int:
+    """Return the positions of a tile's row, fewer of them where else few SMs had work."""
+    pieces, row = ceil_div(strides.count, OWNED_SORTED), vector * dtypes.dtype(dtype).itemsize
+    if not is_owned_alone(strides, dtype) or 2 * pieces * ceil_div(strides.positions, width) >= device.sm_count:
+        return width
+    least = max(1, tuned("OWNED_NARROW", OWNED_NARROW) // row)
+    while width > least and pieces * ceil_div(strides.positions, width) < device.sm_count:
+        width //= 2
+    return width
 
 
 def is_by_source(strides: Strides, dtype: str, tile: Tile) -> bool:
@@ -145,17 +172,19 @@ def is_by_source(strides: Strides, dtype: str, tile: Tile) -> bool:
     Not where tiles have another remedy for a source that lies otherwise than the destination; rectangles are such for
     lists that are not long.
     """
+    itemsize = dtypes.dtype(dtype).itemsize
     if tile.pitch or tile.inside or strides.fastest_of_source == 0:
         return False
     if tile.height > 1:
-        return dtype not in SMALL and strides.count >= tuned("BY_SOURCE_LIST", BY_SOURCE_LIST) * strides.places
-    by_source, itemsize = strides.by_source(), dtypes.dtype(dtype).itemsize
+        least = tuned("BY_SOURCE_LIST", BY_SOURCE_LIST) if itemsize > 2 else BY_SOURCE_LIST_HALF
+        return dtype not in SMALL and strides.count >= least * strides.places
+    by_source = strides.by_source()
     (read, written), (read_so, written_so) = (
         [order.sectors(operand, tile.width, itemsize) for operand in (1, 0)] for order in (strides, by_source)
     )
     if written_so <= FREE * written:
         return read_so <= FEWER * read
-    if read < tuned("BY_SOURCE_APART", BY_SOURCE_APART):
+    if dtype in SMALL and read < tuned("BY_SOURCE_APART", BY_SOURCE_APART):
         return False
     twice = 2 * strides.places * -math.expm1(-strides.count / strides.places)  # places reached are read and written
     cost, cost_so = strides.count * read + twice * written, strides.count * read_so + twice * written_so

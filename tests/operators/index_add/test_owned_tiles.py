@@ -36,7 +36,8 @@ def test_positions_in_the_order_of_the_source_are_right(indices: int, dtype: str
     [
         ((21_448, 2, 32, 2), 26, 1, {"layout": {"permute": (3, 2, 0, 1)}}, True),
         ((21_448, 2, 32, 2), 26, 1, {}, False),
-        ((20_000, 2, 300), 41, 1, {"source_layout": {"permute": (1, 2, 0)}}, False),
+        ((20_000, 2, 300), 11, 1, {"source_layout": {"permute": (1, 2, 0)}}, False),
+        ((20_000, 2, 300), 12, 1, {"source_layout": {"permute": (1, 2, 0)}}, True),
         (
             (8, 8697, 2, 32),
             9,
@@ -49,7 +50,7 @@ def test_positions_in_the_order_of_the_source_are_right(indices: int, dtype: str
 def test_the_source_has_its_order_where_that_is_fewer_sectors(
     shape: Any, indices: int, dim: int, layouts: Any, by_source: bool
 ) -> None:
-    """Not where operands agree, rectangles hold whole sectors of both, or all places would be sectors of their own."""
+    """Not where operands agree, or rectangles hold whole sectors of both and places have few indices."""
     strides = strides_of(problem_of(shape, indices, "float32", dim=dim, **layouts))
     tile = tile_of(strides, "float32", 2**17, DEVICE)
     assert is_by_source(strides, "float32", tile) == by_source

@@ -17,11 +17,6 @@ namespace gpubench {
 
 constexpr int at_once = 4;      // accesses of shared memory of a lane that are under way together
 
-// How counts come together.
-struct Together {
-    GPUBENCH_DEVICE uint32 operator()(uint32 a, uint32 b) const { return a + b; }
-};
-
 // Which bits of the row a pass sorts by; `from`: the first bit by which the pairs are in order before.
 struct Digit {
     int shift, bits, from;

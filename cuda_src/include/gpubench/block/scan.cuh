@@ -5,6 +5,11 @@
 
 namespace gpubench {
 
+// How counts come together.
+struct Together {
+    GPUBENCH_DEVICE uint32 operator()(uint32 a, uint32 b) const { return a + b; }
+};
+
 // What a thread learns of its block in a scan.
 template <class A>
 struct BlockPlace {
