@@ -38,7 +38,7 @@ to 2.1: 2 x 61383 x 20, 10 of uint8 17 us (36), 73491 x 6 x 14, 14 of float16 32
 
 SHAPE = Struct(
     "gpubench::index_add::OwnedShape",
-    "index_add/owned.cuh",
+    "index_add/owned_tile.cuh",
     **dict.fromkeys(("tiles", "columns", "rows"), INTEGER_DIVIDER),
     **dict.fromkeys(("width", "height", "size", "across"), "u4"),
     rectangles="i4",
@@ -183,7 +183,8 @@ def _vector(problem: Problem[Any], strides: Strides, tile: Tile, device: DeviceI
     if tile.pitch or tile.inside or tile.height > 1 or not dims or dims[0].steps[1] != 1:
         return 1, True
     beside = dims[0].steps[0] == 1
-    if not beside and strides.count < VECTORS_LIST * strides.places:
+    few, far = strides.count < VECTORS_LIST * strides.places, most_vector(itemsize, beside=False) * dims[0].steps[0]
+    if not beside and (few or far > 2 * LIMIT):
         return 1, True
     most = most_vector(itemsize, beside=beside)
     while most > 1 and strides.positions * ceil_div(strides.count, owning.OWNED_SORTED) < most * 32 * device.sm_count:
@@ -230,7 +231,7 @@ def _launch(
                 walk,
                 tiles=divider(walk.tiles),
                 units=units,
-                to_item=strides.dims[0].steps[0] // tile.vector if strides.dims else 0,
+                to_item=strides.dims[0].steps[0] // tile.vector if tile.vector > 1 else 0,
                 window=ceil_div(piece, tile.shares) | tile.inside,  # odd: neighbours' pairs lie in other banks
                 piece=piece,
                 room=_room(piece),

@@ -89,3 +89,11 @@ def test_operands_beyond_the_reach_of_32_bits_are_refused() -> None:
         assert not isinstance(owned.build(near, host().info), Refused)
         far = problem_of((70_000, 70_000), 70_000, "int8", dim=0, **layout)
         assert isinstance(owned.build(far, host().info), Refused)
+
+
+@pytest.mark.parametrize(("step", "vector"), [(2, 4), (3, 1)])
+def test_vectors_whose_elements_are_farther_apart_are_single_elements(step: int, vector: int) -> None:
+    """What lies between a vector's elements in the destination is such a number, too."""
+    layouts = {"layout": {"step": step}, "source_layout": {"permute": (2, 1, 0)}}
+    problem = problem_of((4, 1, 400_000_000), 30, "int32", dim=1, **layouts)
+    noted(owned.build(problem, host().info), vector=vector)

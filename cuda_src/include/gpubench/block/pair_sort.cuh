@@ -3,8 +3,8 @@
 // Data: a pass sorts by a digit of seven bits. Warps have neighbouring parts of the list, `pair_rounds` pairs a lane in registers. Each
 // counts its digits in a table of its own: lanes of one digit find each other by `match`, and what the table had before and the lanes in
 // front say where a pair stands among its warp's. One warp, whose lanes have four digits each, turns the counts of all warps into where
-// each warp's pairs of each digit begin. All that takes an eighth of the instructions of a bitonic network of 512, which matters where
-// each of many blocks sorts the same list.
+// each warp's pairs of each digit begin. A bitonic network of 512 in its place was a quarter of the instructions of a launch each of whose
+// blocks sorts the same list.
 //
 // Source: ranking by counts of warps as in "Onesweep" (Adinets and Merrill, 2022).
 #pragma once
@@ -16,8 +16,8 @@
 namespace gpubench {
 
 constexpr int pair_digit_bits = 7, pair_digits = 1 << pair_digit_bits;
-constexpr int pair_rounds = 2;                              // pairs of a lane, at most
-constexpr int pair_count_words = pair_digits / 4;           // of 64 bits: a warp's counts
+constexpr int pair_rounds = 2;                     // pairs of a lane, at most
+constexpr int pair_count_words = pair_digits / 4;  // of 64 bits: a warp's counts
 static_assert(pair_count_words == warp_size);
 
 // Turn the counts of all warps, four of 16 bits in a word, into where each warp's pairs begin; by the lanes of one warp.
