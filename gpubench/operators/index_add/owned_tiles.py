@@ -145,14 +145,20 @@ def tile_of(strides: Strides, dtype: str, room: int, device: DeviceInfo, vector:
     if across and width >= 32 and long and not _is_whole(strides, width):
         return _rectangle(strides, itemsize, width, shares)
     if count <= OWNED_SORTED and tuned("OWNED_EVEN", OWNED_EVEN):
-        widths = [width >> k for k in range(4) if width >> k >= 32] or [width]
-        widths += [width << k for k in range(1, 4) if width << k <= min(THREADS, strides.positions)]
-        at_once = AT_ONCE[itemsize] if vector == 1 else AT_ONCE_VECTORS
-        turns = [_turns(each, strides, itemsize, at_once, device) for each in widths]
-        if min(turns) * 8 <= turns[0] * 7:  # narrow tiles have more joins: not for little
-            width = widths[turns.index(min(turns))]
+        width = _even(width, strides, itemsize, vector, device)
     width = _narrow(width, strides, dtype, vector, device)
     return Tile(width, 1, _shares(width, count))
+
+
+def _even(width: int, strides: Strides, itemsize: int, vector: int, device: DeviceInfo) -> int:
+    """Return the positions of a tile's row with which a block waits for the fewest trips to memory."""
+    widths = [width >> k for k in range(4) if width >> k >= 32] or [width]
+    widths += [width << k for k in range(1, 4) if width << k <= min(THREADS, strides.positions)]
+    at_once = AT_ONCE[itemsize] if vector == 1 else AT_ONCE_VECTORS
+    turns = [_turns(each, strides, itemsize, at_once, device) for each in widths]
+    if min(turns) * 8 > turns[0] * 7:  # narrow tiles have more joins: not for little
+        return width
+    return widths[turns.index(min(turns))]
 
 
 def _narrow(width: int, strides: Strides, dtype: str, vector: int, device: DeviceInfo) -> int:
