@@ -30,7 +30,7 @@ struct OwnedShape {
     uint32 item_step;  // from one index to the next where a thread reads them
     uint32 to_item;    // from one of a vector's elements to the next in the destination
     uint32 passes;     // of a block's sort
-    uint32 heads;      // bytes of what windows have at their beginning, or of the sort's counts
+    uint32 heads;      // bytes of what windows have at their beginning, before of the sort's counts, or of where positions start
 };
 GPUBENCH_LAYOUT(OwnedShape, 168, heads, 164);
 

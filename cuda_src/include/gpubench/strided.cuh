@@ -38,25 +38,28 @@ struct DividedStrided {
 
     GPUBENCH_DEVICE long long offset(uint32 index) const {
         long long result = 0;
+        for_places(index, [&](int dim, uint32 place) { result += static_cast<long long>(place) * strides[dim]; });
+        return result;
+    }
+    // The same of this tensor and another one of the same sizes, which are divided by once.
+    GPUBENCH_DEVICE void offsets(const DividedStrided& other, uint32 index, long long& own, long long& others) const {
+        own = others = 0;
+        for_places(index, [&](int dim, uint32 place) {
+            own += static_cast<long long>(place) * strides[dim];
+            others += static_cast<long long>(place) * other.strides[dim];
+        });
+    }
+
+private:
+    // use(dim, place) for the place of an element in each dim.
+    template <class Use>
+    GPUBENCH_DEVICE void for_places(uint32 index, const Use& use) const {
         GPUBENCH_UNROLL  // every size and stride is a fixed place in constant memory
         for (int dim = 0; dim < max_dims; ++dim) {
             if (dim == dims) break;
             const IntegerDivider::Result place = sizes[dim].divide(index);
             index = place.quotient;
-            result += static_cast<long long>(place.remainder) * strides[dim];
-        }
-        return result;
-    }
-    // The same of this tensor and another one of the same sizes.
-    GPUBENCH_DEVICE void offsets(const DividedStrided& other, uint32 index, long long& own, long long& others) const {
-        own = others = 0;
-        GPUBENCH_UNROLL
-        for (int dim = 0; dim < max_dims; ++dim) {
-            if (dim == dims) break;
-            const IntegerDivider::Result place = sizes[dim].divide(index);
-            index = place.quotient;
-            own += static_cast<long long>(place.remainder) * strides[dim];
-            others += static_cast<long long>(place.remainder) * other.strides[dim];
+            use(dim, place.remainder);
         }
     }
 };

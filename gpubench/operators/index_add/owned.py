@@ -25,6 +25,9 @@ SOURCE = "index_add/combined.cu"
 PIECES = (128, 2048)
 """The fewest and the most pairs of a longer list that a block takes at once."""
 
+REACH = 2 * LIMIT
+"""Elements from the first that numbers of 32 bits without a sign reach."""
+
 BEHIND = 9
 """Pairs behind a list in shared memory that are none: pairs_behind in owned.cuh."""
 
@@ -108,12 +111,7 @@ def _walk(strides: Strides, tile: Tile) -> Walk:
 def _cut(problem: Problem[Any], strides: Strides, device: DeviceInfo) -> tuple[Strides, Tile]:
     """Return the dims in the order in which positions stand, in vectors if that pays, and a tile of them."""
     dtype = problem.case.dtype
-    room = (
-        device.max_shared_bytes
-        - 2048
-        - max(THREADS * sum_bytes(dtype), COUNTS * THREADS // 32)
-        - 8 * _room(strides.count)
-    )
+    room = device.max_shared_bytes - 2048 - _heads(Tile(THREADS, 1, 1), dtype) - 8 * _room(strides.count)
     tile = tile_of(strides, dtype, room, device)
     if is_by_source(strides, dtype, tile):
         strides = strides.by_source()
@@ -135,8 +133,8 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
     too_much = Refused(f"more than {MAX_DIMS} dims after merging, or {LIMIT} places or pieces of work")
     if not fits(strides.positions, strides.places, count):
         return too_much
-    if strides.places * strides.place_step > 2 * LIMIT or count * strides.index_step > 2 * LIMIT:
-        return Refused(f"places or indices farther apart than {2 * LIMIT} elements")
+    if max(strides.places * strides.place_step, count * strides.index_step) > REACH:
+        return Refused(f"places or indices farther apart than {REACH} elements")
     strides, tile = _cut(problem, strides, device)
     walk = _walk(strides, tile)
     sorting = None
@@ -166,7 +164,16 @@ def build(problem: Problem[Any], device: DeviceInfo) -> Plan | Refused:
 
 def _room(pairs: int) -> int:
     """Return the pairs that stand in shared memory, with those behind: even, for what stands there is aligned."""
-    return pairs + BEHIND + (pairs + BEHIND) % 2
+    return 2 * ceil_div(pairs + BEHIND, 2)
+
+
+def _heads(tile: Tile, dtype: str, *, sorts: bool = True) -> int:
+    """Return the bytes in front of the list: where positions of a tile start, what windows begin with, and counts.
+
+    They stand there in turn, never together. sorts: whether blocks sort the list themselves.
+    """
+    begin, counts = tile.threads * tile.vector * sum_bytes(dtype), COUNTS * tile.threads // 32
+    return max(begin, counts if sorts else 0, 8 * tile.width if tile.pitch else 0)
 
 
 def most_vector(itemsize: int, *, beside: bool) -> int:
@@ -184,7 +191,7 @@ def _vector(problem: Problem[Any], strides: Strides, tile: Tile, device: DeviceI
         return 1, True
     beside = dims[0].steps[0] == 1
     few, far = strides.count < VECTORS_LIST * strides.places, most_vector(itemsize, beside=False) * dims[0].steps[0]
-    if not beside and (few or far > 2 * LIMIT):
+    if not beside and (few or far > REACH):
         return 1, True
     most = most_vector(itemsize, beside=beside)
     while most > 1 and strides.positions * ceil_div(strides.count, owning.OWNED_SORTED) < most * 32 * device.sm_count:
@@ -205,11 +212,7 @@ def _launch(
     dtype, itemsize = problem.case.dtype, dtypes.dtype(problem.case.dtype).itemsize
     listed = PAIRS if sorting else problem.operand("index").dtype
     near = tile.width * tile.height * tile.pitch * itemsize
-    heads = max(
-        tile.threads * tile.vector * sum_bytes(dtype),
-        0 if sorting else COUNTS * tile.threads // 32,
-        8 * tile.width if tile.pitch else 0,  # where positions start
-    )
+    heads = _heads(tile, dtype, sorts=not sorting)
     shared = ceil_div(heads + 8 * _room(piece) + near, 16) * 16
     resident = min(BLOCKS[itemsize > 4] * THREADS // tile.threads, device.max_shared_bytes // (shared + 1024))
     units, sizes = walk.tiles * ceil_div(strides.count, piece), [dim.size for dim in walk.rest]

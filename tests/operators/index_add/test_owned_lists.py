@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gpubench.model import Refused
+from gpubench.operators.geometry.rounding import ceil_div
 from gpubench.operators.index_add import owned, owned_tiles
 from tests.operators.index_add.answers import answers, give_list, noted, problem_of, sums_of_those_inside
 from tests.operators.on_host import host, one_sm, output
@@ -36,13 +37,12 @@ def test_equal_rows_are_added_in_the_order_of_the_list(indices: int, monkeypatch
     problem = problem_of((1, 32), indices, "float32", pattern="same", source_layout={"permute": (1, 0)})
     plan = noted(owned.build(problem, one_sm()), shares=8, pieces=1)
     inputs = give_list(problem, np.zeros(indices), monkeypatch)
-    window = -(-indices // 8)
     of_index = np.ones(indices, np.float32)
     of_index[:2] = 2.0**24, -(2.0**24)  # in turn they leave nothing; apart they swallow the ones between
     source = np.broadcast_to(of_index[:, None], (indices, 32))
     inputs["source"] = np.ascontiguousarray(source.T).reshape(inputs["source"].shape)
     inputs["destination"] = np.zeros_like(inputs["destination"])
-    assert window > 2
+    assert ceil_div(indices, 8) > 2  # both stand in one window
     assert np.all(output(problem, plan, "forward") == indices - 2)
 
 
@@ -70,7 +70,7 @@ def test_all_of_a_tile_comes_to_shared_memory(
 
 
 @pytest.mark.parametrize(("positions", "indices", "places", "width"), [
-    (128, 484, 623, 4),  # 16 tiles of 32 in place of SMs by the hundred
+    (128, 484, 623, 4),  # four tiles of 32, for 132 SMs
     (408, 1579, 208, 8),  # four pieces
     (2112, 484, 623, 32),  # half of the SMs have work
     (128, 9000, 16_384, 32),  # sorted before

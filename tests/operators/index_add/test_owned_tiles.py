@@ -50,7 +50,9 @@ def test_positions_in_the_order_of_the_source_are_right(indices: int, dtype: str
 def test_the_source_has_its_order_where_that_is_fewer_sectors(
     shape: Any, indices: int, dim: int, layouts: Any, by_source: bool
 ) -> None:
-    """Not where operands agree, or rectangles hold whole sectors of both and places have few indices."""
+    """Not where operands agree, rectangles hold whole sectors of both and places have few indices, or all places would
+    be sectors of their own.
+    """
     strides = strides_of(problem_of(shape, indices, "float32", dim=dim, **layouts))
     tile = tile_of(strides, "float32", 2**17, DEVICE)
     assert is_by_source(strides, "float32", tile) == by_source

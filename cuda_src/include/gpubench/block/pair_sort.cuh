@@ -4,13 +4,12 @@
 // counts its digits in a table of its own: lanes of one digit find each other by `match`, and what the table had before and the lanes in
 // front say where a pair stands among its warp's. One warp, whose lanes have four digits each, turns the counts of all warps into where
 // each warp's pairs of each digit begin. A bitonic network of 512 in its place was a quarter of the instructions of a launch each of whose
-// blocks sorts the same list.
+// blocks sorts the same list. (digit_sort.cuh has larger tiles, and blocks whose warps are known when it is compiled.)
 //
 // Source: ranking by counts of warps as in "Onesweep" (Adinets and Merrill, 2022).
 #pragma once
 
 #include "gpubench/block/scan.cuh"
-#include "gpubench/block/together.cuh"
 #include "gpubench/pairs.cuh"
 
 namespace gpubench {
